@@ -1,0 +1,28 @@
+# make test    set up, then run all tests
+# make lint    set up, then check style and types
+# PYTHON=python3.12 make test   with another Python (in a folder of its own)
+
+PYTHON ?= python3
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := .venv/$(VERSION)
+BIN := $(VENV)/bin
+
+.PHONY: test lint clean
+
+test: $(VENV)/test.done
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/test.done $(VENV)/lint.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/%.done: setup.cfg pyproject.toml | $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+$(VENV):
+	$(PYTHON) -m venv $@
+
+clean:
+	rm -rf .venv build dist *.egg-info demo-output

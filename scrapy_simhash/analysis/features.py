@@ -1,0 +1,195 @@
+"""Features of a text: tokens, shingles and their weights, under a named scheme.
+
+A scheme's name says all that its features depend on::
+
+    words-3            shingles of 3 words, each counted once (the default)
+    words-1-tf         single words, weighted by how often they stand in the text
+    words-2-logtf      shingles of 2 words, weighted by 1 + ln(count)
+    words-1-idf        single words, count times a given inverse document frequency
+    jieba-2            shingles of 2 segments of jieba's Chinese segmentation
+    jieba-tfidf-20     the 20 keywords of jieba's TF-IDF, with its weights
+    jieba-textrank-20  the 20 keywords of jieba's TextRank, with its weights
+
+In a ``words`` scheme, characters of scripts that are written without spaces (and
+Hangul syllables) are tokens of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import log
+from typing import Any
+
+import regex
+
+from scrapy_simhash.analysis import segmentation
+from scrapy_simhash.errors import SettingsError
+
+DEFAULT_SCHEME = "words-3"
+WEIGHTS = ("binary", "tf", "logtf", "idf")
+KEYWORDS = ("tfidf", "textrank")
+MAX_WIDTH = 10
+MAX_KEYWORDS = 1000
+
+# Scripts whose words are not set apart by spaces, and Hangul, whose words carry
+# particles: one character (with its combining marks) is one token.
+_SINGLE = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+)
+_TOKEN = regex.compile(
+    rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_SINGLE}]]++|[[\p{{L}}\p{{N}}]&&[{_SINGLE}]]\p{{M}}*+",
+    regex.V1,
+)
+
+
+def normalise(text: str) -> str:
+    """Return *text* in Unicode form NFKC, case-folded.
+
+    >>> normalise("Ｓtraße")
+    'strasse'
+    """
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def tokenise(text: str) -> list[str]:
+    """Return the words of a normalised text, and each CJK character as a word of its own.
+
+    >>> tokenise("scrapy 2.19 抓取 pages")
+    ['scrapy', '2', '19', '抓', '取', 'pages']
+    """
+    return _TOKEN.findall(text)
+
+
+def shingles(tokens: list[str], width: int) -> list[str]:
+    """Return the runs of *width* tokens, joined by spaces; fewer tokens make one run.
+
+    >>> shingles(["a", "b", "c"], 2)
+    ['a b', 'b c']
+    >>> shingles(["a"], 2)
+    ['a']
+    """
+    if not tokens:
+        return []
+    if len(tokens) <= width:
+        return [" ".join(tokens)]
+    return [" ".join(run) for run in zip(*(tokens[i:] for i in range(width)), strict=False)]
+
+
+def text_digest(tokens: list[str]) -> bytes:
+    """Return 16 bytes that equal texts share: BLAKE2b of the tokens, joined by spaces."""
+    joined = " ".join(tokens).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(joined, digest_size=16).digest()
+
+
+@dataclass(frozen=True)
+class FeatureScheme:
+    """How a text becomes weighted features.
+
+    Read one from its name with :meth:`from_name`.  *stop_words* are left out before
+    shingles are made; *idf* gives the weight of a word in a scheme that ends in
+    ``-idf`` (a word that it does not list gets the largest weight listed).
+    """
+
+    name: str
+    tokeniser: str
+    width: int = 1
+    weights: str = "binary"
+    keywords: str = ""
+    top: int = 0
+    stop_words: frozenset[str] = frozenset()
+    idf: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_name(
+        cls,
+        name: str,
+        stop_words: Iterable[str] = (),
+        idf: Mapping[str, float] | None = None,
+    ) -> FeatureScheme:
+        """Return the scheme called *name*.
+
+        :raises SettingsError: no scheme has this name; an ``idf`` scheme has no table, or
+            another scheme has one; the scheme's extra is not installed.
+        """
+        scheme = cls(
+            name=name,
+            stop_words=frozenset(tokenise(normalise(" ".join(stop_words)))),
+            idf={normalise(word): float(weight) for word, weight in (idf or {}).items()},
+            **_parse(name),
+        )
+        if (scheme.weights == "idf") != bool(scheme.idf):
+            raise SettingsError(
+                f"a feature scheme has an idf table exactly when its name ends in -idf: "
+                f"got features={name!r} with an idf table of {len(scheme.idf)} words"
+            )
+        if scheme.tokeniser == "jieba":
+            segmentation.jieba_version()
+        return scheme
+
+    @property
+    def identity(self) -> str:
+        """The name and everything else that the features depend on."""
+        parts = [self.name]
+        if self.tokeniser == "jieba":
+            parts.append(f"jieba={segmentation.jieba_version()}")
+        if self.stop_words:
+            parts.append(f"stop={_short_digest(sorted(self.stop_words))}")
+        if self.idf:
+            parts.append(f"idf={_short_digest(f'{w} {x!r}' for w, x in sorted(self.idf.items()))}")
+        return ",".join(parts)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens of a text as written, stop words included."""
+        return tokenise(normalise(text))
+
+    def features(self, text: str, tokens: list[str] | None = None) -> dict[str, float]:
+        """Return feature -> weight for *text*; pass its *tokens* where they are known."""
+        if self.keywords:
+            found = segmentation.keywords(self.keywords, normalise(text), self.top)
+            return {word: weight for word, weight in found.items() if word not in self.stop_words}
+        if self.tokeniser == "jieba":
+            tokens = segmentation.segment(normalise(text))
+        elif tokens is None:
+            tokens = self.tokens(text)
+        if self.stop_words:
+            tokens = [token for token in tokens if token not in self.stop_words]
+        counts = Counter(shingles(tokens, self.width))
+        if self.weights == "binary":
+            return dict.fromkeys(counts, 1.0)
+        if self.weights == "tf":
+            return {feature: float(count) for feature, count in counts.items()}
+        if self.weights == "logtf":
+            return {feature: 1.0 + log(count) for feature, count in counts.items()}
+        rarest = max(self.idf.values())
+        return {word: count * self.idf.get(word, rarest) for word, count in counts.items()}
+
+
+def _parse(name: str) -> dict[str, Any]:
+    """Return the fields of :class:`FeatureScheme` that a scheme's name holds."""
+    tokeniser, _, rest = name.partition("-")
+    kind, _, last = rest.partition("-")
+    if tokeniser == "jieba" and kind in KEYWORDS and _is_count(last, MAX_KEYWORDS):
+        return {"tokeniser": tokeniser, "keywords": kind, "top": int(last)}
+    weights = last or "binary"
+    known = tokeniser in ("words", "jieba") and _is_count(kind, MAX_WIDTH) and weights in WEIGHTS
+    if not known or rest.endswith("-") or (weights == "idf" and kind != "1"):
+        raise SettingsError(
+            f"features must be words-N or jieba-N, with N from 1 to {MAX_WIDTH} and one of "
+            f"{', '.join('-' + w for w in WEIGHTS)} behind it if need be (-idf for N = 1 only), "
+            f"or jieba-tfidf-TOP or jieba-textrank-TOP: got {name!r}"
+        )
+    return {"tokeniser": tokeniser, "width": int(kind), "weights": weights}
+
+
+def _is_count(digits: str, most: int) -> bool:
+    return digits.isascii() and digits.isdecimal() and digits[0] != "0" and int(digits) <= most
+
+
+def _short_digest(lines: Iterable[str]) -> str:
+    joined = "\n".join(lines).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(joined, digest_size=6).hexdigest()

@@ -1,0 +1,51 @@
+"""Chinese segmentation and keywords by jieba: the one place that imports it."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from scrapy_simhash.errors import SettingsError
+
+
+@lru_cache(maxsize=1)
+def jieba() -> Any:
+    """Return jieba with its dictionary loaded (about a second, once a process)."""
+    import jieba
+    import jieba.analyse
+
+    jieba.setLogLevel(logging.WARNING)
+    jieba.initialize()
+    return jieba
+
+
+def jieba_version() -> str:
+    """Return the installed version of jieba, without loading it.
+
+    :raises SettingsError: it is not installed.
+    """
+    try:
+        return version("jieba")
+    except PackageNotFoundError as exc:
+        raise SettingsError(
+            "a jieba scheme needs the package jieba: pip install scrapy-simhash[jieba]"
+        ) from exc
+
+
+def segment(text: str) -> list[str]:
+    """Return the segments of *text* that hold a letter or a digit."""
+    return [token for token in jieba().lcut(text) if _is_word(token)]
+
+
+def keywords(method: str, text: str, top: int) -> dict[str, float]:
+    """Return the *top* keywords and their weights; *method* is ``tfidf`` or ``textrank``."""
+    analyse = jieba().analyse
+    extract = analyse.extract_tags if method == "tfidf" else analyse.textrank
+    return dict(extract(text, topK=top, withWeight=True))
+
+
+def _is_word(token: str) -> bool:
+    return any(unicodedata.category(character)[0] in "LN" for character in token)

@@ -1,0 +1,179 @@
+"""Fixtures: Hypothesis profiles, a site on loopback, a crawl in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# Bounded and the same on every run in CI; wider by hand: HYPOTHESIS_PROFILE=thorough
+settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+FOLDER = Path(__file__).parents[1]
+
+
+@dataclass
+class Reply:
+    """What the site answers at a path."""
+
+    body: bytes | str = b""
+    status: int = 200
+    content_type: str = "text/html; charset=utf-8"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Site:
+    """Pages by path, served on loopback; ``asked`` counts the requests for each path."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Reply] = {}
+        self.asked: Counter[str] = Counter()
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.asked[self.path] += 1
+                reply = site.pages.get(self.path, Reply("not found", 404))
+                body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+                self.send_response(reply.status)
+                self.send_header("Content-Type", reply.content_type)
+                self.send_header("Content-Length", str(len(body)))
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __setitem__(self, path: str, reply: Reply | str) -> None:
+        self.pages[path] = Reply(reply) if isinstance(reply, str) else reply
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """An empty site; fill it with ``site["/path"] = article(...)``."""
+    site = Site()
+    thread = threading.Thread(target=site.server.serve_forever, args=(0.01,))
+    thread.start()
+    yield site
+    site.server.shutdown()
+    thread.join()
+    site.server.server_close()
+
+
+def prose(topic: str, words: int = 120) -> str:
+    """Text that shares no run of words with that of another topic."""
+    return " ".join(f"{topic}{i % 89} {topic}{i * i % 97}" for i in range(words // 2))
+
+
+def article(text: str, links: list[str] | None = None, title: str = "Page") -> str:
+    """An HTML page with *text* as its content, and links."""
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links or [])
+    return (
+        f"<!DOCTYPE html><html><head><title>{title}</title></head><body>"
+        f"<nav><ul>{anchors}</ul></nav><main><article><p>{text}</p></article></main></body></html>"
+    )
+
+
+@dataclass
+class Crawl:
+    """What came of a crawl."""
+
+    returncode: int
+    log: str
+    stats: dict[str, Any]
+    items: list[dict[str, Any]]
+    decisions: list[dict[str, Any]]
+
+    def verdicts(self) -> dict[str, str]:
+        """URL path -> verdict, from the decisions feed."""
+        return {path_of(d["url"]): d["verdict"] for d in self.decisions}
+
+    def seen(self) -> set[str]:
+        """The paths of the pages that reached the spider."""
+        return {path_of(item["url"]) for item in self.items}
+
+    def simhash_stats(self) -> dict[str, Any]:
+        """The stats of the plug-in, but for those of time and bytes."""
+        return {
+            name.removeprefix("simhash/"): value
+            for name, value in self.stats.items()
+            if name.startswith("simhash/") and not name.endswith(("_seconds", "_bytes"))
+        }
+
+
+def path_of(url: str) -> str:
+    return "/" + url.split("/", 3)[3]
+
+
+CrawlFixture = Callable[..., Crawl]
+
+
+@pytest.fixture
+def crawl(site: Site, tmp_path: Path) -> CrawlFixture:
+    """A function that crawls the site from ``/`` with a spider of tests/spiders.py.
+
+    It runs in a process of its own, since a reactor cannot be started twice; the working
+    folder is *tmp_path*, so that a second crawl continues from the first one's index.
+    Further arguments are settings.
+    """
+
+    def run(spider: str = "Links", start: str = "/", **settings: Any) -> Crawl:
+        job = crawl_job(site, tmp_path, spider, start, **settings)
+        done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return crawl_result(done.returncode, done.stderr, tmp_path)
+
+    return run
+
+
+def crawl_job(
+    site: Site, folder: Path, spider: str = "Links", start: str = "/", **settings: Any
+) -> list[str]:
+    """Return the command of a crawl."""
+    defaults = {
+        "ADDONS": {"scrapy_simhash.Addon": 500},
+        "SIMHASH_WORKERS": 0,
+        "SIMHASH_MIN_TOKENS": 20,
+        "SIMHASH_DECISIONS_FILE": "decisions.jsonl",
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        # One page after the other, in the order of the links.
+        "CONCURRENT_REQUESTS": 1,
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    }
+    (folder / "job.json").write_text(
+        json.dumps(
+            {"spider": spider, "url": site.url + start, "settings": {**defaults, **settings}}
+        )
+    )
+    return [sys.executable, str(FOLDER / "tests" / "run_crawl.py"), str(folder / "job.json")]
+
+
+def crawl_result(returncode: int, log: str, folder: Path) -> Crawl:
+    """Read what a crawl left behind in *folder*."""
+
+    def lines(name: str) -> list[dict[str, Any]]:
+        path = folder / name
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    stats = lines("stats.jsonl")
+    return Crawl(
+        returncode, log, stats[-1] if stats else {}, lines("items.jsonl"), lines("decisions.jsonl")
+    )
