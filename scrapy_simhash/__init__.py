@@ -9,9 +9,12 @@ from scrapy_simhash.analysis.fingerprint import (
     signature,
     simhash,
 )
+from scrapy_simhash.tables import Match, PermutedTables
 
 __all__ = [
     "FeatureScheme",
+    "Match",
+    "PermutedTables",
     "__version__",
     "bit_sums",
     "hamming_distance",
