@@ -1,0 +1,85 @@
+"""The index of one process, gone when it ends."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+
+from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
+from scrapy_simhash.tables import PermutedTables
+
+
+class MemoryIndex(Index):
+    """Everything in dictionaries; about half a kilobyte and the URL for each page."""
+
+    def __init__(self, parameters: IndexParameters) -> None:
+        super().__init__(parameters)
+        self._rows: dict[int, Row] = {}
+        self._ids_by_request: dict[tuple[str, bytes], int] = {}
+        self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)
+        self._tables: dict[str, PermutedTables] = {}
+        self._representatives = 0
+
+    def __str__(self) -> str:
+        return "memory:"
+
+    def __len__(self) -> int:
+        return self._representatives
+
+    def rows(self) -> Iterable[Row]:
+        return self._rows.values()
+
+    def close(self) -> None:
+        pass
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _row_of_request(self, page: Page) -> Row | None:
+        row_id = self._ids_by_request.get((page.scope, page.request_fingerprint))
+        return None if row_id is None else self._rows[row_id]
+
+    def _oldest_of_same_text(self, page: Page) -> Row | None:
+        ids = self._ids_by_text.get((page.scope, page.digest))
+        return self._rows[min(ids)] if ids else None
+
+    def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
+        if tables := self._tables.get(page.scope):
+            for match in tables.matches(page.fingerprint):
+                yield self._rows[match.item], match.distance
+
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+        if own is not None and own.representative is None:
+            self._withdraw(own, page.scope)
+        row = Row(
+            id=own.id if own else len(self._rows) + 1,
+            url=page.url,
+            fingerprint=page.fingerprint,
+            digest=page.digest,
+            tokens=page.tokens,
+            representative=representative,
+        )
+        self._rows[row.id] = row
+        self._ids_by_request[page.scope, page.request_fingerprint] = row.id
+        if representative is None:
+            self._present(row, page.scope)
+
+    def _present(self, row: Row, scope: str) -> None:
+        """Let others be compared with a representative."""
+        self._representatives += 1
+        self._ids_by_text[scope, row.digest].add(row.id)
+        if row.tokens >= self.parameters.min_tokens:
+            if scope not in self._tables:
+                self._tables[scope] = PermutedTables(self.parameters.distance)
+            self._tables[scope].add(row.fingerprint, row.id)
+
+    def _withdraw(self, row: Row, scope: str) -> None:
+        """Undo :meth:`_present`."""
+        self._representatives -= 1
+        ids = self._ids_by_text[scope, row.digest]
+        ids.remove(row.id)
+        if not ids:
+            del self._ids_by_text[scope, row.digest]
+        if row.tokens >= self.parameters.min_tokens:
+            self._tables[scope].remove(row.fingerprint, row.id)

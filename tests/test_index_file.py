@@ -1,0 +1,206 @@
+"""The index file: refused untouched when it is not right, whole after any death."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.errors import (
+    FingerprintIndexError,
+    IndexFormatError,
+    IndexMismatchError,
+    IndexUnavailableError,
+)
+from scrapy_simhash.index import SQLiteIndex, sqlite
+from tests.test_index import PARAMETERS, UNIQUE, near, page
+
+FOLDER = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """An index with 200 pages."""
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(200):
+            index.check_and_add(page(f"page{i}", spread(i)))
+    return path
+
+
+def spread(i: int) -> int:
+    """A fingerprint that is far from those of all other i (Fibonacci hashing)."""
+    return (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
+
+
+def refused(path: Path, error: type[FingerprintIndexError], words: str) -> None:
+    before = path.read_bytes()
+    with pytest.raises(error, match=words) as refusal:
+        SQLiteIndex(path, PARAMETERS)
+    assert str(path) in str(refusal.value)
+    assert path.read_bytes() == before
+
+
+def test_pages_are_there_after_reopening(path: Path) -> None:
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert len(index) == 200
+        assert index.check_and_add(page("new", spread(5) ^ 1)) == near("page5", 1)
+
+
+def test_folder_is_made(tmp_path: Path) -> None:
+    with SQLiteIndex(tmp_path / "a" / "b" / "pages.simhash", PARAMETERS) as index:
+        assert index.check_and_add(page("a", 0)) == UNIQUE
+    assert [found.name for found in (tmp_path / "a" / "b").iterdir()] == ["pages.simhash"]
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7 something else entirely", b"\0" * 5000, b"SQL"])
+def test_foreign_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    refused(path, IndexFormatError, "truncated" if content == b"SQL" else "not an index")
+
+
+def test_sqlite_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cookies.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE cookies (name)")
+    refused(path, IndexFormatError, "SQLite file of something else")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9, 0.999])
+def test_truncated_file_is_refused(path: Path, share: float) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    refused(path, IndexFormatError, "truncated|damaged")
+
+
+def test_newer_format_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {sqlite.FORMAT + 1}")
+    refused(path, IndexFormatError, f"format {sqlite.FORMAT + 1}.*upgrade scrapy-simhash")
+
+
+def test_other_scheme_or_scope_is_refused(path: Path) -> None:
+    before = path.read_bytes()
+    for parameters in (replace(PARAMETERS, scheme="other"), replace(PARAMETERS, scope="site")):
+        with pytest.raises(IndexMismatchError, match=r"was built with sc.*SIMHASH_INDEX"):
+            SQLiteIndex(path, parameters)
+    assert path.read_bytes() == before
+
+
+def test_distance_and_floor_may_change_from_crawl_to_crawl(path: Path) -> None:
+    with SQLiteIndex(path, replace(PARAMETERS, distance=7, min_tokens=200)) as index:
+        assert index.check_and_add(page("new", spread(5) ^ 1, tokens=200)) == UNIQUE
+    with SQLiteIndex(path, replace(PARAMETERS, distance=1)) as index:
+        assert index.check_and_add(page("newer", spread(5) ^ 2)) == near("page5", 1)
+
+
+def test_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(IndexUnavailableError, match="cannot be made"):
+        SQLiteIndex(tmp_path / "file" / "pages.simhash", PARAMETERS)
+
+
+def test_busy_file_is_an_error_and_nothing_is_remembered(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
+    with SQLiteIndex(path, PARAMETERS) as index, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(IndexUnavailableError, match="locked"):
+            index.check_and_add(page("new", spread(999)))
+        other.rollback()
+        assert index.check_and_add(page("new", spread(999))) == UNIQUE
+
+
+def test_error_in_the_middle_leaves_no_trace(path: Path) -> None:
+    with SQLiteIndex(path, PARAMETERS) as index:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("ALTER TABLE pages RENAME COLUMN judged_at TO at")
+        with pytest.raises(IndexUnavailableError, match="judged_at"):
+            index.check_and_add(page("new", spread(999)))
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("ALTER TABLE pages RENAME COLUMN at TO judged_at")
+        assert index.check_and_add(page("new", spread(999))) == UNIQUE
+
+
+def test_pages_of_another_process_are_seen_at_once(path: Path) -> None:
+    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+        assert one.check_and_add(page("a", spread(999))) == UNIQUE
+        assert two.check_and_add(page("b", spread(999) ^ 1)) == near("a", 1)
+        two.check_and_add(page("a", spread(998)))  # the page has changed
+        assert one.check_and_add(page("c", spread(999) ^ 3)) == UNIQUE
+        assert one.check_and_add(page("d", spread(998) ^ 3)) == near("a", 2)
+
+
+WRITER = """
+import sys
+from tests.test_index import PARAMETERS, page
+from tests.test_index_file import spread
+from scrapy_simhash.index import SQLiteIndex
+
+name, first, count, path = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+with SQLiteIndex(path, PARAMETERS) as index:
+    for i in range(first, first + count):
+        decision = index.check_and_add(page(f"{name}{i}", spread(i)))
+        print(i, decision.verdict, flush=True)
+"""
+
+
+def writer(name: str, first: int, count: int, path: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, name, str(first), str(count), str(path)],
+        cwd=FOLDER,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_killed_writer_loses_no_page_that_it_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    acknowledged: set[str] = set()
+    for round_, pages in enumerate((1, 20, 150)):
+        with writer("page", 1000 * round_, 100_000, path) as child:
+            assert child.stdout is not None
+            for line in child.stdout:
+                acknowledged.add(line.split()[0])
+                if len(acknowledged) % (pages + 1) == pages:
+                    child.send_signal(signal.SIGKILL)
+                    break
+            for line in child.stdout:
+                if line.endswith("\n"):
+                    acknowledged.add(line.split()[0])
+    with SQLiteIndex(path, PARAMETERS) as index:
+        stored = {row.url.rpartition("page")[2] for row in index.rows()}
+        assert acknowledged <= stored
+        assert len(index) == len(stored)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_processes_that_share_a_file_keep_one_page_of_each_text(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    children = [writer(name, 0, 300, path) for name in "ab"]
+    printed = [child.communicate()[0].split("\n") for child in children]
+    assert [child.returncode for child in children] == [0, 0]
+    verdicts = [line.split()[1] for lines in printed for line in lines if line]
+    assert len(verdicts) == 600
+    with SQLiteIndex(path, PARAMETERS) as index:
+        rows = list(index.rows())
+        assert len(rows) == 600
+        assert verdicts.count("unique") == len(index) <= 300
+        representatives = {row.id for row in rows if row.representative is None}
+        assert {row.representative for row in rows} - {None} <= representatives
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_read_only_file_is_refused(path: Path) -> None:
+    path.chmod(0o400)
+    refused(path, IndexUnavailableError, "cannot be opened for writing")
