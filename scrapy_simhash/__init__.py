@@ -1,4 +1,19 @@
-"""Near-duplicate detection for Scrapy, while the crawl runs."""
+"""Near-duplicate detection for Scrapy, while the crawl runs.
+
+In a Scrapy project: ``ADDONS = {"scrapy_simhash.Addon": 500}``.  Without Scrapy::
+
+    >>> from scrapy_simhash import FeatureScheme, hamming_distance, simhash
+    >>> scheme = FeatureScheme.from_name("words-2")
+    >>> a = simhash(scheme.features("The quick brown fox jumps over the lazy dog"))
+    >>> b = simhash(scheme.features("The quick brown fox leaps over the lazy dog"))
+    >>> c = simhash(scheme.features("Simhash votes bit by bit for a fingerprint"))
+    >>> hamming_distance(a, b) < hamming_distance(a, c)
+    True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash._version import __version__
 from scrapy_simhash.analysis.features import FeatureScheme
@@ -11,9 +26,15 @@ from scrapy_simhash.analysis.fingerprint import (
 )
 from scrapy_simhash.tables import Match, PermutedTables
 
+if TYPE_CHECKING:
+    from scrapy_simhash.addon import Addon
+    from scrapy_simhash.exceptions import NearDuplicate
+
 __all__ = [
+    "Addon",
     "FeatureScheme",
     "Match",
+    "NearDuplicate",
     "PermutedTables",
     "__version__",
     "bit_sums",
@@ -22,3 +43,14 @@ __all__ = [
     "signature",
     "simhash",
 ]
+
+# Workers import this package, and have no use for Scrapy.
+_SCRAPY_FACES = {"Addon": "scrapy_simhash.addon", "NearDuplicate": "scrapy_simhash.exceptions"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SCRAPY_FACES:
+        from importlib import import_module
+
+        return getattr(import_module(_SCRAPY_FACES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

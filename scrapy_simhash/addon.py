@@ -1,0 +1,36 @@
+"""The add-on: one line in the settings turns everything on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from scrapy_simhash.extension import SimhashExtension
+from scrapy_simhash.links import SimhashLinksMiddleware
+from scrapy_simhash.middleware import SimhashDownloaderMiddleware
+from scrapy_simhash.settings import SimhashSettings
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+# Below 543, where projects put their own: a page that one of those retries is not judged
+# yet.  So also below 550 (retries), 590 (decompression) and 600 (redirects).
+DOWNLOADER_MIDDLEWARE_ORDER = 540
+# Nearer to the engine than Scrapy's own (from 50 on): what they yield is seen here, too.
+SPIDER_MIDDLEWARE_ORDER = 20
+EXTENSION_ORDER = 500
+
+
+class Addon:
+    """``ADDONS = {"scrapy_simhash.Addon": 500}``; a component set up by hand stays as it is."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        if not SimhashSettings.read(settings).enabled:
+            raise NotConfigured("SIMHASH_ENABLED is off")
+        for name, component, order in (
+            ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
+            ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
+            ("EXTENSIONS", SimhashExtension, EXTENSION_ORDER),
+        ):
+            settings.setdefault_in_component_priority_dict(name, component, order)

@@ -1,0 +1,23 @@
+"""What the spider's errback gets for a dropped page."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_simhash.index import Decision
+
+
+class NearDuplicate(IgnoreRequest):
+    """The page at *url* was dropped: *representative* has the same text but for *distance* bits.
+
+    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
+    """
+
+    def __init__(self, url: str, decision: Decision) -> None:
+        self.url = url
+        self.decision = decision
+        self.representative = decision.representative
+        self.distance = decision.distance
+        super().__init__(
+            f"{url} is a near-duplicate of {self.representative} (distance {self.distance})"
+        )

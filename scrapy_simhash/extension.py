@@ -1,0 +1,137 @@
+"""The extension: the account of the crawl, in stats, in the log and in the decisions feed."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from scrapy import signals as scrapy_signals
+
+from scrapy_simhash import signals
+from scrapy_simhash.components import active_settings
+from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.feed import DecisionsFeed
+from scrapy_simhash.log import RareWarning
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
+
+    from scrapy_simhash.judgement import Judgement
+
+logger = logging.getLogger(__name__)
+
+
+class SimhashExtension:
+    """Count every decision, write it to ``SIMHASH_DECISIONS_FILE``, and sum up at close.
+
+    The stats are listed in docs/stats.md.  A line that cannot be written (a full disk, say)
+    is counted as ``simhash/feed_errors`` and warned of once a minute at most.
+    """
+
+    def __init__(self, stats: StatsCollector, feed: DecisionsFeed | None) -> None:
+        self.stats = stats
+        self.feed = feed
+        self._feed_warning = RareWarning(logger)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = active_settings(crawler)
+        feed = None
+        if settings.decisions_file is not None:
+            feed = _open_feed(settings.decisions_file, crawler.spidercls.name)
+        extension = cls(crawler.stats, feed)
+        crawler.signals.connect(extension.page_judged, signals.page_judged)
+        crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
+        return extension
+
+    def page_judged(self, judgement: Judgement, spider: Spider) -> None:
+        self._count(judgement)
+        if self.feed is None:
+            return
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        try:
+            self.feed.write({**judgement.as_record(), "time": now})
+        except OSError as exc:
+            self.stats.inc_value("simhash/feed_errors")
+            self._feed_warning.log(
+                f"A decision is missing from the decisions feed: {exc}", extra={"spider": spider}
+            )
+
+    def spider_closed(self, spider: Spider) -> None:
+        logger.info("%s", summary(self.stats), extra={"spider": spider})
+        if self.feed is not None:
+            self.feed.close()
+
+    def _count(self, judgement: Judgement) -> None:
+        stats, decision = self.stats, judgement.decision
+        if decision.verdict == "skipped":
+            stats.inc_value("simhash/skipped")
+            stats.inc_value(f"simhash/skipped/{decision.reason}")
+            return
+        stats.inc_value("simhash/judged")
+        stats.inc_value(f"simhash/{decision.verdict}")
+        stats.inc_value("simhash/judged_bytes", judgement.body_bytes)
+        self._add_seconds("index", judgement.index_seconds)
+        if judgement.analysis is not None:
+            self._add_seconds("analysis", judgement.analysis.seconds)
+        if decision.is_duplicate:
+            stats.inc_value(f"simhash/distance/{decision.distance}")
+            if judgement.is_start_request and judgement.action == "pass":
+                stats.inc_value("simhash/start_requests_protected")
+        if judgement.action == "drop":
+            stats.inc_value("simhash/dropped")
+            stats.inc_value("simhash/dropped_bytes", judgement.body_bytes)
+        elif judgement.action == "flag":
+            stats.inc_value("simhash/flagged")
+
+    def _add_seconds(self, part: str, seconds: float) -> None:
+        name = f"simhash/{part}_seconds"
+        self.stats.set_value(name, self.stats.get_value(name, 0.0) + seconds)
+
+
+def summary(stats: StatsCollector) -> str:
+    """Return the lines that say at close what was seen and saved."""
+
+    def get(name: str) -> float:
+        return float(stats.get_value(f"simhash/{name}", 0))
+
+    judged = get("judged")
+    near, exact = get("near_duplicate"), get("exact_duplicate")
+    share = f" ({(near + exact) / judged:.1%})" if judged else ""
+    lines = [
+        f"Near-duplicates: {judged:,.0f} pages judged, {get('unique'):,.0f} unique, "
+        f"{near:,.0f} near-duplicates and {exact:,.0f} exact ones{share}, "
+        f"{get('refresh'):,.0f} seen before",
+        f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
+        f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
+    ]
+    if skipped := get("skipped"):
+        reasons = sorted(
+            (name.rpartition("/")[2], count)
+            for name, count in stats.get_stats().items()
+            if name.startswith("simhash/skipped/")
+        )
+        listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
+        lines.append(f"  not judged: {skipped:,.0f} ({listed})")
+    if judged:
+        lines.append(
+            f"  {1000 * get('analysis_seconds') / judged:.1f} ms a page in workers, "
+            f"{1000 * get('index_seconds') / judged:.2f} ms in the index"
+        )
+    return "\n".join(lines)
+
+
+def _open_feed(path: str, spider_name: str) -> DecisionsFeed:
+    """Open the feed; ``%(name)s`` and ``%(time)s`` stand for the same as in Scrapy's feeds."""
+    started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
+    try:
+        return DecisionsFeed(path % {"name": spider_name, "time": started})
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise SettingsError(
+            f"SIMHASH_DECISIONS_FILE must be a path that can be written, with no % but in "
+            f"%(name)s and %(time)s: got {path!r} ({exc})"
+        ) from exc

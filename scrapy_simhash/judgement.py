@@ -1,0 +1,46 @@
+"""A decision with all that the account of a crawl needs to know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.index import Decision
+
+Action = Literal["pass", "drop", "flag"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A decision and what became of the page.
+
+    *analysis* is None for a page that was skipped, *index_seconds* is what the index took,
+    *error* says more where the plug-in failed.
+    """
+
+    url: str
+    decision: Decision
+    body_bytes: int
+    action: Action = "pass"
+    is_start_request: bool = False
+    analysis: PageAnalysis | None = None
+    index_seconds: float = 0.0
+    error: str | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the fields of the page's line in the decisions feed, ready for JSON."""
+        analysis = self.analysis
+        return {
+            "url": self.url,
+            "verdict": self.decision.verdict,
+            "representative": self.decision.representative,
+            "distance": self.decision.distance,
+            "reason": self.decision.reason,
+            "action": self.action,
+            "fingerprint": None if analysis is None else f"{analysis.fingerprint:016x}",
+            "tokens": None if analysis is None else analysis.tokens,
+            "body_bytes": self.body_bytes,
+            "start_request": self.is_start_request,
+            "error": self.error,
+        }

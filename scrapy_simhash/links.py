@@ -1,0 +1,39 @@
+"""The spider middleware: a flagged page's items are kept, its links are not followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+from scrapy_simhash.components import active_settings
+from scrapy_simhash.middleware import DECISION_META_KEY, FLAG
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request, Response
+    from typing_extensions import Self
+
+
+class SimhashLinksMiddleware(BaseSpiderMiddleware):
+    """Drop the requests that come from a flagged response, unless they are to be followed.
+
+    Counts them as ``simhash/links_not_followed``.  In requests that go on, the verdict of
+    the page that they came from is taken out of a copied meta.
+    """
+
+    def __init__(self, crawler: Crawler, follow: bool) -> None:
+        super().__init__(crawler)
+        self.follow = follow
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = active_settings(crawler)
+        return cls(crawler, settings.follow_duplicate_links)
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        if response is not None and FLAG in response.flags and not self.follow:
+            self.crawler.stats.inc_value("simhash/links_not_followed")
+            return None
+        request.meta.pop(DECISION_META_KEY, None)
+        return request

@@ -1,0 +1,245 @@
+"""The downloader middleware: one page's way to its verdict."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from scrapy import signals as scrapy_signals
+from scrapy.http import HtmlResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.project import data_path
+from scrapy.utils.python import binary_is_text
+
+from scrapy_simhash import signals
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.components import active_settings
+from scrapy_simhash.errors import IndexUnavailableError, SettingsError
+from scrapy_simhash.exceptions import NearDuplicate
+from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
+from scrapy_simhash.judgement import Action, Judgement
+from scrapy_simhash.log import RareWarning
+from scrapy_simhash.scope import scope_key
+from scrapy_simhash.settings import ACTIONS, SimhashSettings
+from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request, Response
+    from typing_extensions import Self
+
+    from scrapy_simhash.index import Index
+    from scrapy_simhash.workers import Workers
+
+logger = logging.getLogger(__name__)
+
+META_KEY = "simhash"
+DECISION_META_KEY = "simhash_decision"
+FLAG = "near-duplicate"
+
+_ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
+
+# As many bytes as Scrapy looks at to tell text from binary data.
+_SNIFFED_BYTES = 5000
+
+
+class SimhashDownloaderMiddleware:
+    """Judge each HTML page that a spider is to get, and drop or flag the near-duplicates.
+
+    Meta key ``simhash`` of a request: ``False`` leaves its page alone, ``"drop"``, ``"flag"``
+    and ``"observe"`` take the place of ``SIMHASH_ACTION``.  Meta key ``simhash_decision`` of a
+    response that was judged and passed on: its
+    :class:`~scrapy_simhash.index.contract.Decision`.
+
+    A dropped page is logged as follows, and its request's errback gets a
+    :class:`~scrapy_simhash.exceptions.NearDuplicate`::
+
+        DEBUG: Dropped near-duplicate <200 http://a.example/print>:
+        representative http://a.example/, distance 1
+
+    Whatever fails, the page passes on and is counted under ``simhash/skipped/<reason>``.
+    """
+
+    def __init__(
+        self, crawler: Crawler, settings: SimhashSettings, workers: Workers, index: Index
+    ) -> None:
+        self.crawler = crawler
+        self.spider_name = crawler.spidercls.name
+        self.settings = settings
+        self.workers = workers
+        self.index = index
+        self._failures: dict[str, RareWarning] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = active_settings(crawler)
+        if not is_asyncio_available():
+            raise SettingsError(
+                "TWISTED_REACTOR must be the asyncio reactor, as it is by default: "
+                f"got {crawler.settings['TWISTED_REACTOR']!r}"
+            )
+        analyser = Analyser.create(
+            settings.extractor, settings.features, settings.stop_words, settings.idf
+        )
+        workers: Workers = (
+            WorkerProcesses(analyser, settings.workers, settings.page_timeout)
+            if settings.workers
+            else InProcess(analyser)
+        )
+        parameters = IndexParameters(
+            scheme=analyser.identity,
+            scope=settings.scope,
+            distance=settings.distance,
+            min_tokens=settings.min_tokens,
+        )
+        index = open_index(settings.index or default_index(crawler.spidercls.name), parameters)
+        middleware = cls(crawler, settings, workers, index)
+        crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
+        return middleware
+
+    def spider_opened(self, spider: Spider) -> None:
+        self.workers.start()
+        logger.info(
+            "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
+            {
+                "action": self.settings.action,
+                "distance": self.settings.distance,
+                "kept": len(self.index),
+                "index": self.index,
+            },
+            extra={"spider": spider},
+        )
+
+    def spider_closed(self, spider: Spider) -> None:
+        self.workers.close()
+        self.index.close()
+
+    def process_request(self, request: Request) -> None:
+        """Forget the verdict of the page that a copied meta came from."""
+        request.meta.pop(DECISION_META_KEY, None)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        if request.callback is NO_CALLBACK:
+            return response
+        judgement = await self._judge(request, response)
+        decision = judgement.decision
+        self.crawler.signals.send_catch_log(
+            signals.page_judged, judgement=judgement, response=response, spider=self.crawler.spider
+        )
+        if judgement.action == "drop":
+            logger.debug(
+                "Dropped near-duplicate %(response)s: representative %(representative)s, "
+                "distance %(distance)d",
+                {
+                    "response": response,
+                    "representative": decision.representative,
+                    "distance": decision.distance,
+                },
+                extra={"spider": self.crawler.spider},
+            )
+            raise NearDuplicate(response.url, decision)
+        (response.request or request).meta[DECISION_META_KEY] = decision
+        if judgement.action == "flag":
+            return response.replace(flags=[*response.flags, FLAG])
+        return response
+
+    async def _judge(self, request: Request, response: Response) -> Judgement:
+        """Return the verdict on a page; one that cannot be judged is ``skipped``."""
+        judgement = partial(
+            Judgement,
+            url=response.url,
+            body_bytes=len(response.body),
+            is_start_request=is_start_request(request),
+        )
+        if reason := self._why_not(request, response):
+            return judgement(decision=Decision("skipped", reason))
+        try:
+            analysis = await self.workers.analyse(
+                response.body, getattr(response, "encoding", None), response.url
+            )
+            if not analysis.tokens:
+                return judgement(decision=Decision("skipped", "no_text"))
+            started = time.perf_counter()
+            decision = self.index.check_and_add(self._page(request, response, analysis))
+        except AnalysisFailedError as exc:
+            return judgement(decision=self._failed(response, exc.reason, exc), error=str(exc))
+        except IndexUnavailableError as exc:
+            decision = self._failed(response, "index_unavailable", exc)
+            return judgement(decision=decision, error=str(exc))
+        return judgement(
+            decision=decision,
+            action=self._action(request, decision),
+            analysis=analysis,
+            index_seconds=time.perf_counter() - started,
+        )
+
+    def _why_not(self, request: Request, response: Response) -> str | None:
+        """Return the reason for which the page is not judged, None where it is."""
+        wish = request.meta.get(META_KEY)
+        if wish is False:
+            return "opt_out"
+        if not 200 <= response.status < 300:
+            return "status"
+        if not isinstance(response, HtmlResponse) or not _looks_like_text(response):
+            return "not_html"
+        if len(response.body) > self.settings.max_body_bytes:
+            return "too_large"
+        if wish not in (None, True, *ACTIONS):
+            return "bad_meta"
+        return None
+
+    def _page(self, request: Request, response: Response, analysis: PageAnalysis) -> Page:
+        return Page(
+            url=response.url,
+            request_fingerprint=self.crawler.request_fingerprinter.fingerprint(request),
+            scope=scope_key(self.settings.scope, response.url, self.spider_name),
+            fingerprint=analysis.fingerprint,
+            digest=analysis.digest,
+            tokens=analysis.tokens,
+            judged_at=time.time(),
+        )
+
+    def _action(self, request: Request, decision: Decision) -> Action:
+        """Return what becomes of a judged page."""
+        protected = self.settings.protect_start_requests and is_start_request(request)
+        if protected or not decision.is_duplicate:
+            return "pass"
+        wish = request.meta.get(META_KEY)
+        action = wish if wish in ACTIONS else self.settings.action
+        return _ACTION_TAKEN[action]
+
+    def _failed(self, response: Response, reason: str, exc: Exception) -> Decision:
+        """Warn of a page that the plug-in failed on, and let it pass."""
+        self._failures.setdefault(reason, RareWarning(logger)).log(
+            f"Page passed unjudged ({reason}): {response.url}: {exc}",
+            extra={"spider": self.crawler.spider},
+        )
+        return Decision("skipped", reason)
+
+
+def is_start_request(request: Request) -> bool:
+    """Whether a request is one that the crawl starts from.
+
+    Scrapy marks those in their meta; where a spider copies the meta of a response into its
+    requests, the mark comes along, but then their depth is above 0.
+    """
+    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
+
+
+def default_index(spider_name: str) -> str:
+    """Return the path of a spider's own index in Scrapy's data directory."""
+    return str(Path(data_path("simhash")) / f"{quote(spider_name, safe='')}.simhash")
+
+
+def _looks_like_text(response: HtmlResponse) -> bool:
+    """Whether a body that claims to be HTML can be; UTF-16 and UTF-32 text holds NULs."""
+    if response.encoding.startswith(("utf-16", "utf-32")):
+        return True
+    return binary_is_text(response.body[:_SNIFFED_BYTES])

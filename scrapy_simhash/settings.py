@@ -1,0 +1,164 @@
+"""The settings ``SIMHASH_*``, read and checked once at start."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+from loky import cpu_count
+
+from scrapy_simhash.errors import SettingsError
+
+PREFIX = "SIMHASH_"
+ACTIONS = ("drop", "flag", "observe")
+SCOPES = ("global", "site", "host", "spider")
+
+
+class SettingsSource(Protocol):
+    """What is asked of Scrapy's settings."""
+
+    def get(self, name: str) -> Any:
+        """Return the value, None where there is none."""
+
+    def keys(self) -> Iterable[str]:
+        """Return the names of all settings."""
+
+
+class Rule(NamedTuple):
+    """What a value must be, in words, and the function that reads it or raises ValueError."""
+
+    words: str
+    read: Callable[[Any], Any]
+
+
+def _choice(*choices: str) -> Rule:
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return Rule(" or ".join(map(repr, choices)), read)
+
+
+def _number(kind: type[int] | type[float], low: float, high: float | None = None) -> Rule:
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+            raise ValueError
+        number = kind(value)
+        if not low <= number <= (float("inf") if high is None else high) or number == float("inf"):
+            raise ValueError
+        return number
+
+    span = f"from {low} to {high}" if high is not None else f"of at least {low}"
+    return Rule(f"a {'whole ' if kind is int else ''}number {span}", read)
+
+
+def _read_boolean(value: Any) -> bool:
+    known = {"true": True, "1": True, "false": False, "0": False}
+    try:
+        return known[str(value).lower()]
+    except KeyError:
+        raise ValueError from None
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not str(value).strip():
+        raise ValueError
+    return str(value)
+
+
+def _read_index(value: Any) -> str:
+    place = _read_text(value)
+    if "://" in place or (place.endswith(":") and place != "memory:"):
+        raise ValueError
+    return place
+
+
+def _read_workers(value: Any) -> int:
+    if value == "auto":
+        return cast("int", cpu_count())
+    return int(_number(int, 0, 256).read(value))
+
+
+def _read_words(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (str, os.PathLike)):
+        value = Path(value).read_text(encoding="utf-8").split()
+    if not all(isinstance(word, str) for word in value):
+        raise ValueError
+    return tuple(sorted(value))
+
+
+def _read_idf(value: Any) -> dict[str, float]:
+    if isinstance(value, (str, os.PathLike)):
+        value = json.loads(Path(value).read_text(encoding="utf-8"))
+    if not isinstance(value, Mapping):
+        raise ValueError
+    return {str(word): float(weight) for word, weight in value.items()}
+
+
+def _setting(default: Any, rule: Rule) -> Any:
+    return field(default=default, metadata={"rule": rule})
+
+
+_BOOLEAN = Rule("True or False", _read_boolean)
+
+
+@dataclass(frozen=True)
+class SimhashSettings:
+    """One attribute for each setting ``SIMHASH_<NAME>``; docs/settings.md says what they do."""
+
+    enabled: bool = _setting(True, _BOOLEAN)
+    action: str = _setting("drop", _choice(*ACTIONS))
+    distance: int = _setting(3, _number(int, 0, 7))
+    index: str | None = _setting(None, Rule("'memory:' or the path of a file", _read_index))
+    scope: str = _setting("global", _choice(*SCOPES))
+    extractor: str = _setting("trafilatura", Rule("a name or an import path", _read_text))
+    features: str = _setting("words-3", Rule("the name of a feature scheme", _read_text))
+    stop_words: tuple[str, ...] = _setting(
+        (), Rule("a list of words, or the path of a UTF-8 file of words", _read_words)
+    )
+    idf: dict[str, float] | None = _setting(
+        None, Rule("a mapping of words to numbers, or the path of a JSON file of one", _read_idf)
+    )
+    min_tokens: int = _setting(50, _number(int, 0))
+    follow_duplicate_links: bool = _setting(False, _BOOLEAN)
+    protect_start_requests: bool = _setting(True, _BOOLEAN)
+    workers: int = _setting("auto", Rule("'auto' or a whole number from 0 to 256", _read_workers))
+    page_timeout: float = _setting(10.0, _number(float, 0.1))
+    max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))
+    decisions_file: str | None = _setting(None, Rule("the path of a file", _read_text))
+
+    @classmethod
+    def read(cls, source: SettingsSource) -> SimhashSettings:
+        """Return the settings that *source* holds; the default where it says nothing or None.
+
+        :raises SettingsError: a value breaks its rule, or a name that begins with
+            ``SIMHASH_`` is none of ours.
+        """
+        names = {PREFIX + one.name.upper(): one for one in fields(cls)}
+        for name in source.keys():  # noqa: SIM118 - not a dict
+            if name.startswith(PREFIX) and name not in names:
+                close = difflib.get_close_matches(name, names, n=1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise SettingsError(f"{name} is not a setting of scrapy-simhash{hint}")
+        values = {}
+        for name, one in names.items():
+            value = source.get(name)
+            if value is None:
+                value = one.default
+            if value is not None:
+                values[one.name] = _checked(name, one.metadata["rule"], value)
+        return cls(**values)
+
+
+def _checked(name: str, rule: Rule, value: Any) -> Any:
+    try:
+        return rule.read(value)
+    except (ValueError, TypeError, OverflowError, OSError) as exc:
+        detail = f" ({exc})" if isinstance(exc, OSError) else ""
+        raise SettingsError(f"{name} must be {rule.words}: got {value!r}{detail}") from exc

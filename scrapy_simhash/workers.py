@@ -1,0 +1,154 @@
+"""Where pages are analysed: processes with a time limit for each page, or this process.
+
+trafilatura is not thread-safe and takes 10 to 50 ms a page, so the crawl's own process
+never runs it; a page that hangs or kills its worker costs that worker, no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from typing import Protocol, TypeVar
+
+from loky.backend import get_context
+from pebble import ProcessExpired, ProcessPool
+
+from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
+from scrapy_simhash.errors import SimhashError
+
+# Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
+PAGES_PER_WORKER = 1000
+
+_T = TypeVar("_T")
+
+
+class AnalysisFailedError(SimhashError):
+    """A page could not be analysed; *reason* is the short code that its decision gets."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Workers(Protocol):
+    """Something that analyses pages."""
+
+    def start(self) -> None:
+        """Get ready, without waiting for it."""
+
+    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+        """Return the analysis of one page.
+
+        :raises AnalysisFailedError: with reason ``extraction_failed``, ``timed_out`` or
+            ``worker_died``.
+        """
+
+    def close(self) -> None:
+        """Stop; pages under way are given up."""
+
+
+class InProcess:
+    """Analyses pages in this process, one after the other, with no time limit: for tests."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        self._analyser = analyser
+
+    def start(self) -> None:
+        """Nothing to get ready."""
+
+    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+        try:
+            return self._analyser.analyse(body, encoding, url)
+        except AnalysisError as exc:
+            raise AnalysisFailedError("extraction_failed", str(exc)) from exc
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+
+class WorkerProcesses:
+    """Analyses pages in *processes* processes, each page within *timeout_seconds*.
+
+    The time limit runs from when a worker takes the page up.  A worker that outlasts it
+    is killed, and one that dies is replaced; the pages of the others go on.
+    """
+
+    def __init__(self, analyser: Analyser, processes: int, timeout_seconds: float) -> None:
+        self._analyser = analyser
+        self._processes = processes
+        self._timeout_seconds = timeout_seconds
+        self._pool: ProcessPool | None = None
+
+    def start(self) -> None:
+        for _ in range(self._processes):
+            self._schedule(_warm_up, timeout=None)
+
+    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+        try:
+            try:
+                return await self._run(body, encoding, url)
+            except BrokenProcessPool:
+                # Pebble gives up the whole pool when a worker dies that it saw no page of;
+                # that worker may have been idle, so the page gets one more try in a new pool.
+                return await self._run(body, encoding, url)
+        except AnalysisError as exc:
+            raise AnalysisFailedError("extraction_failed", str(exc)) from exc
+        except (asyncio.TimeoutError, TimeoutError) as exc:
+            raise AnalysisFailedError(
+                "timed_out", f"not analysed within {self._timeout_seconds} s"
+            ) from exc
+        except (ProcessExpired, BrokenProcessPool) as exc:
+            raise AnalysisFailedError("worker_died", str(exc)) from exc
+
+    def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.stop()
+            pool.join()
+
+    async def _run(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+        future = self._schedule(_analyse, body, encoding, url, timeout=self._timeout_seconds)
+        return await asyncio.wrap_future(future)
+
+    def _schedule(
+        self, function: Callable[..., _T], *args: object, timeout: float | None
+    ) -> Future[_T]:
+        if self._pool is None or not self._pool.active:
+            self.close()
+            self._pool = ProcessPool(
+                max_workers=self._processes,
+                max_tasks=PAGES_PER_WORKER,
+                initializer=_set_up,
+                initargs=(self._analyser,),
+                # loky's processes start afresh like multiprocessing's "spawn", but do not
+                # import the main script again: a script without a __main__ guard, as
+                # Scrapy's documentation shows them, would crawl once more in each worker.
+                context=get_context("loky"),
+            )
+        future: Future[_T] = self._pool.schedule(function, args=args, timeout=timeout)
+        return future
+
+
+_analyser: Analyser | None = None
+
+
+def _set_up(analyser: Analyser) -> None:
+    """Get a new worker process ready."""
+    global _analyser
+    _analyser = analyser
+    # What an extractor logs of a page would go to the crawl's terminal, past its log.
+    logging.disable(logging.CRITICAL)
+
+
+def _warm_up() -> None:
+    """Have a worker import what it needs before the first page comes."""
+    assert _analyser is not None  # noqa: S101 - set by the initializer
+    _analyser.analyse(b"<html><body><p>warm-up</p></body></html>", "utf-8", "about:blank")
+
+
+def _analyse(body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+    assert _analyser is not None  # noqa: S101 - set by the initializer
+    return _analyser.analyse(body, encoding, url)

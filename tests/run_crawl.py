@@ -1,0 +1,45 @@
+"""Run one crawl, as tests/conftest.py's ``crawl`` asks for it.
+
+On purpose without ``if __name__ == "__main__"``: Scrapy's documentation shows scripts like
+this, and workers must not crawl once more when they start.
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from twisted.internet.defer import Deferred
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests import spiders
+
+job = json.loads(Path(sys.argv[1]).read_text())
+with Path("started").open("a") as started:
+    started.write("x")
+process_class = CrawlerProcess if "TWISTED_REACTOR" in job["settings"] else AsyncCrawlerProcess
+process = process_class(job["settings"])
+crawler: Crawler = process.create_crawler(getattr(spiders, job["spider"]))
+
+
+def item_scraped(item: dict[str, object]) -> None:
+    with Path("items.jsonl").open("a") as file:
+        file.write(json.dumps(item) + "\n")
+
+
+crawler.signals.connect(item_scraped, signals.item_scraped)
+errors: list[object] = []
+crawling = process.crawl(crawler, url=job["url"])
+if isinstance(crawling, Deferred):
+    crawling.addErrback(lambda failure: errors.append(failure.value))
+process.start()
+if isinstance(crawling, asyncio.Future) and (error := crawling.exception()):
+    errors.append(error)
+if errors:
+    print(f"{type(errors[0]).__name__}: {errors[0]}", file=sys.stderr)
+    sys.exit(1)
+with Path("stats.jsonl").open("a") as file:
+    file.write(json.dumps(crawler.stats.get_stats(), default=str) + "\n")

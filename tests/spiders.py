@@ -1,0 +1,133 @@
+"""The spiders of the crawl tests, and extractors that misbehave."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from twisted.python.failure import Failure
+
+from scrapy_simhash import NearDuplicate, signals
+from scrapy_simhash.analysis.extraction import decode
+from scrapy_simhash.judgement import Judgement
+
+
+class Links(Spider):
+    """Follow every link; one item a page, with what the plug-in left in it."""
+
+    name = "links"
+
+    def __init__(self, url: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [url]
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        decision = response.meta.get("simhash_decision")
+        yield {
+            "url": response.url,
+            "flags": [flag for flag in response.flags if flag == "near-duplicate"],
+            "verdict": decision and decision.verdict,
+            "representative": decision and decision.representative,
+        }
+        for link in response.xpath("//a/@href").getall():
+            yield self.follow(response, link)
+
+    def follow(self, response: Response, link: str) -> Request:
+        return response.follow(link)
+
+
+class Errback(Links):
+    """Yield an item for what the errback gets."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        return response.follow(link, errback=self.failed)
+
+    def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
+        error = failure.value
+        if isinstance(error, NearDuplicate):
+            yield {
+                "url": error.url,
+                "representative": error.representative,
+                "distance": error.distance,
+                "error": str(error),
+            }
+
+
+class CopiesMeta(Links):
+    """Copy the meta of a response into its requests, as many spiders do."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        request = response.follow(link, meta=response.meta)
+        self.crawler.stats.inc_value(f"copied/{'simhash_decision' in request.meta}")
+        return request
+
+
+class CountsCopies(CopiesMeta):
+    """Say in the stats whether a request that goes out has a verdict in its meta."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        def scheduled(request: Request) -> None:
+            self.crawler.stats.inc_value(f"leaked/{'simhash_decision' in request.meta}")
+
+        from scrapy import signals as scrapy_signals
+
+        self.crawler.signals.connect(scheduled, scrapy_signals.request_scheduled, weak=False)
+        async for request in super().start():
+            yield request
+
+
+class Wishes(Links):
+    """Set the meta key ``simhash`` to the last part of the path, as JSON would have it."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        wish = link.rpartition("/")[2]
+        return response.follow(
+            link, meta={"simhash": {"false": False, "none": None}.get(wish, wish)}
+        )
+
+
+class Fetches(Links):
+    """Fetch a second page for each page, as a media pipeline would, with no callback."""
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
+        inner = await self.crawler.engine.download_async(
+            Request(response.urljoin("/same"), callback=NO_CALLBACK, dont_filter=True)
+        )
+        yield {"url": inner.url}
+        for link in response.xpath("//a/@href").getall():
+            yield response.follow(link)
+
+
+class Listens(Links):
+    """Connect to our signal."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.crawler.signals.connect(self.judged, signals.page_judged)
+        async for request in super().start():
+            yield request
+
+    def judged(self, judgement: Judgement, response: Response, spider: Spider) -> None:
+        assert spider is self
+        assert judgement.url == response.url
+        self.crawler.stats.inc_value(f"heard/{judgement.decision.verdict}")
+
+
+def rude_text(body: bytes, encoding: str | None, url: str) -> str:
+    """An extractor that does what the path says: hang, die, raise, or return no string."""
+    action = url.rpartition("/")[2]
+    if action == "hang":
+        time.sleep(600)
+    if action == "die":
+        os._exit(3)
+    if action == "raise":
+        raise RuntimeError("a page that no parser likes")
+    if action == "exit":
+        raise SystemExit(3)
+    if action == "number":
+        return 42  # type: ignore[return-value]
+    return decode(body, encoding)

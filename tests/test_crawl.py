@@ -1,0 +1,336 @@
+"""Real crawls of a real server: what a page meets on its way through."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
+
+
+@pytest.fixture
+def twins(site: Site) -> Site:
+    """/a and /b have the same text but for a word; /other another; /b links to /behind."""
+    site["/"] = article(prose("start"), ["/a", "/b", "/other"])
+    site["/a"] = article(prose("lamp", 2000))
+    site["/b"] = article(prose("lamp", 2000) + " afterword", ["/behind"])
+    site["/other"] = article(prose("bread"))
+    site["/behind"] = article(prose("behind"))
+    return site
+
+
+def test_one_line_of_settings_drops_near_duplicates(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl()
+    assert result.returncode == 0
+    assert result.seen() == {"/", "/a", "/other"}
+    assert result.verdicts() == {
+        "/": "unique",
+        "/a": "unique",
+        "/b": "near_duplicate",
+        "/other": "unique",
+    }
+    [dropped] = [d for d in result.decisions if d["action"] == "drop"]
+    assert dropped["representative"] == f"{twins.url}/a"
+    assert dropped["distance"] <= 3
+    assert dropped["reason"] == "within_distance"
+    assert len(dropped["fingerprint"]) == 16
+    assert dropped["tokens"] == 2001
+    assert (
+        f"Dropped near-duplicate <200 {twins.url}/b>: representative {twins.url}/a, distance "
+        in result.log
+    )
+
+
+def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
+    twins["/b"] = article(prose("lamp", 2000))
+    result = crawl()
+    assert result.simhash_stats() == {
+        "judged": 4,
+        "unique": 3,
+        "exact_duplicate": 1,
+        "distance/0": 1,
+        "dropped": 1,
+    }
+    assert result.stats["simhash/dropped_bytes"] == len(twins.pages["/b"].body)
+    assert result.stats["simhash/analysis_seconds"] > 0
+    assert result.stats["simhash/index_seconds"] > 0
+    assert "4 pages judged, 3 unique, 0 near-duplicates and 1 exact ones (25.0%)" in result.log
+    assert "dropped 1 pages" in result.log
+
+
+def test_next_crawl_continues_from_the_index(twins: Site, crawl: CrawlFixture) -> None:
+    crawl()
+    twins["/other"] = article(prose("bread"), ["/new"])
+    twins["/new"] = article(prose("lamp", 2000))
+    result = crawl()
+    assert [(path_of(d["url"]), d["verdict"]) for d in result.decisions[4:]] == [
+        ("/", "refresh"),
+        ("/a", "refresh"),
+        ("/b", "near_duplicate"),
+        ("/other", "refresh"),
+        ("/new", "exact_duplicate"),
+    ]
+    assert "within 3 bits of 3 pages in .scrapy/simhash/links.simhash" in result.log
+
+
+def test_flag_keeps_items_and_cuts_links(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl(SIMHASH_ACTION="flag")
+    assert result.seen() == {"/", "/a", "/b", "/other"}
+    flagged = next(item for item in result.items if item["url"].endswith("/b"))
+    assert flagged["flags"] == ["near-duplicate"]
+    assert flagged["verdict"] == "near_duplicate"
+    assert flagged["representative"] == f"{twins.url}/a"
+    assert [item["flags"] for item in result.items if item is not flagged] == [[], [], []]
+    assert result.stats["simhash/links_not_followed"] == 1
+    assert result.stats["simhash/flagged"] == 1
+
+
+def test_links_of_flagged_pages_can_be_followed(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl(SIMHASH_ACTION="flag", SIMHASH_FOLLOW_DUPLICATE_LINKS=True)
+    assert "/behind" in result.seen()
+
+
+def test_observe_changes_nothing_but_the_account(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl(SIMHASH_ACTION="observe")
+    assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
+    assert result.verdicts()["/b"] == "near_duplicate"
+    assert all(not item["flags"] for item in result.items)
+
+
+def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl("Errback")
+    [error] = [item for item in result.items if "error" in item]
+    assert error["url"] == f"{twins.url}/b"
+    assert error["representative"] == f"{twins.url}/a"
+    assert "is a near-duplicate of" in error["error"]
+
+
+@pytest.mark.parametrize("reactor", [True, False])
+def test_crawl_with_and_without_a_reactor(twins: Site, crawl: CrawlFixture, reactor: bool) -> None:
+    result = crawl(TWISTED_REACTOR_ENABLED=reactor, SIMHASH_WORKERS=1)
+    assert result.returncode == 0, result.log
+    assert result.verdicts()["/b"] == "near_duplicate"
+    assert result.seen() == {"/", "/a", "/other"}
+
+
+def test_request_meta_overrides_the_action(site: Site, crawl: CrawlFixture) -> None:
+    wishes = ["first/none", "a/false", "b/drop", "c/flag", "d/observe", "e/dorp"]
+    site["/"] = article(prose("start"), [f"/{wish}" for wish in wishes])
+    for wish in wishes:
+        site[f"/{wish}"] = article(prose("same"))
+    result = crawl("Wishes", SIMHASH_ACTION="drop")
+    assert [(d["verdict"], d["reason"], d["action"]) for d in result.decisions] == [
+        ("unique", "new_text", "pass"),
+        ("unique", "new_text", "pass"),
+        ("skipped", "opt_out", "pass"),
+        ("exact_duplicate", "same_text", "drop"),
+        ("exact_duplicate", "same_text", "flag"),
+        ("exact_duplicate", "same_text", "pass"),
+        ("skipped", "bad_meta", "pass"),
+    ]
+    assert len(result.items) == 6
+
+
+def test_only_html_pages_that_succeeded_are_judged(site: Site, crawl: CrawlFixture) -> None:
+    page = article(prose("same"))
+    site["/"] = article(prose("start"), ["/page", "/json", "/pdf", "/png", "/lost", "/gone", "/to"])
+    site["/page"] = page
+    site["/json"] = Reply('{"a": 1}', content_type="application/json")
+    site["/pdf"] = Reply(b"%PDF-1.7\n\x00\x01\x02\x03", content_type="text/html")
+    site["/png"] = Reply(b"\x89PNG\r\n\x1a\n\x00", content_type="image/png")
+    site["/lost"] = Reply(page, status=404)
+    site["/to"] = Reply(page, status=302, headers={"Location": "/moved"})
+    site["/moved"] = page
+    result = crawl("Links", HTTPERROR_ALLOW_ALL=True, METAREFRESH_ENABLED=False)
+    reasons = {item["url"].rpartition("/")[2]: item for item in result.decisions}
+    assert {name: d["reason"] for name, d in reasons.items()} == {
+        "": "new_text",
+        "page": "new_text",
+        "json": "not_html",
+        "pdf": "not_html",
+        "png": "not_html",
+        "lost": "status",
+        "gone": "status",
+        "moved": "same_text",
+    }
+    assert result.seen() == {"/", "/page", "/json", "/pdf", "/png", "/lost", "/gone"} - {"/moved"}
+    assert result.simhash_stats()["skipped/not_html"] == 3
+
+
+def test_robots_txt_and_requests_without_a_callback_pass(site: Site, crawl: CrawlFixture) -> None:
+    page = article(prose("same"))
+    site["/robots.txt"] = Reply(page)
+    site["/"] = article(prose("start"), ["/again"])
+    site["/again"] = article(prose("again"))
+    site["/same"] = page
+    result = crawl("Fetches", ROBOTSTXT_OBEY=True)
+    assert result.stats["item_scraped_count"] == 2
+    assert set(result.verdicts()) == {"/", "/again"}
+
+
+def test_start_requests_are_judged_but_never_dropped(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("same"), ["/copy"])
+    site["/copy"] = article(prose("same"), ["/"])
+    first = crawl(SIMHASH_INDEX="shared.simhash")
+    assert first.verdicts() == {"/": "unique", "/copy": "exact_duplicate"}
+    second = crawl(SIMHASH_INDEX="shared.simhash", start="/copy")
+    assert [(path_of(d["url"]), d["verdict"], d["action"]) for d in second.decisions[2:]] == [
+        ("/copy", "exact_duplicate", "pass"),
+        ("/", "refresh", "pass"),
+        ("/copy", "exact_duplicate", "drop"),  # met again as a link, it is no start request
+    ]
+    assert second.stats["simhash/start_requests_protected"] == 1
+    third = crawl(
+        SIMHASH_INDEX="shared.simhash", start="/copy", SIMHASH_PROTECT_START_REQUESTS=False
+    )
+    assert third.decisions[-1]["action"] == "drop"
+
+
+def test_links_of_a_flagged_start_request_are_followed(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("same"), ["/copy"])
+    site["/copy"] = article(prose("same"), ["/next"])
+    site["/next"] = article(prose("next"))
+    crawl(SIMHASH_INDEX="shared.simhash")
+    second = crawl(SIMHASH_INDEX="shared.simhash", start="/copy", SIMHASH_ACTION="flag")
+    assert second.seen() == {"/", "/copy", "/next"}
+
+
+def test_verdict_and_start_mark_do_not_leak_into_child_requests(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("same"), ["/copy", "/other"])
+    site["/copy"] = article(prose("same"))
+    site["/other"] = article(prose("other"))
+    result = crawl("CountsCopies")
+    assert result.stats["copied/True"] == 2
+    assert result.stats["leaked/False"] == 3
+    assert "leaked/True" not in result.stats
+    assert result.seen() == {"/", "/other"}
+
+
+def test_signal_is_sent_for_each_decision(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl("Listens")
+    assert result.stats["heard/unique"] == 3
+    assert result.stats["heard/near_duplicate"] == 1
+
+
+def test_short_pages_are_compared_exactly_and_empty_ones_not(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/s1", "/s2", "/s3", "/e1", "/e2", "/e3"])
+    site["/s1"] = site["/s2"] = article("Sorry, we are closed today.")
+    site["/s3"] = article("Sorry, we are closed tomorrow.")
+    site["/e1"] = site["/e2"] = ""
+    site["/e3"] = "<html><body></body></html>"
+    result = crawl()
+    assert result.verdicts() == {
+        "/": "unique",
+        "/s1": "unique",
+        "/s2": "exact_duplicate",
+        "/s3": "unique",
+        "/e1": "skipped",
+        "/e2": "skipped",
+        "/e3": "skipped",
+    }
+    assert result.simhash_stats()["skipped/no_text"] == 3
+
+
+def test_pages_over_the_limit_pass(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = article(prose("same", 4000))
+    result = crawl(SIMHASH_MAX_BODY_BYTES=10_000)
+    assert result.seen() == {"/", "/a", "/b"}
+    assert result.simhash_stats()["skipped/too_large"] == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "utf-16", "euc-jp"])
+def test_pages_are_read_in_their_encoding(site: Site, crawl: CrawlFixture, encoding: str) -> None:
+    text = "".join(f"灯台守は{i}段の階段を毎晩のぼり、ランプに火をともした。" for i in range(40))
+    site["/"] = article(prose("start"), ["/encoded", "/utf8"])
+    body = article(text).encode(encoding)
+    site["/encoded"] = Reply(body, content_type=f"text/html; charset={encoding}")
+    site["/utf8"] = article(text)
+    result = crawl()
+    assert result.verdicts()["/utf8"] == "exact_duplicate"
+    assert result.decisions[1]["tokens"] > 500
+
+
+def test_compressed_pages_are_judged_unpacked(site: Site, crawl: CrawlFixture) -> None:
+    page = article(prose("same"))
+    site["/"] = article(prose("start"), ["/plain", "/packed"])
+    site["/plain"] = page
+    site["/packed"] = Reply(gzip.compress(page.encode()), headers={"Content-Encoding": "gzip"})
+    result = crawl()
+    assert result.verdicts()["/packed"] == "exact_duplicate"
+
+
+def test_scope_keeps_hosts_apart(site: Site, crawl: CrawlFixture) -> None:
+    other_host = site.url.replace("127.0.0.1", "localhost")
+    site["/"] = article(prose("start"), ["/a", f"{other_host}/a", f"{other_host}/b"])
+    site["/a"] = site["/b"] = article(prose("same"))
+    result = crawl(SIMHASH_SCOPE="host")
+    assert [d["verdict"] for d in result.decisions] == ["unique"] * 3 + ["exact_duplicate"]
+    assert result.decisions[-1]["representative"] == f"{other_host}/a"
+
+
+def test_switched_off_it_is_not_there(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl(SIMHASH_ENABLED=False)
+    assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
+    assert not result.simhash_stats()
+    assert not result.decisions
+
+
+def test_components_can_be_enabled_by_hand(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl(
+        ADDONS={},
+        DOWNLOADER_MIDDLEWARES={"scrapy_simhash.middleware.SimhashDownloaderMiddleware": 540},
+        SPIDER_MIDDLEWARES={"scrapy_simhash.links.SimhashLinksMiddleware": 20},
+        EXTENSIONS={"scrapy_simhash.extension.SimhashExtension": 500},
+    )
+    assert result.simhash_stats()["dropped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"SIMHASH_DISTANCE": 8}, "SIMHASH_DISTANCE must be a whole number from 0 to 7: got 8"),
+        ({"SIMHASH_FEATURES": "wrods-3"}, "features must be words-N"),
+        ({"SIMHASH_EXTRACTOR": "no.such.module"}, "got 'no.such.module'"),
+        ({"SIMHASH_DISTNACE": 3}, "did you mean SIMHASH_DISTANCE"),
+        ({"SIMHASH_DECISIONS_FILE": "/proc/none/x"}, "SIMHASH_DECISIONS_FILE must be a path"),
+        ({"SIMHASH_INDEX": "job.json"}, "job.json is not an index"),
+        (
+            {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+            "TWISTED_REACTOR must be the asyncio reactor",
+        ),
+    ],
+)
+def test_wrong_settings_stop_the_crawl_at_start(
+    twins: Site, crawl: CrawlFixture, settings: dict[str, object], words: str
+) -> None:
+    result = crawl("Links", **settings)
+    assert words in result.log
+    assert result.returncode == 1
+    assert not twins.asked
+
+
+def test_shell_shows_every_page_and_remembers_none(twins: Site, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "scrapy", "shell", f"{twins.url}/a"),
+            *("-s", 'ADDONS={"scrapy_simhash.Addon": 500}'),
+            *("-c", f"fetch('{twins.url}/b') or (response.status, response.url, response.meta)"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert f"(200, '{twins.url}/b'" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert "No crawl is going on, so no page is judged" in done.stderr
+    assert not list(tmp_path.iterdir())

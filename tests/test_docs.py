@@ -1,0 +1,104 @@
+"""The documentation says what is there: each setting, stat, reason and key, once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from scrapy_simhash.analysis.features import FeatureScheme
+from scrapy_simhash.middleware import DECISION_META_KEY, META_KEY
+from scrapy_simhash.settings import PREFIX, SimhashSettings
+
+FOLDER = Path(__file__).parents[1]
+DOCS = FOLDER / "docs"
+SOURCE = "\n".join(path.read_text() for path in (FOLDER / "scrapy_simhash").rglob("*.py"))
+
+
+def table(document: str, *columns: int) -> list[tuple[str, ...]]:
+    """Cells of the table rows of a document, without their backquotes."""
+    rows = []
+    for line in (DOCS / document).read_text().splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) > max(columns):
+            rows.append(tuple(cells[column].replace("`", "") for column in columns))
+    return rows
+
+
+def test_every_setting_stands_in_the_docs_once_with_its_default() -> None:
+    documented = [row for row in table("settings.md", 0, 1) if row[0].startswith(PREFIX)]
+    expected = {PREFIX + field.name.upper(): field.default for field in fields(SimhashSettings)}
+    shown = [
+        (name, f'"{value}"' if isinstance(value, str) else str(value))
+        for name, value in expected.items()
+    ]
+    assert sorted(documented) == sorted(shown)
+
+
+def test_every_stat_stands_in_the_docs_once() -> None:
+    documented = [name for (name,) in table("stats.md", 0) if name.startswith("simhash/")]
+    in_code = {
+        re.sub(r"\{[^}]*\}", "<>", name) for name in re.findall(r'f?"(simhash/[^"]+)"', SOURCE)
+    } - {"simhash/<>", "simhash/<>_seconds", "simhash/skipped/"}
+    verdicts = {f"simhash/{verdict}" for verdict in verdicts_in_code() - {"skipped"}}
+    seconds = {"simhash/index_seconds", "simhash/analysis_seconds"}
+    generic = [re.sub(r"<[^>]*>", "<>", name) for name in documented]
+    assert sorted(generic) == sorted(in_code | verdicts | seconds)
+
+
+def verdicts_in_code() -> set[str]:
+    listed = re.search(r"^Verdict = Literal\[(.*)\]$", SOURCE, re.MULTILINE)
+    assert listed
+    return set(re.findall(r'"(\w+)"', listed.group(1)))
+
+
+def test_every_verdict_and_reason_stands_in_the_docs_once() -> None:
+    rows = [row for row in table("decisions.md", 0, 1, 2) if re.fullmatch(r"\w+_?\w*", row[1])]
+    rows = [row for row in rows if row[1] != "reason"]
+    assert {verdict for verdict, _, _ in rows if verdict} == verdicts_in_code()
+    reasons = [reason for _, reason, _ in rows]
+    in_code = (
+        set(re.findall(r'Decision\("\w+", "(\w+)"', SOURCE))
+        | set(re.findall(r'^        +return "([a-z_]+)"$', why_not(), re.MULTILINE))
+        | set(re.findall(r'AnalysisFailedError\(\s*"(\w+)"', SOURCE))
+        | set(re.findall(r'_failed\(response, "(\w+)"', SOURCE))
+    )
+    assert sorted(reasons) == sorted(in_code)
+
+
+def why_not() -> str:
+    start = SOURCE.index("def _why_not")
+    return SOURCE[start : SOURCE.index("def _page", start)]
+
+
+def test_every_field_of_the_feed_stands_in_the_docs() -> None:
+    from scrapy_simhash.index import Decision
+    from scrapy_simhash.judgement import Judgement
+
+    record = Judgement("", Decision("unique", "new_text"), 0).as_record()
+    feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]
+    documented = [
+        name
+        for cell in re.findall(r"^\| (`.*?) \|", feed, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", cell)
+    ]
+    assert sorted(documented) == sorted([*record, "time"])
+
+
+def test_meta_keys_stand_in_the_docs() -> None:
+    keys = re.findall(r"^## `(\w+)`", (DOCS / "meta.md").read_text(), re.MULTILINE)
+    assert keys == [META_KEY, DECISION_META_KEY]
+
+
+def test_named_schemes_of_the_docs_exist() -> None:
+    text = (DOCS / "algorithm.md").read_text() + SOURCE
+    names = set(re.findall(r"\b((?:words|jieba)-\d+(?:-(?:tf|logtf))?)\b(?!-)", text))
+    assert "words-3" in names
+    for name in names:
+        FeatureScheme.from_name(name)
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for document in [FOLDER / "README.md", *DOCS.glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"

@@ -1,0 +1,95 @@
+"""Settings: read from any source of Scrapy's, refused with name, rule and value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.settings import SimhashSettings
+
+
+def read(**settings: Any) -> SimhashSettings:
+    return SimhashSettings.read(Settings(settings))
+
+
+def test_defaults() -> None:
+    assert read().action == "drop"
+    assert read().distance == 3
+    assert read().workers >= 1
+    assert read(SIMHASH_ACTION=None) == read()
+
+
+def test_values_from_the_command_line_are_strings() -> None:
+    settings = read(
+        SIMHASH_DISTANCE="5",
+        SIMHASH_ENABLED="False",
+        SIMHASH_PAGE_TIMEOUT="2.5",
+        SIMHASH_WORKERS="0",
+    )
+    assert settings.distance == 5
+    assert settings.enabled is False
+    assert settings.page_timeout == 2.5
+    assert settings.workers == 0
+
+
+def test_words_and_weights_from_files(tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("the\nof und\n", encoding="utf-8")
+    (tmp_path / "idf.json").write_text(json.dumps({"lamp": 3.5}))
+    settings = read(
+        SIMHASH_STOP_WORDS=str(tmp_path / "stop.txt"), SIMHASH_IDF=tmp_path / "idf.json"
+    )
+    assert settings.stop_words == ("of", "the", "und")
+    assert settings.idf == {"lamp": 3.5}
+    assert read(SIMHASH_STOP_WORDS=["a"], SIMHASH_IDF={"a": 1}).idf == {"a": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIMHASH_ENABLED", "perhaps"),
+        ("SIMHASH_ACTION", "delete"),
+        ("SIMHASH_DISTANCE", -1),
+        ("SIMHASH_DISTANCE", 8),
+        ("SIMHASH_DISTANCE", 2.5),
+        ("SIMHASH_DISTANCE", True),
+        ("SIMHASH_DISTANCE", "three"),
+        ("SIMHASH_DISTANCE", [3]),
+        ("SIMHASH_INDEX", ""),
+        ("SIMHASH_INDEX", "redis://localhost"),
+        ("SIMHASH_INDEX", "mem:"),
+        ("SIMHASH_SCOPE", "page"),
+        ("SIMHASH_EXTRACTOR", ""),
+        ("SIMHASH_FEATURES", 3),
+        ("SIMHASH_STOP_WORDS", [1]),
+        ("SIMHASH_STOP_WORDS", "/no/such/file"),
+        ("SIMHASH_IDF", "/no/such/file"),
+        ("SIMHASH_IDF", ["a"]),
+        ("SIMHASH_IDF", {"a": "heavy"}),
+        ("SIMHASH_MIN_TOKENS", -1),
+        ("SIMHASH_FOLLOW_DUPLICATE_LINKS", 2),
+        ("SIMHASH_PROTECT_START_REQUESTS", "no way"),
+        ("SIMHASH_WORKERS", -1),
+        ("SIMHASH_WORKERS", "many"),
+        ("SIMHASH_PAGE_TIMEOUT", 0),
+        ("SIMHASH_PAGE_TIMEOUT", float("inf")),
+        ("SIMHASH_PAGE_TIMEOUT", float("nan")),
+        ("SIMHASH_MAX_BODY_BYTES", 0),
+        ("SIMHASH_DECISIONS_FILE", 7),
+    ],
+)
+def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=f"^{name} must be ") as refused:
+        read(**{name: value})
+    assert f"got {value!r}" in str(refused.value)
+
+
+def test_misspelt_name_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"SIMHASH_ACTON.*did you mean SIMHASH_ACTION"):
+        read(SIMHASH_ACTON="flag")
+    with pytest.raises(SettingsError, match="SIMHASH_XYZZY is not a setting"):
+        read(SIMHASH_XYZZY=1)

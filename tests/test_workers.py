@@ -1,0 +1,186 @@
+"""Workers: real processes, really killed; a page costs its worker at the most."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
+from tests.conftest import CrawlFixture, Site, article, prose
+
+RUDE = Analyser.create(extractor="tests.spiders.rude_text")
+PAGE = article(prose("page")).encode()
+
+
+@pytest.fixture
+def workers() -> Iterator[WorkerProcesses]:
+    pool = WorkerProcesses(RUDE, processes=2, timeout_seconds=1.0)
+    yield pool
+    pool.close()
+
+
+def outcomes(workers: WorkerProcesses | InProcess, *actions: str) -> list[str]:
+    """What becomes of pages that are given to the workers at once."""
+
+    async def one(action: str) -> str:
+        try:
+            analysis = await workers.analyse(PAGE, "utf-8", f"http://site.example/{action}")
+        except AnalysisFailedError as exc:
+            return exc.reason
+        assert analysis.tokens > 100
+        return "analysed"
+
+    async def all_of_them() -> list[str]:
+        return list(await asyncio.gather(*map(one, actions)))
+
+    return asyncio.run(all_of_them())
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def children(of: int) -> set[int]:
+    """The processes below one, from /proc."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if parent == of:
+                found.add(int(entry.name))
+    return found
+
+
+def test_analysis_in_a_worker_is_that_of_this_process(workers: WorkerProcesses) -> None:
+    there = asyncio.run(workers.analyse(PAGE, "utf-8", "http://site.example/"))
+    here = RUDE.analyse(PAGE, "utf-8", "http://site.example/")
+    assert (there.fingerprint, there.digest, there.tokens) == (
+        here.fingerprint,
+        here.digest,
+        here.tokens,
+    )
+
+
+def test_page_that_kills_its_worker_costs_no_other_page(workers: WorkerProcesses) -> None:
+    assert outcomes(workers, "a", "die", "b", "die", "c") == [
+        "analysed",
+        "worker_died",
+        "analysed",
+        "worker_died",
+        "analysed",
+    ]
+
+
+def test_page_that_outlasts_its_limit_costs_no_other_page(workers: WorkerProcesses) -> None:
+    assert outcomes(workers, "hang", "a", "b", "hang", "c") == [
+        "timed_out",
+        "analysed",
+        "analysed",
+        "timed_out",
+        "analysed",
+    ]
+
+
+@pytest.mark.parametrize("action", ["raise", "number", "exit"])
+def test_failing_extraction_is_a_reason(workers: WorkerProcesses, action: str) -> None:
+    assert outcomes(workers, action, "a") == ["extraction_failed", "analysed"]
+    assert outcomes(InProcess(RUDE), action, "a") == ["extraction_failed", "analysed"]
+
+
+def test_idle_workers_that_die_are_replaced(workers: WorkerProcesses) -> None:
+    before = children(os.getpid())
+    assert outcomes(workers, "a", "b") == ["analysed", "analysed"]
+    for _ in range(2):
+        for worker in children(os.getpid()) - before:
+            try:
+                if b"resource_tracker" not in Path(f"/proc/{worker}/cmdline").read_bytes():
+                    os.kill(worker, signal.SIGKILL)
+            except (OSError, ProcessLookupError):
+                continue
+        assert outcomes(workers, "a", "b", "c") == ["analysed"] * 3
+
+
+def test_close_leaves_no_process(workers: WorkerProcesses) -> None:
+    def pool_processes() -> set[int]:
+        return {
+            pid
+            for pid in children(os.getpid())
+            if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        }
+
+    before = pool_processes()
+    outcomes(workers, "a", "b")
+    assert pool_processes() - before
+    workers.close()
+    assert pool_processes() <= before
+
+
+def test_killed_crawler_leaves_no_worker(tmp_path: Path) -> None:
+    script = (
+        "import asyncio\n"
+        "from tests.test_workers import PAGE, RUDE, WorkerProcesses\n"
+        "workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=5)\n"
+        "asyncio.run(workers.analyse(PAGE, 'utf-8', ''))\n"
+        "print('ready', flush=True)\n"
+        "input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as crawler:
+        assert crawler.stdout is not None
+        assert crawler.stdout.readline() == b"ready\n"
+        orphans = children(crawler.pid)
+        assert len(orphans) >= 2
+        crawler.kill()
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
+
+
+def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> None:
+    actions = ["raise", "die", "hang", "number", "fine"]
+    site["/"] = article(prose("start"), [f"/{action}" for action in actions])
+    for action in actions:
+        site[f"/{action}"] = article(prose(action))
+    result = crawl(
+        SIMHASH_EXTRACTOR="tests.spiders.rude_text",
+        SIMHASH_WORKERS=2,
+        SIMHASH_PAGE_TIMEOUT=1,
+        CONCURRENT_REQUESTS=8,
+    )
+    assert result.returncode == 0
+    assert result.seen() == {"/", *(f"/{action}" for action in actions)}
+    reasons = {d["url"].rpartition("/")[2]: d["reason"] for d in result.decisions}
+    assert reasons == {
+        "": "new_text",
+        "raise": "extraction_failed",
+        "die": "worker_died",
+        "hang": "timed_out",
+        "number": "extraction_failed",
+        "fine": "new_text",
+    }
+    assert "Page passed unjudged (timed_out)" in result.log
+
+
+def test_workers_do_not_run_the_crawl_s_script_again(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site["/"] = article(prose("start"))
+    assert crawl(SIMHASH_WORKERS=2).verdicts() == {"/": "unique"}
+    assert (tmp_path / "started").read_text() == "x"
