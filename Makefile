@@ -1,3 +1,4 @@
+# make demo    set up, then crawl the demo site and show what was found
 # make test    set up, then run all tests
 # make lint    set up, then check style and types
 # PYTHON=python3.12 make test   with another Python (in a folder of its own)
@@ -7,7 +8,10 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
 
-.PHONY: test lint clean
+.PHONY: demo test lint clean
+
+demo: $(VENV)/demo.done
+	$(BIN)/python example_project/demo.py
 
 test: $(VENV)/test.done
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -1,0 +1,83 @@
+"""The demo site is what it says, and the demo finds it out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "example_project"
+sys.path.insert(0, str(EXAMPLE))
+
+from demo_site.server import serve  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """Path -> decision, of a run of the demo."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE / "demo.py")], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Found 57 pages: kept 34 (34 items), dropped 23" in done.stdout
+    lines = (folder / "demo-output" / "decisions.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    return {"/" + record["url"].split("/", 3)[3]: record for record in records}
+
+
+def group(decisions: dict[str, dict[str, str]], path: str) -> set[str]:
+    """The pages that were found to be one with that at *path*."""
+
+    def kept(record: dict[str, str]) -> str:
+        return record["representative"] or record["url"]
+
+    return {p for p, record in decisions.items() if kept(record) == kept(decisions[path])}
+
+
+@pytest.mark.parametrize("slug", ["lamp-en", "ferry-en", "kites-ja"])
+def test_print_view_session_link_and_mirror_are_one_page(
+    decisions: dict[str, dict[str, str]], slug: str
+) -> None:
+    found = group(decisions, f"/article/{slug}")
+    assert len(found) == 4
+    assert {f"/print/{slug}", f"/mirror/article/{slug}"} < found
+
+
+def test_login_wall_is_one_page(decisions: dict[str, dict[str, str]]) -> None:
+    assert len(group(decisions, "/members/archive")) == 4
+
+
+def test_pages_that_differ_by_a_word_are_one(decisions: dict[str, dict[str, str]]) -> None:
+    assert group(decisions, "/harbour/monday") == {"/harbour/monday", "/harbour/tuesday"}
+    verdicts = {decisions[f"/harbour/{day}"]["verdict"] for day in ("monday", "tuesday")}
+    assert verdicts == {"unique", "near_duplicate"}
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("/lamps/argand", "/lamps/petroleum"),  # one template, two lamps
+        ("/hours", "/closed"),  # short
+        ("/articles?page=1", "/articles?page=2"),
+        ("/tag/light", "/tag/weather"),
+        ("/article/lamp-zh", "/article/lamp-ja"),  # one story, two languages
+    ],
+)
+def test_pages_that_only_look_alike_are_kept(
+    decisions: dict[str, dict[str, str]], one: str, two: str
+) -> None:
+    assert decisions[one]["verdict"] == decisions[two]["verdict"] == "unique"
+
+
+def test_no_two_answers_are_the_same() -> None:
+    with serve() as url:
+        first, second = (urllib.request.urlopen(url + "hours").read() for _ in range(2))
+        assert first != second
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(url + "articles?page=many")
