@@ -36,6 +36,7 @@ class Judgement:
             "verdict": self.decision.verdict,
             "representative": self.decision.representative,
             "distance": self.decision.distance,
+            "share": None if self.decision.share is None else round(self.decision.share, 3),
             "reason": self.decision.reason,
             "action": self.action,
             "fingerprint": None if analysis is None else f"{analysis.fingerprint:016x}",

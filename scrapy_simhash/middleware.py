@@ -45,6 +45,10 @@ FLAG = "near-duplicate"
 
 _ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
 
+# Verification needs many candidates, and the plain rule few (docs/quality.md).
+VERIFIED_DISTANCE = 7
+PLAIN_DISTANCE = 3
+
 # As many bytes as Scrapy looks at to tell text from binary data.
 _SNIFFED_BYTES = 5000
 
@@ -85,7 +89,11 @@ class SimhashDownloaderMiddleware:
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
         analyser = Analyser.create(
-            settings.extractor, settings.features, settings.stop_words, settings.idf
+            settings.extractor,
+            settings.features,
+            settings.stop_words,
+            settings.idf,
+            settings.verify,
         )
         workers: Workers = (
             WorkerProcesses(analyser, settings.workers, settings.page_timeout)
@@ -95,8 +103,9 @@ class SimhashDownloaderMiddleware:
         parameters = IndexParameters(
             scheme=analyser.identity,
             scope=settings.scope,
-            distance=settings.distance,
+            distance=distance_of(settings),
             min_tokens=settings.min_tokens,
+            share=settings.share if settings.verify else None,
         )
         index = open_index(settings.index or default_index(crawler.spidercls.name), parameters)
         middleware = cls(crawler, settings, workers, index)
@@ -105,21 +114,23 @@ class SimhashDownloaderMiddleware:
         return middleware
 
     def spider_opened(self, spider: Spider) -> None:
-        self.workers.start()
         logger.info(
             "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
             {
                 "action": self.settings.action,
-                "distance": self.settings.distance,
+                "distance": self.index.parameters.distance,
                 "kept": len(self.index),
                 "index": self.index,
             },
             extra={"spider": spider},
         )
+        self.workers.start()
 
     def spider_closed(self, spider: Spider) -> None:
-        self.workers.close()
-        self.index.close()
+        try:
+            self.workers.close()
+        finally:
+            self.index.close()
 
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
@@ -147,7 +158,7 @@ class SimhashDownloaderMiddleware:
             raise NearDuplicate(response.url, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
         if judgement.action == "flag":
-            return response.replace(flags=[*response.flags, FLAG])
+            response.flags = [*response.flags, FLAG]
         return response
 
     async def _judge(self, request: Request, response: Response) -> Judgement:
@@ -162,9 +173,12 @@ class SimhashDownloaderMiddleware:
             return judgement(decision=Decision("skipped", reason))
         try:
             analysis = await self.workers.analyse(
-                response.body, getattr(response, "encoding", None), response.url
+                response.body,
+                getattr(response, "encoding", None),
+                response.url,
+                self.index.templates.blocks(scope_key("host", response.url, "")),
             )
-            if not analysis.tokens:
+            if not analysis.tokens and analysis.content is None:
                 return judgement(decision=Decision("skipped", "no_text"))
             started = time.perf_counter()
             decision = self.index.check_and_add(self._page(request, response, analysis))
@@ -173,6 +187,10 @@ class SimhashDownloaderMiddleware:
         except IndexUnavailableError as exc:
             decision = self._failed(response, "index_unavailable", exc)
             return judgement(decision=decision, error=str(exc))
+        except Exception as exc:  # a mistake of ours may cost a verdict, never a page
+            logger.debug("Error in scrapy-simhash", exc_info=True)
+            decision = self._failed(response, "internal_error", exc)
+            return judgement(decision=decision, error=repr(exc))
         return judgement(
             decision=decision,
             action=self._action(request, decision),
@@ -196,6 +214,7 @@ class SimhashDownloaderMiddleware:
         return None
 
     def _page(self, request: Request, response: Response, analysis: PageAnalysis) -> Page:
+        content = analysis.content
         return Page(
             url=response.url,
             request_fingerprint=self.crawler.request_fingerprinter.fingerprint(request),
@@ -204,6 +223,10 @@ class SimhashDownloaderMiddleware:
             digest=analysis.digest,
             tokens=analysis.tokens,
             judged_at=time.time(),
+            content_fingerprint=None if content is None else content.fingerprint,
+            sketch=None if content is None else content.sketch,
+            site=scope_key("host", response.url, ""),
+            blocks=() if content is None else content.blocks,
         )
 
     def _action(self, request: Request, decision: Decision) -> Action:
@@ -231,6 +254,13 @@ def is_start_request(request: Request) -> bool:
     requests, the mark comes along, but then their depth is above 0.
     """
     return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
+
+
+def distance_of(settings: SimhashSettings) -> int:
+    """Return how far candidates may be: further where they are verified."""
+    if settings.distance is not None:
+        return settings.distance
+    return VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
 
 
 def default_index(spider_name: str) -> str:

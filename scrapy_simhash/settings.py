@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -74,9 +75,15 @@ def _read_text(value: Any) -> str:
 
 def _read_index(value: Any) -> str:
     place = _read_text(value)
-    if "://" in place or (place.endswith(":") and place != "memory:"):
+    if place == "memory:":
+        return place
+    if place == "memory" or "://" in place or place.endswith(":"):
         raise ValueError
-    return place
+    return _read_path(place)
+
+
+def _read_path(value: Any) -> str:
+    return str(Path(_read_text(value)).expanduser())
 
 
 def _read_workers(value: Any) -> int:
@@ -87,7 +94,7 @@ def _read_workers(value: Any) -> int:
 
 def _read_words(value: Any) -> tuple[str, ...]:
     if isinstance(value, (str, os.PathLike)):
-        value = Path(value).read_text(encoding="utf-8").split()
+        value = Path(_read_path(value)).read_text(encoding="utf-8").split()
     if not all(isinstance(word, str) for word in value):
         raise ValueError
     return tuple(sorted(value))
@@ -95,10 +102,13 @@ def _read_words(value: Any) -> tuple[str, ...]:
 
 def _read_idf(value: Any) -> dict[str, float]:
     if isinstance(value, (str, os.PathLike)):
-        value = json.loads(Path(value).read_text(encoding="utf-8"))
+        value = json.loads(Path(_read_path(value)).read_text(encoding="utf-8"))
     if not isinstance(value, Mapping):
         raise ValueError
-    return {str(word): float(weight) for word, weight in value.items()}
+    weights = {str(word): float(weight) for word, weight in value.items()}
+    if not all(isfinite(w) and w >= 0 for w in weights.values()) or not any(weights.values()):
+        raise ValueError
+    return weights
 
 
 def _setting(default: Any, rule: Rule) -> Any:
@@ -114,7 +124,9 @@ class SimhashSettings:
 
     enabled: bool = _setting(True, _BOOLEAN)
     action: str = _setting("drop", _choice(*ACTIONS))
-    distance: int = _setting(3, _number(int, 0, 7))
+    distance: int | None = _setting(None, _number(int, 0, 7))
+    verify: bool = _setting(True, _BOOLEAN)
+    share: float = _setting(0.9, _number(float, 0.5, 1))
     index: str | None = _setting(None, Rule("'memory:' or the path of a file", _read_index))
     scope: str = _setting("global", _choice(*SCOPES))
     extractor: str = _setting("trafilatura", Rule("a name or an import path", _read_text))
@@ -123,7 +135,7 @@ class SimhashSettings:
         (), Rule("a list of words, or the path of a UTF-8 file of words", _read_words)
     )
     idf: dict[str, float] | None = _setting(
-        None, Rule("a mapping of words to numbers, or the path of a JSON file of one", _read_idf)
+        None, Rule("a mapping of words to weights, or the path of a JSON file of one", _read_idf)
     )
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
@@ -131,7 +143,7 @@ class SimhashSettings:
     workers: int = _setting("auto", Rule("'auto' or a whole number from 0 to 256", _read_workers))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))
-    decisions_file: str | None = _setting(None, Rule("the path of a file", _read_text))
+    decisions_file: str | None = _setting(None, Rule("the path of a file", _read_path))
 
     @classmethod
     def read(cls, source: SettingsSource) -> SimhashSettings:

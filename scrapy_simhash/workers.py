@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from loky.backend import get_context
 from pebble import ProcessExpired, ProcessPool
@@ -22,6 +22,10 @@ from scrapy_simhash.errors import SimhashError
 # Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
 PAGES_PER_WORKER = 1000
 
+# Importing an extractor's libraries takes about a second; on a slow disk, longer.
+WARM_UP_SECONDS = 120.0
+
+Template = frozenset[int]
 _T = TypeVar("_T")
 
 
@@ -39,8 +43,10 @@ class Workers(Protocol):
     def start(self) -> None:
         """Get ready, without waiting for it."""
 
-    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
-        """Return the analysis of one page.
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+    ) -> PageAnalysis:
+        """Return the analysis of one page; *template* as :meth:`Analyser.analyse` wants it.
 
         :raises AnalysisFailedError: with reason ``extraction_failed``, ``timed_out`` or
             ``worker_died``.
@@ -59,9 +65,11 @@ class InProcess:
     def start(self) -> None:
         """Nothing to get ready."""
 
-    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+    ) -> PageAnalysis:
         try:
-            return self._analyser.analyse(body, encoding, url)
+            return self._analyser.analyse(body, encoding, url, template)
         except AnalysisError as exc:
             raise AnalysisFailedError("extraction_failed", str(exc)) from exc
 
@@ -81,19 +89,24 @@ class WorkerProcesses:
         self._processes = processes
         self._timeout_seconds = timeout_seconds
         self._pool: ProcessPool | None = None
+        self._pending: set[Future[Any]] = set()
+        self._closed = False
 
     def start(self) -> None:
         for _ in range(self._processes):
-            self._schedule(_warm_up, timeout=None)
+            self._schedule(_warm_up, timeout=WARM_UP_SECONDS)
 
-    async def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+    ) -> PageAnalysis:
+        page = (body, encoding, url, template)
         try:
             try:
-                return await self._run(body, encoding, url)
+                return await self._run(*page)
             except BrokenProcessPool:
                 # Pebble gives up the whole pool when a worker dies that it saw no page of;
                 # that worker may have been idle, so the page gets one more try in a new pool.
-                return await self._run(body, encoding, url)
+                return await self._run(*page)
         except AnalysisError as exc:
             raise AnalysisFailedError("extraction_failed", str(exc)) from exc
         except (asyncio.TimeoutError, TimeoutError) as exc:
@@ -104,20 +117,30 @@ class WorkerProcesses:
             raise AnalysisFailedError("worker_died", str(exc)) from exc
 
     def close(self) -> None:
+        self._closed = True
+        self._stop_pool()
+
+    def _stop_pool(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.stop()
             pool.join()
+        # Pebble forgets the pages that it had not passed to a worker yet.
+        for future in list(self._pending):
+            if not future.done():
+                future.set_exception(BrokenProcessPool("the workers were stopped"))
 
-    async def _run(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
-        future = self._schedule(_analyse, body, encoding, url, timeout=self._timeout_seconds)
+    async def _run(self, *page: object) -> PageAnalysis:
+        future = self._schedule(_analyse, *page, timeout=self._timeout_seconds)
         return await asyncio.wrap_future(future)
 
-    def _schedule(
-        self, function: Callable[..., _T], *args: object, timeout: float | None
-    ) -> Future[_T]:
+    def _schedule(self, function: Callable[..., _T], *args: object, timeout: float) -> Future[_T]:
+        if _analyser is not None:
+            raise RuntimeError("a worker may not start workers of its own")
+        if self._closed:
+            raise BrokenProcessPool("the workers were stopped")
         if self._pool is None or not self._pool.active:
-            self.close()
+            self._stop_pool()
             self._pool = ProcessPool(
                 max_workers=self._processes,
                 max_tasks=PAGES_PER_WORKER,
@@ -129,6 +152,8 @@ class WorkerProcesses:
                 context=get_context("loky"),
             )
         future: Future[_T] = self._pool.schedule(function, args=args, timeout=timeout)
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
         return future
 
 
@@ -146,9 +171,9 @@ def _set_up(analyser: Analyser) -> None:
 def _warm_up() -> None:
     """Have a worker import what it needs before the first page comes."""
     assert _analyser is not None  # noqa: S101 - set by the initializer
-    _analyser.analyse(b"<html><body><p>warm-up</p></body></html>", "utf-8", "about:blank")
+    _analyser.load()
 
 
-def _analyse(body: bytes, encoding: str | None, url: str) -> PageAnalysis:
+def _analyse(body: bytes, encoding: str | None, url: str, template: Template) -> PageAnalysis:
     assert _analyser is not None  # noqa: S101 - set by the initializer
-    return _analyser.analyse(body, encoding, url)
+    return _analyser.analyse(body, encoding, url, template)

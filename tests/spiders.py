@@ -103,6 +103,15 @@ class Fetches(Links):
             yield response.follow(link)
 
 
+class Breaks(Links):
+    """Take away something that the plug-in relies on."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        async for request in super().start():
+            yield request
+        self.crawler.request_fingerprinter = None  # type: ignore[assignment]
+
+
 class Listens(Links):
     """Connect to our signal."""
 
@@ -115,6 +124,12 @@ class Listens(Links):
         assert spider is self
         assert judgement.url == response.url
         self.crawler.stats.inc_value(f"heard/{judgement.decision.verdict}")
+
+
+def note_text(body: bytes, encoding: str | None, url: str) -> str:
+    """An extractor that keeps the article and nothing else."""
+    html = decode(body, encoding)
+    return html.partition("<article>")[2].partition("</article>")[0]
 
 
 def rude_text(body: bytes, encoding: str | None, url: str) -> str:

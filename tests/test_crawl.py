@@ -35,8 +35,9 @@ def test_one_line_of_settings_drops_near_duplicates(twins: Site, crawl: CrawlFix
     }
     [dropped] = [d for d in result.decisions if d["action"] == "drop"]
     assert dropped["representative"] == f"{twins.url}/a"
-    assert dropped["distance"] <= 3
-    assert dropped["reason"] == "within_distance"
+    assert dropped["distance"] <= 7
+    assert dropped["reason"] == "share_in_common"
+    assert dropped["share"] >= 0.9
     assert len(dropped["fingerprint"]) == 16
     assert dropped["tokens"] == 2001
     assert (
@@ -74,7 +75,7 @@ def test_next_crawl_continues_from_the_index(twins: Site, crawl: CrawlFixture) -
         ("/other", "refresh"),
         ("/new", "exact_duplicate"),
     ]
-    assert "within 3 bits of 3 pages in .scrapy/simhash/links.simhash" in result.log
+    assert "within 7 bits of 3 pages in .scrapy/simhash/links.simhash" in result.log
 
 
 def test_flag_keeps_items_and_cuts_links(twins: Site, crawl: CrawlFixture) -> None:
@@ -266,6 +267,27 @@ def test_compressed_pages_are_judged_unpacked(site: Site, crawl: CrawlFixture) -
     site["/packed"] = Reply(gzip.compress(page.encode()), headers={"Content-Encoding": "gzip"})
     result = crawl()
     assert result.verdicts()["/packed"] == "exact_duplicate"
+
+
+def test_mistake_of_the_plug_in_costs_no_page(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl("Breaks")
+    assert result.returncode == 0
+    assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
+    assert result.simhash_stats() == {"skipped": 5, "skipped/internal_error": 5}
+    assert result.log.count("Page passed unjudged (internal_error)") == 1
+
+
+def test_pages_that_share_only_their_main_text_are_kept(site: Site, crawl: CrawlFixture) -> None:
+    """An extractor that keeps no more than a note that pages share must not make them one."""
+    note = f"<article><p>{prose('note')}</p></article>"
+    site["/"] = article(prose("start"), ["/days", "/months"])
+    for path in ("/days", "/months"):
+        rows = "".join(f"<tr><td>{path}{i}</td><td>{i * 7}</td></tr>" for i in range(60))
+        site[path] = f"<html><body><table>{rows}</table>{note}</body></html>"
+    plain = crawl(SIMHASH_EXTRACTOR="tests.spiders.note_text", SIMHASH_VERIFY=False)
+    assert plain.verdicts()["/months"] == "exact_duplicate"
+    verified = crawl(SIMHASH_EXTRACTOR="tests.spiders.note_text", SIMHASH_INDEX="memory:")
+    assert [d["verdict"] for d in verified.decisions[3:]] == ["unique"] * 3
 
 
 def test_scope_keeps_hosts_apart(site: Site, crawl: CrawlFixture) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from scrapy_simhash.analysis.extraction import (
     decode,
     extractor_identity,
     load_extractor,
+    parse,
     trafilatura_text,
 )
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
@@ -20,13 +23,19 @@ from tests.conftest import article, prose
 URL = "http://site.example/"
 
 
+def main_text(page: str) -> str:
+    tree = parse(page.encode(), "utf-8")
+    assert tree is not None
+    return trafilatura_text(tree, URL)
+
+
 def test_menu_and_comments_are_left_out() -> None:
     page = article(prose("lamp"), ["/menu-entry"]).replace(
         "</main>",
         '</main><div id="comments" class="comments"><h3>Comments</h3>'
         f'<div class="comment"><p>{prose("quarrel")}</p></div></div>',
     )
-    text = trafilatura_text(page.encode(), "utf-8", URL)
+    text = main_text(page)
     assert "lamp1" in text
     assert "menu-entry" not in text
     assert "quarrel1" not in text
@@ -80,14 +89,32 @@ def test_hostile_bodies_are_analysed_or_refused(body: bytes) -> None:
 
 
 def test_text_after_a_nul_is_not_lost() -> None:
-    page = article("before \x00 " + prose("after")).encode()
-    assert "after1" in trafilatura_text(page, "utf-8", URL)
+    assert "after1" in main_text(article("before \x00 " + prose("after")))
 
 
 def test_scheme_names_extractor_and_version() -> None:
     assert f"extractor trafilatura-{version('trafilatura')}" in Analyser.create().identity
     custom = Analyser.create(extractor="tests.spiders.rude_text").identity
-    assert custom.endswith("extractor tests.spiders.rude_text")
+    assert custom.endswith("extractor tests.spiders.rude_text; content 1")
+
+
+def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:
+    """Workers would import it, that is, run the whole script once more."""
+    script = tmp_path / "crawl_script.py"
+    script.write_text(
+        "from scrapy_simhash.analysis.extraction import load_extractor\n"
+        "def text(body, encoding, url): return ''\n"
+        "load_extractor('crawl_script.text')\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert "a worker would run the main script" in done.stderr
+
+
+def test_text_without_features_is_no_text() -> None:
+    words = [f"{letter}{i}" for letter in "abc" for i in range(30)]
+    analyser = Analyser.create(features="words-1", stop_words=words)
+    analysis = analyser.analyse(article(" ".join(words), title="").encode(), "utf-8", URL)
+    assert analysis.tokens == 0
 
 
 def test_version_of_a_custom_extractor_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ LAYERS = [
     ["components", "exceptions", "feed", "judgement", "log", "scope", "signals", "workers"],
     ["analysis"],
     ["index"],
-    ["tables"],
+    ["sketch", "tables", "template"],
     ["settings"],
     ["errors", "_version"],
 ]

@@ -19,7 +19,8 @@ def read(**settings: Any) -> SimhashSettings:
 
 def test_defaults() -> None:
     assert read().action == "drop"
-    assert read().distance == 3
+    assert read().verify
+    assert read().share == 0.9
     assert read().workers >= 1
     assert read(SIMHASH_ACTION=None) == read()
 
@@ -35,6 +36,13 @@ def test_values_from_the_command_line_are_strings() -> None:
     assert settings.enabled is False
     assert settings.page_timeout == 2.5
     assert settings.workers == 0
+
+
+def test_home_folder_is_expanded() -> None:
+    settings = read(SIMHASH_INDEX="~/a.simhash", SIMHASH_DECISIONS_FILE="~/b.jsonl")
+    assert settings.index == str(Path.home() / "a.simhash")
+    assert settings.decisions_file == str(Path.home() / "b.jsonl")
+    assert read(SIMHASH_INDEX="memory:").index == "memory:"
 
 
 def test_words_and_weights_from_files(tmp_path: Path) -> None:
@@ -62,6 +70,7 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_INDEX", ""),
         ("SIMHASH_INDEX", "redis://localhost"),
         ("SIMHASH_INDEX", "mem:"),
+        ("SIMHASH_INDEX", "memory"),
         ("SIMHASH_SCOPE", "page"),
         ("SIMHASH_EXTRACTOR", ""),
         ("SIMHASH_FEATURES", 3),
@@ -70,6 +79,14 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_IDF", "/no/such/file"),
         ("SIMHASH_IDF", ["a"]),
         ("SIMHASH_IDF", {"a": "heavy"}),
+        ("SIMHASH_IDF", {"a": float("nan")}),
+        ("SIMHASH_IDF", {"a": float("inf"), "b": 1}),
+        ("SIMHASH_IDF", {"a": -1, "b": 1}),
+        ("SIMHASH_IDF", {"a": 0}),
+        ("SIMHASH_IDF", {}),
+        ("SIMHASH_VERIFY", "often"),
+        ("SIMHASH_SHARE", 0.4),
+        ("SIMHASH_SHARE", 1.1),
         ("SIMHASH_MIN_TOKENS", -1),
         ("SIMHASH_FOLLOW_DUPLICATE_LINKS", 2),
         ("SIMHASH_PROTECT_START_REQUESTS", "no way"),

@@ -106,13 +106,58 @@ def test_idle_workers_that_die_are_replaced(workers: WorkerProcesses) -> None:
     before = children(os.getpid())
     assert outcomes(workers, "a", "b") == ["analysed", "analysed"]
     for _ in range(2):
-        for worker in children(os.getpid()) - before:
-            try:
-                if b"resource_tracker" not in Path(f"/proc/{worker}/cmdline").read_bytes():
-                    os.kill(worker, signal.SIGKILL)
-            except (OSError, ProcessLookupError):
-                continue
+        kill_workers(before)
         assert outcomes(workers, "a", "b", "c") == ["analysed"] * 3
+
+
+LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
+
+
+def test_pages_that_wait_are_given_up_with_the_workers(workers: WorkerProcesses) -> None:
+    async def close_in_the_middle() -> list[str]:
+        async def one(action: str) -> str:
+            try:
+                await workers.analyse(LARGE_PAGE, "utf-8", f"http://site.example/{action}")
+            except AnalysisFailedError as exc:
+                return exc.reason
+            return "analysed"
+
+        tasks = [asyncio.create_task(one("hang")) for _ in range(6)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(workers.close)
+        return list(await asyncio.wait_for(asyncio.gather(*tasks), timeout=60))
+
+    assert asyncio.run(close_in_the_middle()) == ["worker_died"] * 6
+
+
+def test_no_page_waits_for_ever_when_all_workers_are_killed(workers: WorkerProcesses) -> None:
+    before = children(os.getpid())
+
+    async def kill_in_the_middle() -> list[str]:
+        async def one() -> str:
+            try:
+                await workers.analyse(LARGE_PAGE, "utf-8", "http://site.example/a")
+            except AnalysisFailedError as exc:
+                return exc.reason
+            return "analysed"
+
+        tasks = [asyncio.create_task(one()) for _ in range(16)]
+        for _ in range(2):
+            await asyncio.to_thread(wait_until, lambda: len(children(os.getpid()) - before) >= 2)
+            kill_workers(before)
+        return list(await asyncio.wait_for(asyncio.gather(*tasks), timeout=60))
+
+    assert set(asyncio.run(kill_in_the_middle())) <= {"analysed", "worker_died"}
+    assert outcomes(workers, "a") == ["analysed"]
+
+
+def kill_workers(spare: set[int]) -> None:
+    for worker in children(os.getpid()) - spare:
+        try:
+            if b"resource_tracker" not in Path(f"/proc/{worker}/cmdline").read_bytes():
+                os.kill(worker, signal.SIGKILL)
+        except OSError:
+            continue
 
 
 def test_close_leaves_no_process(workers: WorkerProcesses) -> None:

@@ -91,8 +91,9 @@ class FeatureScheme:
     """How a text becomes weighted features.
 
     Read one from its name with :meth:`from_name`.  *stop_words* are left out before
-    shingles are made; *idf* gives the weight of a word in a scheme that ends in
-    ``-idf`` (a word that it does not list gets the largest weight listed).
+    shingles are made; one that is more than a token in the scheme never meets any.
+    *idf* gives the weight of a word in a scheme that ends in ``-idf`` (a word that it does
+    not list gets the largest weight listed).
     """
 
     name: str
@@ -118,7 +119,7 @@ class FeatureScheme:
         """
         scheme = cls(
             name=name,
-            stop_words=frozenset(tokenise(normalise(" ".join(stop_words)))),
+            stop_words=frozenset(map(normalise, stop_words)),
             idf={normalise(word): float(weight) for word, weight in (idf or {}).items()},
             **_parse(name),
         )

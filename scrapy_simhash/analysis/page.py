@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
+from scrapy_simhash.analysis.content import Content, content_of, visible_blocks
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     extractor_identity,
     load_extractor,
+    parse,
+    trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, text_digest
 from scrapy_simhash.analysis.fingerprint import simhash
@@ -24,14 +27,16 @@ class AnalysisError(SimhashError):
 class PageAnalysis:
     """What is kept of a page's text.
 
-    *fingerprint* is the 64-bit simhash, *digest* 16 bytes that equal texts share,
-    *tokens* the number of words (and CJK characters), *seconds* what it took.
+    *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
+    share, *tokens* the number of words (and CJK characters), *seconds* what it took.
+    *content* is the second view of the page, None where it has none or it is not asked for.
     """
 
     fingerprint: int
     digest: bytes
     tokens: int
     seconds: float
+    content: Content | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Analyser:
 
     extractor: str
     scheme: FeatureScheme
+    verify: bool
     identity: str
 
     @classmethod
@@ -52,8 +58,9 @@ class Analyser:
         features: str = DEFAULT_SCHEME,
         stop_words: Iterable[str] = (),
         idf: Mapping[str, float] | None = None,
+        verify: bool = True,
     ) -> Analyser:
-        """Return the analyser for these settings.
+        """Return the analyser for these settings; *verify* asks for the content, too.
 
         Its *identity* names all that decides a fingerprint, for the index to keep.
 
@@ -66,28 +73,53 @@ class Analyser:
                 "tokens 1: nfkc, casefold",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
+                "content 1" if verify else "unverified",
             ]
         )
-        return cls(extractor, scheme, identity)
+        return cls(extractor, scheme, verify, identity)
 
-    def analyse(self, body: bytes, encoding: str | None, url: str) -> PageAnalysis:
-        """Extract the main text of *body* and fingerprint it.
+    def load(self) -> None:
+        """Import what the analysis needs, so that the first page does not wait for it."""
+        parse(b"<p>A page to parse.</p>", "utf-8")
+        if self.extractor != DEFAULT_EXTRACTOR:
+            load_extractor(self.extractor)
+
+    def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Collection[int] = ()
+    ) -> PageAnalysis:
+        """Extract the main text and the content of *body*, and fingerprint them.
+
+        *template* holds the ids of the blocks that the site repeats, as far as is known.
 
         :raises AnalysisError: whatever goes wrong.
         """
         started = perf_counter()
         try:
-            text = load_extractor(self.extractor)(body, encoding, url)
-            if not isinstance(text, str):
-                raise TypeError(f"the extractor returned {type(text).__name__}, not str")
-            return self.analyse_text(text, started)
+            return self._analyse(body, encoding, url, template, started)
         except (Exception, SystemExit) as exc:  # a hostile page may raise whatever it likes
             raise AnalysisError(f"{type(exc).__name__}: {exc}") from exc
 
-    def analyse_text(self, text: str, started: float | None = None) -> PageAnalysis:
-        """Fingerprint a text that is extracted already; *started* is when work on it began."""
-        if started is None:
-            started = perf_counter()
+    def _analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
+    ) -> PageAnalysis:
+        extracts = self.extractor == DEFAULT_EXTRACTOR
+        tree = parse(body, encoding) if self.verify or extracts else None
+        content = None
+        if self.verify and tree is not None:
+            content = content_of(visible_blocks(tree), template)
+        if not extracts:
+            text = load_extractor(self.extractor)(body, encoding, url)
+            if not isinstance(text, str):
+                raise TypeError(f"the extractor returned {type(text).__name__}, not str")
+        else:
+            text = "" if tree is None else trafilatura_text(tree, url)
         tokens = self.scheme.tokens(text)
-        fingerprint = simhash(self.scheme.features(text, tokens))
-        return PageAnalysis(fingerprint, text_digest(tokens), len(tokens), perf_counter() - started)
+        features = self.scheme.features(text, tokens)
+        return PageAnalysis(
+            fingerprint=simhash(features),
+            digest=text_digest(tokens),
+            # Texts without features all have the fingerprint 0, and nothing else in common.
+            tokens=len(tokens) if features else 0,
+            seconds=perf_counter() - started,
+            content=content,
+        )

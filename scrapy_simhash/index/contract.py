@@ -6,10 +6,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import chain, islice
 from types import TracebackType
 from typing import Literal
 
 from typing_extensions import Self
+
+from scrapy_simhash.sketch import Overlap, Sketch, mark, overlap
+from scrapy_simhash.template import Templates
+
+# The two views of a page that have a fingerprint.
+MAIN_TEXT = "main text"
+CONTENT = "content"
+
+# A page is compared with the closest candidates, so many at the most: each takes about 20 us.
+MAX_VERIFIED = 100
+
+# Pages with the same main text are one when they share this much of their content.
+SAME_TEXT_SHARE = 0.75
 
 Verdict = Literal["unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
 DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
@@ -19,23 +33,27 @@ DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"}
 class IndexParameters:
     """What an index is built for.
 
-    *scheme* and *scope* are stored with it and must be the same ever after; *distance*
-    and *min_tokens* may change from crawl to crawl.
+    *scheme* and *scope* are stored with it and must be the same ever after; the others may
+    change from crawl to crawl.  *share* is the share of text in common that verifies a
+    candidate; None takes every candidate, as the paper does.
     """
 
     scheme: str
     scope: str = "global"
     distance: int = 3
     min_tokens: int = 50
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page as an index sees it.
 
-    *fingerprint* is the 64-bit simhash, *digest* 16 bytes that equal texts share,
-    *request_fingerprint* Scrapy's own, *scope* the part of the index to compare with,
-    *judged_at* seconds since the epoch.
+    *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
+    share, *request_fingerprint* Scrapy's own, *scope* the part of the index to compare with,
+    *judged_at* seconds since the epoch.  The second view of a page, for an index that
+    verifies: *content_fingerprint*, *sketch* (:mod:`scrapy_simhash.sketch`), and the ids of
+    its *blocks* on *site*.
     """
 
     url: str
@@ -45,6 +63,10 @@ class Page:
     digest: bytes
     tokens: int
     judged_at: float
+    content_fingerprint: int | None = None
+    sketch: bytes | None = None
+    site: str = ""
+    blocks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +79,8 @@ class Row:
     digest: bytes
     tokens: int
     representative: int | None
+    content_fingerprint: int | None = None
+    sketch: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +88,16 @@ class Decision:
     """What was decided of one page, and why.
 
     *representative* is the URL of the kept page, *distance* the bits between the two
-    fingerprints; both None for a page without one.  *reason* is one of the short codes
-    listed in docs/decisions.md.
+    fingerprints (of the view in which they are closer); both None for a page without one.
+    *share* is the share of text in common, where it was verified.  *reason* is one of the
+    short codes listed in docs/decisions.md.
     """
 
     verdict: Verdict
     reason: str
     representative: str | None = None
     distance: int | None = None
+    share: float | None = None
 
     @property
     def is_duplicate(self) -> bool:
@@ -89,6 +115,7 @@ class Index(ABC):
 
     def __init__(self, parameters: IndexParameters) -> None:
         self.parameters = parameters
+        self.templates = Templates()
 
     def check_and_add(self, page: Page) -> Decision:
         """Judge *page* and remember it; when this returns, both are done for good.
@@ -96,9 +123,12 @@ class Index(ABC):
         In this order:
 
         1. the request of a representative again: ``refresh``, and its text is the new one;
-        2. a representative has the same text: ``exact_duplicate``;
-        3. the text has at least ``min_tokens`` tokens and a representative with as many is
-           within ``distance`` bits: ``near_duplicate`` of the closest, of the oldest of several;
+        2. without verification: a representative has the same text, ``exact_duplicate``, or
+           both texts have at least ``min_tokens`` tokens and fingerprints within ``distance``
+           bits, ``near_duplicate`` of the closest, of the oldest of several;
+        3. with verification: of the representatives with the same text or within
+           ``distance`` bits in one of the two views, the one that shares most of its
+           content, if it shares enough;
         4. anything else is ``unique`` and becomes a representative.
 
         :raises IndexUnavailableError: the index did not answer; nothing was remembered.
@@ -109,16 +139,65 @@ class Index(ABC):
                 distance = (own.fingerprint ^ page.fingerprint).bit_count()
                 self._write(page, own, representative=None)
                 return Decision("refresh", "seen_before", own.url, distance)
-            twin = self._oldest_of_same_text(page)
-            if twin is not None:
-                self._write(page, own, representative=twin.id)
-                return Decision("exact_duplicate", "same_text", twin.url, 0)
-            if page.tokens >= self.parameters.min_tokens:
-                for row, distance in self._near(page):
-                    self._write(page, own, representative=row.id)
-                    return Decision("near_duplicate", "within_distance", row.url, distance)
+            found = self._most_alike(page) if self.parameters.share else self._closest(page)
+            if found is not None:
+                row, decision = found
+                self._write(page, own, representative=row.id)
+                return decision
             self._write(page, own, representative=None)
-            return Decision("unique", "new_text")
+        self.templates.learn(page.site, page.blocks)
+        return Decision("unique", "new_text")
+
+    def _closest(self, page: Page) -> tuple[Row, Decision] | None:
+        """Return the duplicate by the paper's plain rule."""
+        for twin in self._of_same_text(page):
+            return twin, Decision("exact_duplicate", "same_text", twin.url, 0)
+        for row, distance in self._near(page):
+            return row, Decision("near_duplicate", "within_distance", row.url, distance)
+        return None
+
+    def _most_alike(self, page: Page) -> tuple[Row, Decision] | None:
+        """Return the candidate that shares most of its content, if it shares enough."""
+        if page.sketch is None:
+            return None
+        sketch = Sketch.from_bytes(page.sketch)
+        template = {mark(block) for block in self.templates.blocks(page.site)}
+        best: tuple[float, int, Row] | None = None
+        near = chain(((row, 0) for row in self._of_same_text(page)), self._near(page))
+        for row, distance in islice(near, MAX_VERIFIED):
+            if row.sketch is None:
+                continue
+            shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
+            same_text = row.digest == page.digest and page.tokens >= self.parameters.min_tokens
+            if self._is_enough(shared, same_text) and (best is None or shared.share > best[0]):
+                best = (shared.share, distance, row)
+        if best is None:
+            return None
+        share, distance, row = best
+        if share == 1 and row.digest == page.digest:
+            return row, Decision("exact_duplicate", "same_text", row.url, distance, share)
+        return row, Decision("near_duplicate", "share_in_common", row.url, distance, share)
+
+    def _is_enough(self, shared: Overlap, same_text: bool) -> bool:
+        """Whether two pages are one: little content must be the same, more content nearly so.
+
+        Where the main texts are the same and long enough to say something, the rest of the
+        content is what changes around them, and need only be about the same.
+        """
+        if same_text and shared.share >= SAME_TEXT_SHARE:
+            return True
+        if shared.compared < self.parameters.min_tokens:
+            return shared.share == 1
+        return shared.share >= (self.parameters.share or 1)
+
+    def _views(self, page: Page | Row) -> list[tuple[str, int]]:
+        """Return the names and fingerprints under which a page is looked up and found."""
+        views = []
+        if page.tokens >= self.parameters.min_tokens:
+            views.append((MAIN_TEXT, page.fingerprint))
+        if self.parameters.share and page.content_fingerprint is not None:
+            views.append((CONTENT, page.content_fingerprint))
+        return views
 
     @abstractmethod
     def __str__(self) -> str:
@@ -156,12 +235,12 @@ class Index(ABC):
         """Return the row of the same request in the same scope."""
 
     @abstractmethod
-    def _oldest_of_same_text(self, page: Page) -> Row | None:
-        """Return the oldest representative in the page's scope with the page's digest."""
+    def _of_same_text(self, page: Page) -> Iterable[Row]:
+        """Yield the representatives in the page's scope with the page's digest, oldest first."""
 
     @abstractmethod
     def _near(self, page: Page) -> Iterable[tuple[Row, int]]:
-        """Yield representatives of long texts within the distance, closest first, then oldest."""
+        """Yield representatives within the distance in a view, closest first, then oldest."""
 
     @abstractmethod
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
-from scrapy_simhash.tables import PermutedTables
+from scrapy_simhash.index.views import ViewTables
 
 
 class MemoryIndex(Index):
@@ -18,7 +18,7 @@ class MemoryIndex(Index):
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
         self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)
-        self._tables: dict[str, PermutedTables] = {}
+        self._tables = ViewTables(parameters.distance)
         self._representatives = 0
 
     def __str__(self) -> str:
@@ -40,14 +40,16 @@ class MemoryIndex(Index):
         row_id = self._ids_by_request.get((page.scope, page.request_fingerprint))
         return None if row_id is None else self._rows[row_id]
 
-    def _oldest_of_same_text(self, page: Page) -> Row | None:
-        ids = self._ids_by_text.get((page.scope, page.digest))
-        return self._rows[min(ids)] if ids else None
+    def _of_same_text(self, page: Page) -> Iterator[Row]:
+        ids = self._ids_by_text.get((page.scope, page.digest), ())
+        return (self._rows[row_id] for row_id in sorted(ids))
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
-        if tables := self._tables.get(page.scope):
-            for match in tables.matches(page.fingerprint):
-                yield self._rows[match.item], match.distance
+        seen: set[int] = set()
+        for distance, row_id, _, _ in self._tables.near(page.scope, self._views(page)):
+            if row_id not in seen:
+                seen.add(row_id)
+                yield self._rows[row_id], distance
 
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
         if own is not None and own.representative is None:
@@ -59,6 +61,8 @@ class MemoryIndex(Index):
             digest=page.digest,
             tokens=page.tokens,
             representative=representative,
+            content_fingerprint=page.content_fingerprint,
+            sketch=page.sketch,
         )
         self._rows[row.id] = row
         self._ids_by_request[page.scope, page.request_fingerprint] = row.id
@@ -69,10 +73,8 @@ class MemoryIndex(Index):
         """Let others be compared with a representative."""
         self._representatives += 1
         self._ids_by_text[scope, row.digest].add(row.id)
-        if row.tokens >= self.parameters.min_tokens:
-            if scope not in self._tables:
-                self._tables[scope] = PermutedTables(self.parameters.distance)
-            self._tables[scope].add(row.fingerprint, row.id)
+        for view, fingerprint in self._views(row):
+            self._tables.add(scope, view, fingerprint, row.id)
 
     def _withdraw(self, row: Row, scope: str) -> None:
         """Undo :meth:`_present`."""
@@ -81,5 +83,5 @@ class MemoryIndex(Index):
         ids.remove(row.id)
         if not ids:
             del self._ids_by_text[scope, row.digest]
-        if row.tokens >= self.parameters.min_tokens:
-            self._tables[scope].remove(row.fingerprint, row.id)
+        for view, fingerprint in self._views(row):
+            self._tables.remove(scope, view, fingerprint, row.id)

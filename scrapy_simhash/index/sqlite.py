@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,19 @@ from scrapy_simhash.errors import (
     IndexUnavailableError,
 )
 from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
-from scrapy_simhash.tables import PermutedTables
+from scrapy_simhash.index.views import ViewTables
 
 APPLICATION_ID = int.from_bytes(b"SIMH", "big")
-FORMAT = 1
+FORMAT = 2
 
-# A page that finds the file locked waits this long, then passes unjudged: other processes
-# hold the lock for well under a millisecond a page.
+# A page that finds the file locked waits this long, then passes unjudged, and the next ones
+# do not wait until one succeeds: other processes hold the lock for under a millisecond a page.
 BUSY_SECONDS = 1.0
 # At start there is no crawl to hold up yet, and another process may be loading its tables.
 OPEN_SECONDS = 30.0
+
+# What sites repeat is stored after so many pages: losing the last of it costs nothing.
+SAVE_TEMPLATES_EVERY = 500
 
 # The header by "Database File Format", section 1.3 (sqlite.org/fileformat2.html): magic,
 # page size at byte 16, pages at 28, user_version at 60, application_id at 68.
@@ -57,14 +61,18 @@ CREATE TABLE pages (
     tokens INTEGER NOT NULL,
     representative INTEGER REFERENCES pages (id),
     judged_at REAL NOT NULL,
+    content_fingerprint INTEGER,
+    sketch BLOB,
     UNIQUE (scope, request_fingerprint)
 );
+CREATE TABLE templates (site TEXT PRIMARY KEY, state BLOB NOT NULL);
 CREATE UNIQUE INDEX pages_by_change ON pages (change);
 CREATE INDEX pages_by_text ON pages (scope, digest) WHERE representative IS NULL;
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """
-_ROW = "SELECT id, url, fingerprint, digest, tokens, representative FROM pages "
+_COLUMNS = "id, url, fingerprint, digest, tokens, representative, content_fingerprint, sketch"
+_ROW = f"SELECT {_COLUMNS} FROM pages "  # noqa: S608 - a constant
 
 
 class SQLiteIndex(Index):
@@ -82,11 +90,14 @@ class SQLiteIndex(Index):
     def __init__(self, path: str | os.PathLike[str], parameters: IndexParameters) -> None:
         super().__init__(parameters)
         self.path = Path(path)
-        self._tables: dict[str, PermutedTables] = {}
+        self._tables = ViewTables(parameters.distance)
+        self._unsaved = 0
+        self._patient = True
         self._last_change = 0
         if not self.path.exists():
             _create(self.path, parameters)
         _check(self.path, parameters)
+        self._load()
         self._connection = self._open()
 
     def __str__(self) -> str:
@@ -100,10 +111,22 @@ class SQLiteIndex(Index):
         return map(_row, self._connection.execute(_ROW + "ORDER BY id"))
 
     def close(self) -> None:
+        with suppress(sqlite3.Error):  # what a site repeats can be learned again
+            self._save_templates()
         self._connection.close()
 
+    def _load(self) -> None:
+        """Make the tables from the rows, without writing: a damaged file stays as it is."""
+        try:
+            with closing(_read_only(self.path)) as connection:
+                self._catch_up(connection)
+                for site, state in connection.execute("SELECT site, state FROM templates"):
+                    self.templates.restore(site, state)
+        except sqlite3.Error as exc:
+            raise _translated(self.path, exc) from exc
+
     def _open(self) -> sqlite3.Connection:
-        """Return a connection that can write, with the tables made from the rows."""
+        """Return a connection that can write."""
         connection = sqlite3.connect(self.path, timeout=OPEN_SECONDS, isolation_level=None)
         try:
             # With WAL, NORMAL survives the death of the process, not that of the machine;
@@ -111,7 +134,6 @@ class SQLiteIndex(Index):
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
-            self._catch_up(connection)
             connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         except sqlite3.Error as exc:
             connection.close()
@@ -125,69 +147,72 @@ class SQLiteIndex(Index):
             self._catch_up(self._connection)
             yield
             self._connection.execute("COMMIT")
+            if not self._patient:
+                self._wait_for_lock(True)
         except BaseException as exc:
             with suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             if isinstance(exc, sqlite3.Error):
+                self._wait_for_lock(False)
                 raise IndexUnavailableError(f"{self.path} did not take a page: {exc}") from exc
             raise
+
+    def _wait_for_lock(self, patient: bool) -> None:
+        """While the file stays locked, only the first page waits for it."""
+        self._patient = patient
+        with suppress(sqlite3.Error):
+            milliseconds = int(BUSY_SECONDS * 1000) if patient else 0
+            self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Put into the tables what was written since the last look."""
         rows = connection.execute(
-            "SELECT change, scope, fingerprint, id, tokens, representative FROM pages "
+            f"SELECT change, scope, {_COLUMNS} FROM pages "  # noqa: S608 - a constant
             "WHERE change > ? ORDER BY change",
             (self._last_change,),
         )
-        for change, scope, fingerprint, row_id, tokens, representative in rows:
-            if representative is None and tokens >= self.parameters.min_tokens:
-                self._present(scope, _unsigned(fingerprint), row_id)
+        for change, scope, *columns in rows:
+            row = _row(columns)
+            if row.representative is None:
+                for view, fingerprint in self._views(row):
+                    self._tables.add(scope, view, fingerprint, row.id)
             self._last_change = change
-
-    def _present(self, scope: str, fingerprint: int, row_id: int) -> None:
-        if scope not in self._tables:
-            self._tables[scope] = PermutedTables(self.parameters.distance)
-        self._tables[scope].add(fingerprint, row_id)
 
     def _row_of_request(self, page: Page) -> Row | None:
         return self._find(
             "WHERE scope = ? AND request_fingerprint = ?", page.scope, page.request_fingerprint
         )
 
-    def _oldest_of_same_text(self, page: Page) -> Row | None:
-        return self._find(
-            "WHERE scope = ? AND digest = ? AND representative IS NULL ORDER BY id LIMIT 1",
-            page.scope,
-            page.digest,
-        )
+    def _of_same_text(self, page: Page) -> Iterable[Row]:
+        where = "WHERE scope = ? AND digest = ? AND representative IS NULL ORDER BY id"
+        return map(_row, self._connection.execute(_ROW + where, (page.scope, page.digest)))
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
-        tables = self._tables.get(page.scope)
-        if tables is None:
-            return
-        for match in tables.matches(page.fingerprint):
+        seen: set[int] = set()
+        near = self._tables.near(page.scope, self._views(page))
+        for distance, row_id, view, fingerprint in near:
+            if row_id in seen:
+                continue
+            row = self._find("WHERE id = ? AND representative IS NULL", row_id)
             # A row that was judged anew since is in the tables as it is now, too; what is
             # left of its past is swept up when it is met.
-            row = self._find(
-                "WHERE id = ? AND fingerprint = ? AND tokens >= ? AND representative IS NULL",
-                match.item,
-                _signed(match.fingerprint),
-                self.parameters.min_tokens,
-            )
-            if row is None:
-                tables.remove(match.fingerprint, match.item)
+            if row is None or (view, fingerprint) not in self._views(row):
+                self._tables.remove(page.scope, view, fingerprint, row_id)
             else:
-                yield row, match.distance
+                seen.add(row_id)
+                yield row, distance
 
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
         self._connection.execute(
             "INSERT INTO pages (change, scope, request_fingerprint, url, fingerprint, digest,"
-            " tokens, representative, judged_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " tokens, representative, judged_at, content_fingerprint, sketch)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (scope, request_fingerprint) DO UPDATE SET change = excluded.change,"
             " url = excluded.url, fingerprint = excluded.fingerprint, digest = excluded.digest,"
             " tokens = excluded.tokens, representative = excluded.representative,"
-            " judged_at = excluded.judged_at",
+            " judged_at = excluded.judged_at,"
+            " content_fingerprint = excluded.content_fingerprint, sketch = excluded.sketch",
             (
                 self._last_change + 1,
                 page.scope,
@@ -198,7 +223,19 @@ class SQLiteIndex(Index):
                 page.tokens,
                 representative,
                 page.judged_at,
+                _signed(page.content_fingerprint),
+                page.sketch,
             ),
+        )
+        self._unsaved += 1
+        if self._unsaved >= SAVE_TEMPLATES_EVERY:
+            self._save_templates()
+
+    def _save_templates(self) -> None:
+        """Store what the sites repeat, as far as this process has learned it."""
+        self._unsaved = 0
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", self.templates.items()
         )
 
     def _find(self, where: str, *values: Any) -> Row | None:
@@ -258,8 +295,8 @@ def _check(path: Path, parameters: IndexParameters) -> None:
             f"{path} is truncated: {size} bytes of {expected}. {keep} or restore a copy."
         )
     try:
-        uri = f"{path.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=OPEN_SECONDS)) as connection:
+        # Where no process has the file open, it is read with no trace beside it.
+        with closing(_read_only(path, "" if unmerged else "&immutable=1")) as connection:
             stored = dict(connection.execute("SELECT name, value FROM parameters"))
     except sqlite3.Error as exc:
         raise _translated(path, exc) from exc
@@ -269,6 +306,11 @@ def _check(path: Path, parameters: IndexParameters) -> None:
                 f"{path} was built with {name} {stored.get(name)!r}; this crawl asks for "
                 f"{wanted!r}. {keep}, or set what it was built with."
             )
+
+
+def _read_only(path: Path, options: str = "") -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode=ro{options}"
+    return sqlite3.connect(uri, uri=True, timeout=OPEN_SECONDS)
 
 
 def _has_write_ahead_log(path: Path) -> bool:
@@ -287,14 +329,15 @@ def _translated(path: Path, exc: sqlite3.Error) -> FingerprintIndexError:
     )
 
 
-def _row(values: tuple[int, str, int, bytes, int, int | None]) -> Row:
-    row_id, url, fingerprint, digest, tokens, representative = values
-    return Row(row_id, url, _unsigned(fingerprint), digest, tokens, representative)
+def _row(values: Sequence[Any]) -> Row:
+    row = Row(*values)
+    content = None if row.content_fingerprint is None else _unsigned(row.content_fingerprint)
+    return replace(row, fingerprint=_unsigned(row.fingerprint), content_fingerprint=content)
 
 
-def _signed(fingerprint: int) -> int:
+def _signed(fingerprint: int | None) -> int | None:
     """Return the 64 bits as the signed integer that SQLite stores."""
-    return fingerprint - (fingerprint >> 63 << 64)
+    return None if fingerprint is None else fingerprint - (fingerprint >> 63 << 64)
 
 
 def _unsigned(stored: int) -> int:

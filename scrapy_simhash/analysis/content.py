@@ -1,0 +1,208 @@
+"""A page's content: its visible text without the blocks that the site repeats or that only link.
+
+A second view of a page, beside the main text that the extractor finds: an extractor may keep
+only a note that other pages share, or a whole menu; this view has everything that is the
+page's own.  See docs/quality.md for what each rule was measured to bring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lxml import etree
+from lxml.html import HtmlElement, defs
+
+from scrapy_simhash.analysis.features import normalise, shingles
+from scrapy_simhash.analysis.fingerprint import bit_sums, hash_feature, signature
+from scrapy_simhash.sketch import Sketch
+
+# Elements that begin a block of their own: lxml's list, and what HTML 5 added to it.
+BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
+    *("article", "aside", "body", "br", "button", "details", "dialog", "figcaption", "figure"),
+    *("footer", "header", "hgroup", "html", "main", "nav", "section", "select", "summary"),
+}
+# Elements whose text nobody sees on the page.
+UNSEEN_ELEMENTS = frozenset(
+    {"head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template"}
+)
+
+# Elements that hold what is beside the content, unless they are a part of it.
+BESIDE_ELEMENTS = frozenset({"aside", "footer", "header", "nav"})
+CONTENT_ELEMENTS = frozenset({"article", "main"})
+BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation", "search"})
+# Names that live sites give to such elements, by class or id; "-" and "_" do not count.
+BESIDE_NAMES = frozenset(
+    {
+        *("ad", "ads", "advert", "advertisement", "advertising", "banner", "breadcrumb"),
+        *("breadcrumbs", "cookie", "cookies", "footer", "masthead", "menu", "nav", "navbar"),
+        *("navigation", "newsletter", "pagination", "promo", "related", "sidebar", "social"),
+        *("sponsor", "sponsored", "toolbar", "topbar"),
+    }
+)
+
+# A block of whose characters so many stand in links is a menu entry, a breadcrumb, a "next"
+# (measured on their blocks: 0.8 to 1); a list of operands that are links has 0.71.
+LINK_SHARE = 0.8
+# Where the text of all other blocks is less than this share of a page's own, it is a list of
+# links (tags, archives, pagination), or has all its text in a sidebar: then nothing is beside.
+LEAST_SHARE = 0.2
+
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+_NOT_LETTERS = re.compile(r"[-_]+")
+
+SHINGLE_WORDS = 3
+SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
+UNSPACED_SHARE = 0.15
+# Thai, Lao, Burmese, Khmer; kana, Bopomofo, Han and its signs; Hangul.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3100-\u312f\u31a0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+class Block(NamedTuple):
+    """The text of one block-level element, its id, and whether it is beside the content.
+
+    Beside is what stands in a sidebar or the like, and what is nothing but links.
+    """
+
+    text: str
+    id: int
+    is_beside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is kept of a page's content.
+
+    *fingerprint* is the simhash of its shingles, *sketch* a sample of them
+    (:class:`~scrapy_simhash.sketch.Sketch`), *blocks* the ids of all blocks of the page.
+    """
+
+    fingerprint: int
+    sketch: bytes
+    blocks: tuple[int, ...]
+
+
+def visible_blocks(tree: HtmlElement) -> list[Block]:
+    """Return the blocks of a page in order; those without any text are left out."""
+    found: list[Block] = []
+    pieces: list[str] = []
+    in_links = 0
+    is_beside = False
+
+    def finish() -> None:
+        nonlocal in_links
+        text = " ".join("".join(pieces).split())
+        if text:
+            links_only = in_links >= LINK_SHARE * (len(text) - text.count(" "))
+            found.append(Block(text, hash_feature(text), is_beside or links_only))
+        pieces.clear()
+        in_links = 0
+
+    for piece in _pieces(tree):
+        if piece.begins_block:
+            finish()
+        is_beside = piece.is_beside
+        if piece.text:
+            pieces.append(piece.text)
+            if piece.is_link:
+                in_links += len("".join(piece.text.split()))
+    finish()
+    return found
+
+
+class _Piece(NamedTuple):
+    """A run of text between two tags."""
+
+    text: str | None
+    begins_block: bool
+    is_link: bool
+    is_beside: bool
+
+
+def _pieces(tree: HtmlElement) -> Iterator[_Piece]:
+    """Yield the text of a tree, piece by piece; without recursion, however deep it is."""
+    links = contents = 0
+    beside = 0  # how many elements are open from the outermost one that is beside
+    walk = etree.iterwalk(tree, events=("start", "end", "comment", "pi"))
+    for event, element in walk:
+        tag = element.tag
+        if event == "start":
+            if tag in UNSEEN_ELEMENTS:
+                walk.skip_subtree()
+                continue
+            links += tag == "a"
+            contents += tag in CONTENT_ELEMENTS
+            if beside or _is_beside(element, contents > 0):
+                beside += 1
+            yield _Piece(element.text, tag in BLOCK_ELEMENTS, links > 0, beside > 0)
+            continue
+        ends_block = event == "end" and tag in BLOCK_ELEMENTS
+        if event == "end" and tag not in UNSEEN_ELEMENTS:
+            links -= tag == "a"
+            contents -= tag in CONTENT_ELEMENTS
+            beside = max(0, beside - 1)
+        if ends_block or element.tail:
+            yield _Piece(element.tail, ends_block, links > 0, beside > 0)
+
+
+def _is_beside(element: HtmlElement, in_content: bool) -> bool:
+    if element.tag in BESIDE_ELEMENTS and not in_content:
+        return True
+    if element.tag in ("body", "html", *CONTENT_ELEMENTS):
+        return False
+    if element.get("role") in BESIDE_ROLES:
+        return True
+    names = f"{element.get('class', '')} {element.get('id', '')}".lower()
+    if not names.strip():
+        return False
+    whole = _NOT_LETTERS.sub("", names).split()
+    return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
+
+
+def content_of(blocks: list[Block], template: Collection[int] = ()) -> Content | None:
+    """Return the content of a page, or None where there is none.
+
+    *template* holds the ids of the blocks that the site is known to repeat; they count for
+    nothing, but on a page that has no others.
+    """
+    ids = tuple({block.id: None for block in blocks})
+    own = [block for block in blocks if block.id not in template] or blocks
+    texts = [block for block in own if not block.is_beside]
+    if sum(map(_length, texts)) < LEAST_SHARE * sum(map(_length, own)):
+        texts = own
+    hashes: dict[int, int] = {}
+    for block in texts:
+        for shingle in text_shingles(normalise(block.text)):
+            hashes.setdefault(hash_feature(shingle), block.id)
+    if not hashes:
+        return None
+    fingerprint = signature(bit_sums((value, 1.0) for value in hashes))
+    return Content(fingerprint, Sketch.of(hashes).to_bytes(), ids)
+
+
+def _length(block: Block) -> int:
+    return len(block.text)
+
+
+def text_shingles(text: str) -> list[str]:
+    """Return the shingles of one block: runs of words as they are written, or of characters.
+
+    Punctuation counts: in a reference, ``a[i]`` is not ``a(i)``.
+
+    >>> text_shingles("size: 1 dword. operands: v")
+    ['size: 1 dword.', '1 dword. operands:', 'dword. operands: v']
+    >>> text_shingles("网页去重方法")
+    ['网页去重方', '页去重方法']
+    """
+    words = text.split()
+    unspaced = len(_UNSPACED.findall(text))
+    if unspaced > UNSPACED_SHARE * len(text):
+        characters = "".join(words)
+        runs = range(max(1, len(characters) - SHINGLE_CHARACTERS + 1))
+        return [characters[i : i + SHINGLE_CHARACTERS] for i in runs]
+    return shingles(words, SHINGLE_WORDS)

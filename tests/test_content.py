@@ -1,0 +1,217 @@
+"""The second view of a page: its content, its sketch, and what its site repeats."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.analysis.content import Content, content_of, text_shingles, visible_blocks
+from scrapy_simhash.analysis.extraction import parse
+from scrapy_simhash.sketch import MIN_SAMPLES, SAMPLES, Sketch, mark, overlap
+from scrapy_simhash.template import LASTING_PAGES, MAX_BLOCKS, MAX_SITES, Template, Templates
+
+
+def blocks(body: str) -> list[tuple[str, bool]]:
+    """Text of each block of a page, and whether it is beside the content."""
+    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
+    assert tree is not None
+    return [(block.text, block.is_beside) for block in visible_blocks(tree)]
+
+
+def content(body: str, template: frozenset[int] = frozenset()) -> Content:
+    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
+    assert tree is not None
+    found = content_of(visible_blocks(tree), template)
+    assert found is not None
+    return found
+
+
+def share(one: str, two: str) -> float:
+    first, second = (Sketch.from_bytes(content(body).sketch) for body in (one, two))
+    return overlap(first, second).share
+
+
+def test_blocks_are_the_texts_of_block_elements() -> None:
+    page = "<h1>Title</h1><p>One <b>bold</b>\n  word.</p>loose<ul><li>a<li>b</ul>tail<!-- no -->!"
+    assert [text for text, _ in blocks(page)] == [
+        "Title",
+        "One bold word.",
+        "loose",
+        "a",
+        "b",
+        "tail!",
+    ]
+
+
+def test_what_nobody_sees_is_no_text() -> None:
+    page = (
+        "<p>seen</p><script>x</script><style>y</style><noscript>z</noscript><template>t</template>!"
+    )
+    assert [text for text, _ in blocks(page)] == ["seen", "!"]
+
+
+@pytest.mark.parametrize(
+    ("body", "beside"),
+    [
+        ("<p>text</p>", False),
+        ("<li><a href=x>Next page</a></li>", True),
+        ("<li><a href=x>previous</a> |</li>", True),
+        ("<p>Read <a href=x>this</a> at once</p>", False),
+        ("<nav><p>text</p></nav>", True),
+        ("<header><p>text</p></header>", True),
+        ("<article><header><h1>text</h1></header></article>", False),
+        ("<main><aside>a note in the text</aside></main>", False),
+        ("<footer>text</footer>", True),
+        ("<div role=navigation>text</div>", True),
+        ("<div class='box Side-Bar'>text</div>", True),
+        ("<div class=site-footer><div><p>text</p></div></div>", True),
+        ("<div id=top_bar>text</div>", True),
+        ("<div class=advertisement>text</div>", True),
+        ("<div class='admonition header'>text</div>", False),
+        ("<div class=sidebar>x</div><p>text</p>", False),
+        ("<nav><script>x</script><br></nav><p>text</p>", False),
+    ],
+)
+def test_what_is_beside_the_content(body: str, beside: bool) -> None:
+    assert blocks(body)[-1][1] == beside
+
+
+def test_pages_that_differ_beside_the_content_are_one() -> None:
+    text = "".join(f"<p>Sentence number {i} of the text.</p>" for i in range(30))
+    one = f"<header>Monday 12:03, visit 17</header><main>{text}</main><div class=ad>Shoes!</div>"
+    two = f"<header>Friday 08:59, visit 4711</header><main>{text}</main><div class=ad>Loans!</div>"
+    assert share(one, two) == 1
+    assert content(one).fingerprint == content(two).fingerprint
+
+
+def test_lists_of_links_are_told_apart_by_their_links() -> None:
+    one, two = (
+        f"<h1>Tag</h1><ul>{''.join(f'<li><a href=x>{w} story {i}</a>' for i in range(20))}</ul>"
+        for w in ("sea", "land")
+    )
+    assert share(one, one) == 1
+    assert share(one, two) < 0.2
+
+
+def test_template_counts_for_nothing_unless_there_is_nothing_else() -> None:
+    page = (
+        "<p>The same on every page of this site.</p><p>Words of this page alone, and some more.</p>"
+    )
+    repeated = content("<p>The same on every page of this site.</p>").blocks
+    own = content("<p>Words of this page alone, and some more.</p>")
+    assert content(page, frozenset(repeated)).fingerprint == own.fingerprint
+    wall = content("<p>The same on every page of this site.</p>", frozenset(repeated))
+    assert wall.fingerprint == content("<p>The same on every page of this site.</p>").fingerprint
+
+
+def test_page_without_text_has_no_content() -> None:
+    tree = parse(b"<html><body><img src=x></body></html>", "utf-8")
+    assert tree is not None
+    assert content_of(visible_blocks(tree)) is None
+
+
+def test_deep_and_long_pages_are_read() -> None:
+    assert blocks("<div>" * 200 + "deep" + "</div>" * 200) == [("deep", False)]
+    assert blocks("<div>" * 100_000 + "too deep for the parser") == []
+    assert len(blocks("<p>x</p>" * 20_000)) == 20_000
+
+
+def test_shingles_of_mixed_scripts() -> None:
+    assert text_shingles("函数 print 输出") == ["函数pri", "数prin", "print", "rint输", "int输出"]
+    assert text_shingles("one word 字 in an english line of text")[0] == "one word 字"
+    assert text_shingles("字") == ["字"]
+
+
+def sketch_of(shingles: range, block: int = 1) -> Sketch:
+    """A sketch of shingles whose hashes are spread over 64 bits."""
+    spread = (i * 0x9E3779B97F4A7C15 % (1 << 64) for i in shingles)
+    return Sketch.of(dict.fromkeys(spread, block))
+
+
+@given(st.integers(1, 400), st.integers(0, 400), st.integers(0, 400))
+def test_share_is_near_the_true_one(common: int, only_a: int, only_b: int) -> None:
+    a = sketch_of(range(1, 1 + common + only_a))
+    b = sketch_of(range(1 + only_a, 1 + only_a + common + only_b))
+    shared = overlap(a, b)
+    true = common / (common + only_a + only_b)
+    if a.whole and b.whole:
+        assert shared.share == pytest.approx(true)
+        assert shared.compared == common + only_a + only_b
+    elif shared.compared >= MIN_SAMPLES:
+        assert abs(shared.share - true) < 6 * (0.25 / shared.compared) ** 0.5
+
+
+@given(st.integers(0, 300))
+def test_sketch_survives_its_bytes_and_is_small(size: int) -> None:
+    sketch = sketch_of(range(1, 1 + size), block=0xABCDEF)
+    assert Sketch.from_bytes(sketch.to_bytes()) == sketch
+    assert len(sketch.to_bytes()) <= 512
+    assert sketch.whole == (size <= SAMPLES)
+    assert set(sketch.samples.values()) <= {0xCDEF}
+
+
+def test_template_is_left_out_of_a_comparison_on_both_sides() -> None:
+    menu = {i << 40: 7 for i in range(1, 60)}
+    a = Sketch.of({**menu, **{i << 41 | 1 << 39: 1 for i in range(1, 10)}})
+    b = Sketch.of({**menu, **{i << 42 | 1 << 38: 2 for i in range(1, 10)}})
+    assert overlap(a, b).share > 0.7
+    assert overlap(a, b, {mark(7)}).share == 0
+    assert overlap(Sketch.of(menu), Sketch.of(menu), {mark(7)}).share == 1
+
+
+def test_too_few_samples_say_nothing() -> None:
+    menu = {i << 32: 7 for i in range(1, 200)}
+    page = Sketch.of({**menu, **{i << 33 | 5: 1 for i in range(1, 10)}})
+    assert not page.whole
+    assert overlap(page, page, {mark(7)}).share == 0
+
+
+def test_what_stands_on_page_after_page_becomes_template() -> None:
+    template = Template()
+    for page in range(20):
+        template.learn([1, 2, 100 + page, *([3] if page % 4 == 0 else [])])
+    assert template.blocks == {1, 2}
+
+
+def test_block_at_the_threshold_is_in_doubt_and_left() -> None:
+    template = Template()
+    rng = random.Random(1)
+    for page in range(300):
+        template.learn([page + 100, *([1] if rng.random() < 0.25 else [2])])
+        assert 1 not in template.blocks or page < LASTING_PAGES
+    assert template.blocks == {2}
+
+
+def test_new_template_is_learned_and_the_old_one_stays() -> None:
+    template = Template()
+    for era in (1, 2):
+        for page in range(400):
+            template.learn([era, 1000 * era + page])
+    assert template.blocks == {1, 2}
+
+
+def test_template_survives_its_bytes() -> None:
+    template = Template()
+    for page in range(50):
+        template.learn([1, 100 + page, *([2] if page % 2 else [])])
+    again = Template.from_bytes(template.to_bytes())
+    assert again.blocks == template.blocks == {1, 2}
+    for _ in range(60):
+        again.learn([3])
+        template.learn([3])
+    assert again.blocks == template.blocks == {1, 2, 3}
+
+
+def test_memory_is_bounded() -> None:
+    template = Template()
+    for page in range(2 * MAX_BLOCKS // 100):
+        template.learn([1, *range(page * 100 + 1000, page * 100 + 1100)])
+    assert len(template._counts) <= MAX_BLOCKS + 200
+    assert template.blocks == {1}
+    templates = Templates()
+    for site in range(MAX_SITES + 5):
+        templates.learn(f"site{site}.example", [1])
+    assert len(templates.items()) == MAX_SITES

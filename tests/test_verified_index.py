@@ -1,0 +1,137 @@
+"""An index that verifies: a candidate is a duplicate only if the pages share their content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.index import Decision, Index, IndexParameters, Page, open_index
+from scrapy_simhash.sketch import Sketch
+
+PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10, share=0.9)
+UNIQUE = Decision("unique", "new_text")
+
+
+def page(
+    name: str,
+    content: range,
+    main_text: int = 0,
+    block: int = 1,
+    tokens: int = 100,
+    content_fingerprint: int = 0,
+) -> Page:
+    """A page whose content has the shingles of a range."""
+    spread = (i * 0x9E3779B97F4A7C15 % (1 << 64) for i in content)
+    return Page(
+        url=f"http://site.example/{name}",
+        request_fingerprint=name.encode().ljust(20, b"-"),
+        scope="",
+        fingerprint=main_text,
+        digest=main_text.to_bytes(16, "big"),
+        tokens=tokens,
+        judged_at=1.5,
+        content_fingerprint=content_fingerprint,
+        sketch=Sketch.of(dict.fromkeys(spread, block)).to_bytes(),
+        site="site.example",
+        blocks=(block,),
+    )
+
+
+@pytest.fixture(params=["memory:", "file"])
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
+    place = "memory:" if request.param == "memory:" else str(tmp_path / "pages.simhash")
+    with open_index(place, PARAMETERS) as opened:
+        yield opened
+
+
+def test_candidate_that_shares_its_content_is_a_duplicate(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 101)))
+    found = index.check_and_add(page("b", range(3, 103), main_text=1))
+    assert found == replace(found, verdict="near_duplicate", reason="share_in_common", distance=0)
+    assert found.representative == "http://site.example/a"
+    assert found.share == pytest.approx(98 / 102, abs=0.05)
+
+
+def test_same_main_text_with_other_content_is_another_page(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 101)))
+    assert index.check_and_add(page("b", range(201, 301))) == UNIQUE
+
+
+def test_same_page_is_an_exact_duplicate(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 101)))
+    assert index.check_and_add(page("b", range(1, 101))) == Decision(
+        "exact_duplicate", "same_text", "http://site.example/a", 0, 1.0
+    )
+
+
+def test_same_main_text_needs_less_of_the_rest(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 81)))
+    assert index.check_and_add(page("b", range(7, 87), main_text=1)) == UNIQUE
+    assert index.check_and_add(page("c", range(7, 87), content_fingerprint=9)).is_duplicate
+    assert index.check_and_add(page("d", range(41, 121))) == UNIQUE
+
+
+def test_little_content_must_be_the_same(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 9), tokens=5))
+    assert index.check_and_add(page("b", range(1, 10), tokens=5)) == UNIQUE
+    assert index.check_and_add(page("c", range(1, 9), tokens=5)).is_duplicate
+
+
+def test_the_page_that_shares_most_is_named_not_the_closest(index: Index) -> None:
+    index.check_and_add(page("close", range(1, 201), main_text=0))
+    index.check_and_add(page("alike", range(50, 250), main_text=0b11))
+    found = index.check_and_add(page("x", range(50, 250), main_text=0b1, content_fingerprint=9))
+    assert found.representative == "http://site.example/alike"
+
+
+def test_page_near_in_its_content_alone_is_found(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 101), main_text=0, content_fingerprint=0xF0))
+    other = page("b", range(1, 101), main_text=0xFFFF, content_fingerprint=0xF1)
+    assert index.check_and_add(other).representative == "http://site.example/a"
+
+
+def test_page_without_content_is_kept(index: Index) -> None:
+    bare = replace(page("a", range(1, 2)), sketch=None, content_fingerprint=None)
+    index.check_and_add(bare)
+    again = replace(bare, url="http://site.example/b", request_fingerprint=b"b" * 20)
+    assert index.check_and_add(again) == UNIQUE
+
+
+def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Index) -> None:
+    for i in range(5):
+        start = 1000 * i + 1
+        unique = replace(page(f"p{i}", range(start, start + 50), main_text=i << 8), blocks=(7, i))
+        assert index.check_and_add(replace(unique, content_fingerprint=i << 40)) == UNIQUE
+        copy = replace(unique, url="x", request_fingerprint=b"%020d" % i, blocks=(8, i))
+        assert index.check_and_add(replace(copy, content_fingerprint=i << 40)).is_duplicate
+    assert index.templates.blocks("site.example") == {7}
+    assert index.templates.blocks("other.example") == frozenset()
+
+
+def test_what_was_learned_is_there_after_reopening(tmp_path: Path) -> None:
+    path = str(tmp_path / "pages.simhash")
+    with open_index(path, PARAMETERS) as index:
+        for i in range(40):
+            start = 1000 * i + 1
+            fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
+            index.check_and_add(
+                page(
+                    f"p{i}",
+                    range(start, start + 50),
+                    main_text=fingerprint,
+                    content_fingerprint=fingerprint,
+                )
+            )
+    with open_index(path, PARAMETERS) as index:
+        assert index.templates.blocks("site.example") == {1}
+
+
+def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:
+    with open_index("memory:", replace(PARAMETERS, share=None)) as index:
+        index.check_and_add(page("a", range(1, 101)))
+        assert index.check_and_add(page("b", range(201, 301), main_text=1)) == Decision(
+            "near_duplicate", "within_distance", "http://site.example/a", 1
+        )
