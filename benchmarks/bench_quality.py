@@ -1,0 +1,323 @@
+"""How right are the decisions on real sites, beside those of other recipes and libraries?
+
+Every page of a site is analysed once and judged in a seeded random order, or in the order of a
+breadth-first crawl; a scorer compares the decisions with gold texts. Ours goes through the same
+analysis, template and index as in a crawl; the others get the main text that trafilatura finds
+(the same for all) and the plain rule "a duplicate of a kept page within the limit".
+
+Leaves out: the network, the workers, and what following links changes (crawl_quality.py has it).
+
+    python benchmarks/bench_quality.py SITE_FOLDER ... --scorer score_crawl.py \
+        [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--json]
+
+SITE_FOLDER holds site.tar.xz, gold.jsonl.gz and site.json (with "start"). The scorer is a module
+with Pages, Texts and score(). Peers that are not installed are left out, and said so:
+pip install datasketch simhash "numpy<2"
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.util
+import json
+import random
+import statistics
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from scrapy_simhash import FeatureScheme, simhash
+from scrapy_simhash.analysis.content import Block, content_of, visible_blocks
+from scrapy_simhash.analysis.extraction import parse, trafilatura_text
+from scrapy_simhash.analysis.features import text_digest
+from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
+from scrapy_simhash.middleware import VERIFIED_DISTANCE
+from scrapy_simhash.settings import SimhashSettings
+
+HOST = "http://site.example"
+
+
+@dataclass
+class Source:
+    """What every recipe starts from: the main text and the blocks of one page."""
+
+    text: str
+    blocks: list[Block]
+    links: list[str]
+
+
+def read_source(path: Path, url: str) -> Source:
+    body = path.read_bytes()
+    tree = parse(body, None)
+    if tree is None:
+        return Source("", [], [])
+    links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
+    blocks = visible_blocks(tree)
+    return Source(trafilatura_text(tree, url), blocks, links)
+
+
+def read_site(folder: Path, gold: dict[str, str]) -> dict[str, Source]:
+    """Path -> source of every page in the gold file; a file behind several paths is read once."""
+    with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder / "site.tar.xz") as tar:
+        tar.extractall(unpacked, filter="data")
+        files = {path: (Path(unpacked) / path.lstrip("/")).resolve() for path in gold}
+        first = {file: path for path, file in reversed(files.items())}
+        with Pool() as pool:
+            jobs = [(file, HOST + path) for file, path in first.items()]
+            sources = dict(zip(first, pool.starmap(read_source, jobs, chunksize=20), strict=True))
+    return {path: sources[file] for path, file in files.items()}
+
+
+def order_of(sources: dict[str, Source], kind: str, start: list[str], seed: int) -> list[str]:
+    """The pages in the order in which they are judged."""
+    paths = sorted(sources)
+    if kind == "random":
+        random.Random(seed).shuffle(paths)
+        return paths
+    queue = [path for path in start if path in sources]
+    seen = set(queue)
+    for path in queue:  # grows while it is read
+        for link in sources[path].links:
+            split = urlsplit(link)
+            found = unquote(split.path)
+            if HOST.endswith(split.netloc) and found in sources and found not in seen:
+                seen.add(found)
+                queue.append(found)
+    return queue + [path for path in paths if path not in seen]
+
+
+Judge = Callable[[str, Source], "tuple[str, str | None, int | None]"]
+
+
+def ours(**parameters: Any) -> Judge:
+    """The whole plug-in but for Scrapy, with its default settings."""
+    defaults = SimhashSettings()
+    settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
+    index = MemoryIndex(IndexParameters("bench", min_tokens=defaults.min_tokens, **settings))
+    scheme = FeatureScheme.from_name(defaults.features)
+
+    def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
+        content = content_of(source.blocks, index.templates.blocks("site"))
+        tokens = scheme.tokens(source.text)
+        if not tokens and content is None:
+            return "skipped", None, None
+        page = Page(
+            url=HOST + path,
+            request_fingerprint=path.encode(),
+            scope="",
+            fingerprint=simhash(scheme.features(source.text, tokens)),
+            digest=text_digest(tokens),
+            tokens=len(tokens),
+            judged_at=0.0,
+            content_fingerprint=None if content is None else content.fingerprint,
+            sketch=None if content is None else content.sketch,
+            site="site",
+            blocks=() if content is None else content.blocks,
+        )
+        decision = index.check_and_add(page)
+        return decision.verdict, decision.representative, decision.distance
+
+    return judge
+
+
+def plain(features: str, distance: int) -> Judge:
+    """A textbook recipe: one simhash of the main text, no second look."""
+    index = MemoryIndex(IndexParameters("bench", distance=distance, min_tokens=1))
+    scheme = FeatureScheme.from_name(features)
+
+    def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
+        tokens = scheme.tokens(source.text)
+        if not tokens:
+            return "skipped", None, None
+        fingerprint = simhash(scheme.features(source.text, tokens))
+        page = Page(
+            HOST + path, path.encode(), "", fingerprint, text_digest(tokens), len(tokens), 0.0
+        )
+        decision = index.check_and_add(page)
+        return decision.verdict, decision.representative, decision.distance
+
+    return judge
+
+
+def minhash_lsh(threshold: float) -> Judge:
+    """datasketch's MinHashLSH over 3-shingles, each candidate checked by its estimate."""
+    from datasketch import MinHash, MinHashLSH
+
+    lsh = MinHashLSH(threshold=threshold, num_perm=128)
+    kept: dict[str, Any] = {}
+    scheme = FeatureScheme.from_name("words-3")
+
+    def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
+        features = scheme.features(source.text)
+        if not features:
+            return "skipped", None, None
+        sketch = MinHash(num_perm=128)
+        sketch.update_batch([feature.encode() for feature in features])
+        found = [(sketch.jaccard(kept[key]), key) for key in lsh.query(sketch)]
+        share, key = max(found, default=(0.0, ""))
+        if share >= threshold:
+            return "near_duplicate", HOST + key, None
+        lsh.insert(path, sketch)
+        kept[path] = sketch
+        return "unique", None, None
+
+    return judge
+
+
+def simhash_1e0ng() -> Judge:
+    """The package simhash, with its own features (runs of 4 characters) and index, k = 3."""
+    from simhash import Simhash, SimhashIndex
+
+    index = SimhashIndex([], k=3)
+
+    def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
+        if not source.text:
+            return "skipped", None, None
+        value = Simhash(source.text)
+        if found := index.get_near_dups(value):
+            return "near_duplicate", HOST + found[0], None
+        index.add(path, value)
+        return "unique", None, None
+
+    return judge
+
+
+def trafilatura_similarity(threshold: float) -> Judge:
+    """trafilatura.deduplication's own Simhash and its similarity."""
+    from trafilatura.deduplication import Simhash
+
+    kept: list[tuple[str, Any]] = []
+
+    def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
+        if not source.text:
+            return "skipped", None, None
+        value = Simhash(source.text)
+        limit = 64 - threshold * 64
+        for other, known in kept:
+            if (value.hash ^ known.hash).bit_count() <= limit:
+                return "near_duplicate", HOST + other, None
+        kept.append((path, value))
+        return "unique", None, None
+
+    return judge
+
+
+RECIPES: dict[str, Callable[[], Judge]] = {
+    "ours": ours,
+    "ours, share 0.85": partial(ours, share=0.85),
+    "ours, k = 6": partial(ours, distance=6),
+    "words tf, k = 3": partial(plain, "words-1-tf", 3),
+    "3-shingles, k = 3": partial(plain, "words-3", 3),
+    "2-shingles, k = 6": partial(plain, "words-2", 6),
+    "MinHashLSH 0.8": partial(minhash_lsh, 0.8),
+    "MinHashLSH 0.9": partial(minhash_lsh, 0.9),
+    "simhash 1e0ng, k = 3": simhash_1e0ng,
+    "trafilatura 0.95": partial(trafilatura_similarity, 0.95),
+}
+
+
+def figures(report: dict[str, Any]) -> dict[str, float]:
+    """The figures of one class of pages, shares in percent."""
+
+    def percent(value: float | None) -> float:
+        return float("nan") if value is None else 100 * value
+
+    return {
+        "dropped": report["dropped"],
+        "precision": percent(report["precision"]["0.8"]),
+        "lost": report["lost"]["pages"],
+        "wrong": report["lost"]["wrong"],
+        "recall@0.95": percent(report["recall"]["0.95"]["recall"]),
+        "recall@1.0": percent(report["recall"]["1.0"]["recall"]),
+    }
+
+
+def summed_up(runs: list[dict[str, float]]) -> Iterator[str]:
+    """Median of the runs, and the worst in brackets where they differ."""
+    for name in runs[0]:
+        values = [run[name] for run in runs]
+        worst = max(values) if name in ("lost", "wrong") else min(values)
+        digits = 0 if name in ("dropped", "lost", "wrong") else 1
+        middle = statistics.median(values)
+        both = middle == worst or middle != middle or name == "dropped"
+        yield f"{middle:.{digits}f}" if both else f"{middle:.{digits}f} ({worst:.{digits}f})"
+
+
+def load(script: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[script.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sites", nargs="+", type=Path)
+    parser.add_argument("--scorer", type=Path, required=True)
+    parser.add_argument("--order", choices=("random", "crawl"), default="random")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
+    parser.add_argument("--first", type=int, help="judge so many pages of each site only")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    scorer: Any = load(args.scorer)
+    seeds = args.seeds if args.order == "random" else [0]
+    results: list[dict[str, Any]] = []
+    for site in args.sites:
+        with gzip.open(site / "gold.jsonl.gz", "rt", encoding="utf-8") as lines:
+            gold = {unquote(row["path"]): row["text"] for row in map(json.loads, lines)}
+        sources = read_site(site, gold)
+        start = json.loads((site / "site.json").read_text())["start"]
+        pages = scorer.Pages(gold)
+        texts = scorer.Texts(gold.values())
+        for name in args.only:
+            runs: dict[str, list[dict[str, float]]] = {"all": [], "short": [], "cjk": []}
+            started = time.perf_counter()
+            for seed in seeds:
+                try:
+                    judge = RECIPES[name]()
+                except ImportError as exc:
+                    print(f"{name} left out: {exc}", file=sys.stderr)
+                    break
+                order = order_of(sources, args.order, start, seed)[: args.first]
+                decisions = []
+                for path in order:
+                    verdict, representative, distance = judge(path, sources[path])
+                    decisions.append(
+                        {
+                            "url": HOST + path,
+                            "verdict": verdict,
+                            "representative": representative,
+                            "distance": distance,
+                        }
+                    )
+                scored = scorer.score(decisions, pages, 0, texts)["classes"]
+                for kind in runs:
+                    runs[kind].append(figures(scored[kind]))
+            for kind, found in runs.items():
+                if not found or not found[0]["dropped"]:
+                    continue
+                results.append({"site": site.name, "recipe": name, "pages": kind, "runs": found})
+                if not args.json:
+                    row = " | ".join([site.name, name, kind, *summed_up(found)])
+                    print(f"| {row} |", flush=True)
+            print(f"{site.name}, {name}: {time.perf_counter() - started:.0f} s", file=sys.stderr)
+    if args.json:
+        print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
