@@ -96,6 +96,7 @@ class Templates:
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, Template] = OrderedDict()
+        self._changed: set[str] = set()
 
     def blocks(self, site: str) -> frozenset[int]:
         """Return the ids of the blocks that are template on *site* now."""
@@ -104,16 +105,24 @@ class Templates:
 
     def learn(self, site: str, blocks: Collection[int]) -> None:
         """Count the blocks of one more page of *site*."""
-        template = self._sites.setdefault(site, Template())
-        self._sites.move_to_end(site)
-        template.learn(blocks)
-        if len(self._sites) > MAX_SITES:
-            self._sites.popitem(last=False)
+        self._sites.setdefault(site, Template()).learn(blocks)
+        self._changed.add(site)
+        self._use(site)
 
-    def items(self) -> list[tuple[str, bytes]]:
-        """Return each site and the state of its template, to store."""
-        return [(site, template.to_bytes()) for site, template in self._sites.items()]
+    def take_changed(self) -> list[tuple[str, bytes]]:
+        """Return each site of which something was learned since the last call, and its state."""
+        changed = [
+            (site, self._sites[site].to_bytes()) for site in self._changed & self._sites.keys()
+        ]
+        self._changed.clear()
+        return changed
 
     def restore(self, site: str, stored: bytes) -> None:
-        """Put back what :meth:`items` gave."""
+        """Put back what :meth:`take_changed` gave."""
         self._sites[site] = Template.from_bytes(stored)
+        self._use(site)
+
+    def _use(self, site: str) -> None:
+        self._sites.move_to_end(site)
+        if len(self._sites) > MAX_SITES:
+            self._sites.popitem(last=False)

@@ -211,7 +211,24 @@ def test_memory_is_bounded() -> None:
         template.learn([1, *range(page * 100 + 1000, page * 100 + 1100)])
     assert len(template._counts) <= MAX_BLOCKS + 200
     assert template.blocks == {1}
+
+
+def test_least_used_sites_are_forgotten() -> None:
     templates = Templates()
     for site in range(MAX_SITES + 5):
         templates.learn(f"site{site}.example", [1])
-    assert len(templates.items()) == MAX_SITES
+    assert len(templates.take_changed()) == MAX_SITES
+    assert not templates.take_changed()
+
+
+def test_only_what_changed_is_stored_anew() -> None:
+    templates = Templates()
+    for _ in range(5):
+        templates.learn("a.example", [1])
+        templates.learn("b.example", [2])
+    stored = dict(templates.take_changed())
+    templates.learn("b.example", [3])
+    assert [site for site, _ in templates.take_changed()] == ["b.example"]
+    again = Templates()
+    again.restore("a.example", stored["a.example"])
+    assert again.blocks("b.example") == frozenset()

@@ -235,7 +235,8 @@ class SQLiteIndex(Index):
         """Store what the sites repeat, as far as this process has learned it."""
         self._unsaved = 0
         self._connection.executemany(
-            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", self.templates.items()
+            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)",
+            self.templates.take_changed(),
         )
 
     def _find(self, where: str, *values: Any) -> Row | None:
