@@ -71,6 +71,8 @@ def test_what_nobody_sees_is_no_text() -> None:
         ("<div id=top_bar>text</div>", True),
         ("<div class=advertisement>text</div>", True),
         ("<div class='admonition header'>text</div>", False),
+        ("<p>text <span class=ad>offer</span></p>", False),
+        ("<main><nav>text</nav></main>", True),
         ("<div class=sidebar>x</div><p>text</p>", False),
         ("<nav><script>x</script><br></nav><p>text</p>", False),
     ],
@@ -105,6 +107,19 @@ def test_template_counts_for_nothing_unless_there_is_nothing_else() -> None:
     assert content(page, frozenset(repeated)).fingerprint == own.fingerprint
     wall = content("<p>The same on every page of this site.</p>", frozenset(repeated))
     assert wall.fingerprint == content("<p>The same on every page of this site.</p>").fingerprint
+
+
+def test_pages_with_nothing_of_their_own_but_a_title_are_told_apart() -> None:
+    def picture(title: str) -> Content:
+        html = f"<title>{title}</title><nav>menu of the site</nav><img src=x><p>All rights kept</p>"
+        tree = parse(f"<html>{html}</html>".encode(), "utf-8")
+        assert tree is not None
+        repeated = frozenset(content("<p>All rights kept</p><p>menu of the site</p>").blocks)
+        found = content_of(visible_blocks(tree), repeated)
+        assert found is not None
+        return found
+
+    assert picture("Sunset 1").fingerprint != picture("Sunset 2").fingerprint
 
 
 def test_page_without_text_has_no_content() -> None:

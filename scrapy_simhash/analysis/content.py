@@ -51,7 +51,7 @@ LINK_SHARE = 0.8
 LEAST_SHARE = 0.2
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
-_NOT_LETTERS = re.compile(r"[-_]+")
+_JOINERS = re.compile(r"[-_]+")
 
 SHINGLE_WORDS = 3
 SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
@@ -88,11 +88,13 @@ class Content:
 
 
 def visible_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of a page in order; those without any text are left out."""
+    """Return the title and the blocks of a page in order, without those that have no text.
+
+    The title counts as beside the content: it tells pages apart that have nothing else.
+    """
     found: list[Block] = []
     pieces: list[str] = []
     in_links = 0
-    is_beside = False
 
     def finish() -> None:
         nonlocal in_links
@@ -103,6 +105,9 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
         pieces.clear()
         in_links = 0
 
+    pieces.append(tree.findtext(".//title") or "")
+    is_beside = True
+    finish()
     for piece in _pieces(tree):
         if piece.begins_block:
             finish()
@@ -137,7 +142,7 @@ def _pieces(tree: HtmlElement) -> Iterator[_Piece]:
                 continue
             links += tag == "a"
             contents += tag in CONTENT_ELEMENTS
-            if beside or _is_beside(element, contents > 0):
+            if beside or (tag in BLOCK_ELEMENTS and _is_beside(element, contents > 0)):
                 beside += 1
             yield _Piece(element.text, tag in BLOCK_ELEMENTS, links > 0, beside > 0)
             continue
@@ -151,8 +156,8 @@ def _pieces(tree: HtmlElement) -> Iterator[_Piece]:
 
 
 def _is_beside(element: HtmlElement, in_content: bool) -> bool:
-    if element.tag in BESIDE_ELEMENTS and not in_content:
-        return True
+    if element.tag in BESIDE_ELEMENTS:
+        return not in_content or element.tag == "nav"
     if element.tag in ("body", "html", *CONTENT_ELEMENTS):
         return False
     if element.get("role") in BESIDE_ROLES:
@@ -160,7 +165,7 @@ def _is_beside(element: HtmlElement, in_content: bool) -> bool:
     names = f"{element.get('class', '')} {element.get('id', '')}".lower()
     if not names.strip():
         return False
-    whole = _NOT_LETTERS.sub("", names).split()
+    whole = _JOINERS.sub("", names).split()
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
 
 

@@ -88,7 +88,7 @@ class Decision:
     """What was decided of one page, and why.
 
     *representative* is the URL of the kept page, *distance* the bits between the two
-    fingerprints (of the view in which they are closer); both None for a page without one.
+    fingerprints (of the view by which it was found); both None for a page without one.
     *share* is the share of text in common, where it was verified.  *reason* is one of the
     short codes listed in docs/decisions.md.
     """
@@ -163,8 +163,8 @@ class Index(ABC):
         sketch = Sketch.from_bytes(page.sketch)
         template = {mark(block) for block in self.templates.blocks(page.site)}
         best: tuple[float, int, Row] | None = None
-        near = chain(((row, 0) for row in self._of_same_text(page)), self._near(page))
-        for row, distance in islice(near, MAX_VERIFIED):
+        same = ((row, 0) for row in self._of_same_text(page) if page.tokens)
+        for row, distance in islice(chain(self._near(page), same), MAX_VERIFIED):
             if row.sketch is None:
                 continue
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
@@ -193,10 +193,10 @@ class Index(ABC):
     def _views(self, page: Page | Row) -> list[tuple[str, int]]:
         """Return the names and fingerprints under which a page is looked up and found."""
         views = []
-        if page.tokens >= self.parameters.min_tokens:
-            views.append((MAIN_TEXT, page.fingerprint))
         if self.parameters.share and page.content_fingerprint is not None:
             views.append((CONTENT, page.content_fingerprint))
+        if page.tokens >= self.parameters.min_tokens:
+            views.append((MAIN_TEXT, page.fingerprint))
         return views
 
     @abstractmethod
@@ -240,7 +240,10 @@ class Index(ABC):
 
     @abstractmethod
     def _near(self, page: Page) -> Iterable[tuple[Row, int]]:
-        """Yield representatives within the distance in a view, closest first, then oldest."""
+        """Yield representatives within the distance, those near by their content first.
+
+        In each view the closest come first, then the oldest; the distance is that in the view.
+        """
 
     @abstractmethod
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:

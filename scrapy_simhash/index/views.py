@@ -28,14 +28,11 @@ class ViewTables:
     def near(
         self, scope: str, views: Iterable[tuple[str, int]]
     ) -> Iterator[tuple[int, int, str, int]]:
-        """Yield (distance, row id, view, stored fingerprint), closest first, then oldest.
+        """Yield (distance, row id, view, stored fingerprint), view after view.
 
-        A row that is near in two views comes twice.
+        In each, closest first, then oldest; a row that is near in two views comes twice.
         """
-        found = [
-            (match.distance, match.item, view, match.fingerprint)
-            for view, fingerprint in views
-            if (scope, view) in self._tables
-            for match in self._tables[scope, view].matches(fingerprint)
-        ]
-        return iter(sorted(found))
+        for view, fingerprint in views:
+            if tables := self._tables.get((scope, view)):
+                for match in tables.matches(fingerprint):
+                    yield match.distance, match.item, view, match.fingerprint
