@@ -34,6 +34,7 @@ class Template:
         self._weight = 1.0
         self._pages = 0.0
         self._counts: dict[int, float] = {}
+        self._frequent: set[int] = set()
         self._lasting: set[int] = set()
         self._blocks: frozenset[int] = frozenset()
 
@@ -43,7 +44,10 @@ class Template:
         return self._blocks
 
     def learn(self, blocks: Collection[int]) -> None:
-        """Count the blocks of one more page that is not like an earlier one."""
+        """Count the blocks of one more page that is not like an earlier one.
+
+        Cost: O(blocks of the page and of the template).
+        """
         # Instead of shrinking all counts for each page, new ones weigh more.
         self._weight /= 1 - 1 / WINDOW_PAGES
         self._pages += self._weight
@@ -52,10 +56,14 @@ class Template:
         pages = self._pages / self._weight
         enough = SHARE * pages + STANDARD_ERRORS * sqrt(SHARE * (1 - SHARE) * pages)
         threshold = enough * self._weight
-        found = {block for block, count in self._counts.items() if count > threshold}
+        # The threshold only ever rises: no block gets above it but those of this page.
+        self._frequent = {
+            block for block in self._frequent.union(blocks) if self._counts[block] > threshold
+        }
         if pages >= LASTING_PAGES:
-            self._lasting |= found
-        self._blocks = frozenset(found | self._lasting)
+            self._lasting |= self._frequent
+        if self._frequent | self._lasting != self._blocks:
+            self._blocks = frozenset(self._frequent | self._lasting)
         if len(self._counts) > MAX_BLOCKS or self._weight > 1e100:
             self._forget()
 
@@ -63,6 +71,7 @@ class Template:
         """Drop the blocks that are seen least, and bring the counts back to a weight of 1."""
         by_count = sorted(self._counts.items(), key=lambda pair: -pair[1])[: MAX_BLOCKS // 2]
         self._counts = {block: count / self._weight for block, count in by_count}
+        self._frequent &= self._counts.keys()
         self._pages /= self._weight
         self._weight = 1.0
 
@@ -85,6 +94,7 @@ class Template:
         (template._pages,) = _PAGES.unpack_from(stored)
         for block, count, lasting in _COUNT.iter_unpack(stored[_PAGES.size :]):
             template._counts[block] = count
+            template._frequent.add(block)
             if lasting:
                 template._lasting.add(block)
         template._blocks = frozenset(template._lasting)

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol, TypeVar
 
 from loky.backend import get_context
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessPool
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.errors import SimhashError
@@ -113,8 +113,10 @@ class WorkerProcesses:
             raise AnalysisFailedError(
                 "timed_out", f"not analysed within {self._timeout_seconds} s"
             ) from exc
-        except (ProcessExpired, BrokenProcessPool) as exc:
-            raise AnalysisFailedError("worker_died", str(exc)) from exc
+        except Exception as exc:
+            # Besides ProcessExpired and BrokenProcessPool, whatever a pool raises that cannot
+            # start, or that is stopped in the middle of a message: OSError, TypeError, ...
+            raise AnalysisFailedError("worker_died", f"{type(exc).__name__}: {exc}") from exc
 
     def close(self) -> None:
         self._closed = True

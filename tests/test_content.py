@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scrapy_simhash.analysis.content import Content, content_of, text_shingles, visible_blocks
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.sketch import MIN_SAMPLES, SAMPLES, Sketch, mark, overlap
-from scrapy_simhash.template import LASTING_PAGES, MAX_BLOCKS, MAX_SITES, Template, Templates
+from scrapy_simhash.template import (
+    LASTING_PAGES,
+    MAX_BLOCKS,
+    MAX_SITES,
+    WINDOW_PAGES,
+    Template,
+    Templates,
+)
 
 
 def blocks(body: str) -> list[tuple[str, bool]]:
@@ -189,6 +196,20 @@ def test_what_stands_on_page_after_page_becomes_template() -> None:
     for page in range(20):
         template.learn([1, 2, 100 + page, *([3] if page % 4 == 0 else [])])
     assert template.blocks == {1, 2}
+
+
+@given(st.lists(st.sets(st.integers(1, 12), max_size=6), max_size=LASTING_PAGES - 1))
+def test_template_is_what_its_definition_says(pages: list[set[int]]) -> None:
+    template = Template()
+    for page in pages:
+        template.learn(page)
+    old = 1 - 1 / WINDOW_PAGES
+    weights = [old**age for age in reversed(range(len(pages)))]
+    n = sum(weights)
+    counts = {b: sum(w for p, w in zip(pages, weights, strict=True) if b in p) for b in range(13)}
+    limit = 0.3 * n + 2 * (0.3 * 0.7 * n) ** 0.5
+    assert {b for b, c in counts.items() if c > limit * (1 + 1e-9)} <= template.blocks
+    assert template.blocks <= {b for b, c in counts.items() if c > limit * (1 - 1e-9)}
 
 
 def test_block_at_the_threshold_is_in_doubt_and_left() -> None:

@@ -158,6 +158,7 @@ def test_after_removals_the_rest_is_found(operations: list[tuple[int, int]]) -> 
         else:
             tables.add(fingerprint, item)
             model.add((fingerprint, item))
+        assert len(tables) == len(model)
     for query in range(16):
         expected = sorted(
             Match(hamming_distance(f, query), item, f)

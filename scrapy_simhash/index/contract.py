@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import TracebackType
-from typing import Literal
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Literal
 
 from scrapy_simhash.sketch import Overlap, Sketch, mark, overlap
 from scrapy_simhash.template import Templates
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # The two views of a page that have a fingerprint.
 MAIN_TEXT = "main text"

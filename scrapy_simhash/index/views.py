@@ -33,6 +33,7 @@ class ViewTables:
         In each, closest first, then oldest; a row that is near in two views comes twice.
         """
         for view, fingerprint in views:
-            if tables := self._tables.get((scope, view)):
+            tables = self._tables.get((scope, view))
+            if tables is not None:
                 for match in tables.matches(fingerprint):
                     yield match.distance, match.item, view, match.fingerprint

@@ -41,10 +41,11 @@ class PermutedTables:
         self._tables = tuple(split_tables(distance) if tables is None else tables)
         self._buckets: list[dict[int, list[int]]] = [{} for _ in self._tables]
         self._items: dict[int, list[int]] = {}
+        self._count = 0
 
     def __len__(self) -> int:
         """Return how many items are stored."""
-        return sum(map(len, self._items.values()))
+        return self._count
 
     def add(self, fingerprint: int, item: int) -> None:
         """Store *item*; storing it twice under one fingerprint changes nothing."""
@@ -52,8 +53,10 @@ class PermutedTables:
         if items is not None:
             if item not in items:
                 insort(items, item)
+                self._count += 1
             return
         self._items[fingerprint] = [item]
+        self._count += 1
         for table, buckets in zip(self._tables, self._buckets, strict=True):
             buckets.setdefault(fingerprint & table.mask, []).append(fingerprint)
 
@@ -66,6 +69,7 @@ class PermutedTables:
         if item not in items:
             raise KeyError(f"item {item} is not stored under fingerprint {fingerprint:016x}")
         items.remove(item)
+        self._count -= 1
         if items:
             return
         del self._items[fingerprint]
