@@ -37,7 +37,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from scrapy_simhash import FeatureScheme, simhash
-from scrapy_simhash.analysis.content import Block, content_of, visible_blocks
+from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse, trafilatura_text
 from scrapy_simhash.analysis.features import text_digest
 from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
@@ -53,6 +53,7 @@ class Source:
 
     text: str
     blocks: list[Block]
+    title: str
     links: list[str]
 
 
@@ -60,10 +61,10 @@ def read_source(path: Path, url: str) -> Source:
     body = path.read_bytes()
     tree = parse(body, None)
     if tree is None:
-        return Source("", [], [])
+        return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
-    blocks = visible_blocks(tree)
-    return Source(trafilatura_text(tree, url), blocks, links)
+    blocks, title = visible_blocks(tree), title_of(tree)
+    return Source(trafilatura_text(tree, url), blocks, title, links)
 
 
 def read_site(folder: Path, gold: dict[str, str]) -> dict[str, Source]:
@@ -107,7 +108,7 @@ def ours(**parameters: Any) -> Judge:
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
-        content = content_of(source.blocks, index.templates.blocks("site"))
+        content = content_of(source.blocks, index.templates.blocks("site"), source.title)
         tokens = scheme.tokens(source.text)
         if not tokens and content is None:
             return "skipped", None, None

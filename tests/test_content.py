@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis.content import Content, content_of, text_shingles, visible_blocks
+from scrapy_simhash.analysis.content import (
+    Content,
+    content_of,
+    text_shingles,
+    title_of,
+    visible_blocks,
+)
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.sketch import MIN_SAMPLES, SAMPLES, Sketch, mark, overlap
 from scrapy_simhash.template import (
@@ -122,11 +128,17 @@ def test_pages_with_nothing_of_their_own_but_a_title_are_told_apart() -> None:
         tree = parse(f"<html>{html}</html>".encode(), "utf-8")
         assert tree is not None
         repeated = frozenset(content("<p>All rights kept</p><p>menu of the site</p>").blocks)
-        found = content_of(visible_blocks(tree), repeated)
+        found = content_of(visible_blocks(tree), repeated, title_of(tree))
         assert found is not None
         return found
 
-    assert picture("Sunset 1").fingerprint != picture("Sunset 2").fingerprint
+    def common(one: str, two: str) -> float:
+        first, second = (Sketch.from_bytes(picture(title).sketch) for title in (one, two))
+        marks = {mark(block) for block in picture(one).blocks}
+        return overlap(first, second, marks).share
+
+    assert common("Sunset 1", "Sunset 2") == 0
+    assert common("Log in", "Log in") == 1
 
 
 def test_page_without_text_has_no_content() -> None:

@@ -88,13 +88,11 @@ class Content:
 
 
 def visible_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the title and the blocks of a page in order, without those that have no text.
-
-    The title counts as beside the content: it tells pages apart that have nothing else.
-    """
+    """Return the blocks of a page in order; those without any text are left out."""
     found: list[Block] = []
     pieces: list[str] = []
     in_links = 0
+    is_beside = False
 
     def finish() -> None:
         nonlocal in_links
@@ -105,9 +103,6 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
         pieces.clear()
         in_links = 0
 
-    pieces.append(tree.findtext(".//title") or "")
-    is_beside = True
-    finish()
     for piece in _pieces(tree):
         if piece.begins_block:
             finish()
@@ -169,14 +164,24 @@ def _is_beside(element: HtmlElement, in_content: bool) -> bool:
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
 
 
-def content_of(blocks: list[Block], template: Collection[int] = ()) -> Content | None:
+def title_of(tree: HtmlElement) -> str:
+    """Return the title of a page, empty where it has none."""
+    return " ".join((tree.findtext(".//title") or "").split())
+
+
+def content_of(
+    blocks: list[Block], template: Collection[int] = (), title: str = ""
+) -> Content | None:
     """Return the content of a page, or None where there is none.
 
     *template* holds the ids of the blocks that the site is known to repeat; they count for
-    nothing, but on a page that has no others.
+    nothing, but on a page that has no others.  Then its *title* counts, too: a page of
+    pictures has nothing else to be told apart by.
     """
     ids = tuple({block.id: None for block in blocks})
-    own = [block for block in blocks if block.id not in template] or blocks
+    own = [block for block in blocks if block.id not in template]
+    if not own:
+        own = [Block(title, hash_feature(title), is_beside=False), *blocks]
     texts = [block for block in own if not block.is_beside]
     if sum(map(_length, texts)) < LEAST_SHARE * sum(map(_length, own)):
         texts = own

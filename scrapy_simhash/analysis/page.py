@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from scrapy_simhash.analysis.content import Content, content_of, visible_blocks
+from scrapy_simhash.analysis.content import Content, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     extractor_identity,
@@ -106,7 +106,7 @@ class Analyser:
         tree = parse(body, encoding) if self.verify or extracts else None
         content = None
         if self.verify and tree is not None:
-            content = content_of(visible_blocks(tree), template)
+            content = content_of(visible_blocks(tree), template, title_of(tree))
         if not extracts:
             text = load_extractor(self.extractor)(body, encoding, url)
             if not isinstance(text, str):
