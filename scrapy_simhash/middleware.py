@@ -24,7 +24,7 @@ from scrapy_simhash.exceptions import NearDuplicate
 from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
 from scrapy_simhash.judgement import Action, Judgement
 from scrapy_simhash.log import RareWarning
-from scrapy_simhash.scope import scope_key
+from scrapy_simhash.scope import host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
 
@@ -176,7 +176,7 @@ class SimhashDownloaderMiddleware:
                 response.body,
                 getattr(response, "encoding", None),
                 response.url,
-                self.index.templates.blocks(scope_key("host", response.url, "")),
+                self.index.templates.blocks(host_of(response.url)),
             )
             if not analysis.tokens and analysis.content is None:
                 return judgement(decision=Decision("skipped", "no_text"))
@@ -225,7 +225,7 @@ class SimhashDownloaderMiddleware:
             judged_at=time.time(),
             content_fingerprint=None if content is None else content.fingerprint,
             sketch=None if content is None else content.sketch,
-            site=scope_key("host", response.url, ""),
+            site=host_of(response.url),
             blocks=() if content is None else content.blocks,
         )
 

@@ -25,8 +25,13 @@ def scope_key(scope: str, url: str, spider: str) -> str:
         return ""
     if scope == "spider":
         return spider
-    host = urlsplit(url).hostname or ""
+    host = host_of(url)
     return host if scope == "host" else _site(host)
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL in lower case, without a port; empty where it has none."""
+    return urlsplit(url).hostname or ""
 
 
 @lru_cache(maxsize=10_000)

@@ -12,7 +12,6 @@ import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +91,13 @@ class SQLiteIndex(Index):
         self.path = Path(path)
         self._tables = ViewTables(parameters.distance)
         self._unsaved = 0
-        self._patient = True
         self._last_change = 0
         if not self.path.exists():
             _create(self.path, parameters)
         _check(self.path, parameters)
         self._load()
         self._connection = self._open()
+        self._wait_for_lock(True)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -134,7 +133,6 @@ class SQLiteIndex(Index):
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
-            connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         except sqlite3.Error as exc:
             connection.close()
             raise _translated(self.path, exc) from exc
@@ -331,9 +329,17 @@ def _translated(path: Path, exc: sqlite3.Error) -> FingerprintIndexError:
 
 
 def _row(values: Sequence[Any]) -> Row:
-    row = Row(*values)
-    content = None if row.content_fingerprint is None else _unsigned(row.content_fingerprint)
-    return replace(row, fingerprint=_unsigned(row.fingerprint), content_fingerprint=content)
+    row_id, url, fingerprint, digest, tokens, representative, content, sketch = values
+    return Row(
+        id=row_id,
+        url=url,
+        fingerprint=_unsigned(fingerprint),
+        digest=digest,
+        tokens=tokens,
+        representative=representative,
+        content_fingerprint=None if content is None else _unsigned(content),
+        sketch=sketch,
+    )
 
 
 def _signed(fingerprint: int | None) -> int | None:
