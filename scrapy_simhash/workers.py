@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from traceback import clear_frames
 from typing import Any, Protocol, TypeVar
 
 from loky.backend import get_context
@@ -155,8 +156,18 @@ class WorkerProcesses:
             )
         future: Future[_T] = self._pool.schedule(function, args=args, timeout=timeout)
         self._pending.add(future)
-        future.add_done_callback(self._pending.discard)
+        future.add_done_callback(self._settle)
         return future
+
+    def _settle(self, future: Future[Any]) -> None:
+        """Forget a page that is done, and what the error of its pool holds on to.
+
+        The frames of a message that was cut off keep the page's body alive, and a buffer that
+        the garbage collector cannot free in the order it meets them (BufferError).
+        """
+        self._pending.discard(future)
+        if not future.cancelled() and (error := future.exception()) is not None:
+            clear_frames(error.__traceback__)
 
 
 _analyser: Analyser | None = None
