@@ -21,7 +21,9 @@ lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-$(VENV)/%.done: setup.cfg pyproject.toml | $(VENV)
+SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/tables/*.pyx scrapy_simhash/tables/*.h)
+
+$(VENV)/%.done: $(SOURCES) | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	touch $@
 

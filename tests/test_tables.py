@@ -1,25 +1,39 @@
-"""Every design finds what a linear scan finds: no more, no less, for every k from 0 to 7."""
+"""Every engine with every design finds what a linear scan finds: no more, no less."""
 
 from __future__ import annotations
 
+import random
+from array import array
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash import Match, PermutedTables, hamming_distance
-from scrapy_simhash.tables import Table, block_tables, split_tables
+from scrapy_simhash import hamming_distance
+from scrapy_simhash.tables import Match, ReferenceTables, Table, designs, split_design
+
+try:
+    from scrapy_simhash.tables.compiled import CompiledTables
+except ImportError:  # there was no compiler
+    CompiledTables = None  # type: ignore[assignment,misc]
 
 MASK = (1 << 64) - 1
 DISTANCES = range(8)
 FINGERPRINTS = st.integers(0, MASK)
 
-
-def designs(distance: int) -> list[list[Table]]:
-    return [split_tables(distance), block_tables(distance, distance + 1)] + (
-        [block_tables(distance, distance + 2)] if distance <= 3 else []
-    )
+# A fixture would do, but for Hypothesis, which runs a test many times over.
+each_engine = pytest.mark.parametrize(
+    "engine",
+    [
+        ReferenceTables,
+        pytest.param(
+            CompiledTables, marks=pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+        ),
+    ],
+)
 
 
 def linear_scan(stored: list[int], fingerprint: int, distance: int) -> list[Match]:
@@ -41,13 +55,16 @@ def planted(draw: st.DrawFn, distance: int) -> tuple[list[int], int]:
     return draw(st.permutations(stored)), query
 
 
+@each_engine
 @pytest.mark.parametrize("distance", DISTANCES)
 @given(data=st.data())
-def test_matches_are_those_of_a_linear_scan(distance: int, data: st.DataObject) -> None:
+def test_matches_are_those_of_a_linear_scan(
+    engine: Any, distance: int, data: st.DataObject
+) -> None:
     stored, query = data.draw(planted(distance))
     expected = linear_scan(stored, query, distance)
     for design in designs(distance):
-        tables = PermutedTables(distance, design)
+        tables = engine(distance, design.tables)
         for item, fingerprint in enumerate(stored):
             tables.add(fingerprint, item)
         assert tables.matches(query) == expected
@@ -56,23 +73,84 @@ def test_matches_are_those_of_a_linear_scan(distance: int, data: st.DataObject) 
         assert met is None if not expected else met in expected
 
 
+def site(size: int, seed: int) -> list[int]:
+    """Fingerprints as a site has them: in clusters, with piles of nearly the same."""
+    rng = random.Random(seed)
+    centres = [rng.getrandbits(64) for _ in range(8)]
+    found = []
+    for _ in range(size):
+        fingerprint = rng.choice(centres) if rng.random() < 0.7 else rng.getrandbits(64)
+        for _ in range(rng.randrange(12)):
+            fingerprint ^= 1 << rng.randrange(64)
+        found.append(fingerprint)
+    return found
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_exactly_k_matches_and_one_more_does_not(distance: int) -> None:
-    tables = PermutedTables(distance)
-    tables.add(0, item=7)
-    assert tables.nearest((1 << distance) - 1) == (distance, 7, 0)
-    assert tables.nearest((1 << distance + 1) - 1) is None
+def test_the_engines_agree_as_tables_grow_and_shrink(distance: int) -> None:
+    """Thousands of fingerprints: lines split, runs appear and go."""
+    stored = site(3000, seed=distance)
+    for design in designs(distance):
+        one = ReferenceTables(distance, design.tables)
+        two = CompiledTables(distance, design.tables)
+        for tables in (one, two):
+            for item, fingerprint in enumerate(stored):
+                tables.add(fingerprint, item // 2)
+            for item in range(0, len(stored), 3):
+                if item // 2 in [m.item for m in tables.matches(stored[item])]:
+                    tables.remove(stored[item], item // 2)
+            tables._check()
+        assert len(one) == len(two)
+        assert one.entries() == two.entries()
+        for query in stored[::50] + site(50, seed=99):
+            assert one.matches(query) == two.matches(query)
+            assert one.nearest(query) == two.nearest(query)
+
+
+@each_engine
+def test_many_at_once_are_the_same_as_one_by_one(engine: Any) -> None:
+    stored, queries = site(2000, seed=1), site(500, seed=2)
+    stored[100:110] = stored[0:10]  # repeated fingerprints share their place
+    one, two = engine(3), engine(3)
+    two.add_many(array("Q", stored), array("I", range(len(stored))))
+    for item, fingerprint in enumerate(stored):
+        one.add(fingerprint, item)
+    assert one.entries() == two.entries()
+    items, distances = two.check_many(array("Q", queries))
+    for query, item, distance in zip(queries, items, distances, strict=True):
+        match = one.nearest(query)
+        assert (distance, item) == ((-1, -1) if match is None else match[:2])
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+def test_threads_may_search_at_once() -> None:
+    stored = array("Q", site(20_000, seed=1))
+    tables = CompiledTables(3)
+    tables.add_many(stored, array("I", range(len(stored))))
+    expected = tables.check_many(stored)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(tables.check_many, [stored] * 8)) == [expected] * 8
+
+
+@each_engine
+def test_check_and_add_keeps_one_of_each_group(engine: Any) -> None:
+    tables = engine(2)
+    assert tables.check_and_add(0b0000, item=0) is None
+    assert tables.check_and_add(0b0011, item=1) == Match(2, 0, 0b0000)
+    assert tables.check_and_add(0b0111, item=2) is None
+    assert len(tables) == 2
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_designs_are_exact_however_the_bits_are_spread(distance: int) -> None:
     """Exhaustive at block level: every way to put k bits into the blocks of the keys."""
     for design in designs(distance):
-        edges = sorted({0, 64} | {b for t in design for b in edges_of(t.mask)})
+        edges = sorted({0, 64} | {b for t in design.tables for b in edges_of(t.mask)})
         cells = [(1 << high) - (1 << low) for low, high in pairwise(edges)]
         for bits in spread(cells, distance):
             difference = sum(bits)
-            assert any((difference & t.mask).bit_count() <= t.radius for t in design)
+            assert any((difference & t.mask).bit_count() <= t.radius for t in design.tables)
 
 
 def edges_of(mask: int) -> set[int]:
@@ -94,32 +172,76 @@ def spread(cells: list[int], distance: int) -> list[tuple[int, ...]]:
     ]
 
 
-def test_tables_of_the_paper() -> None:
-    tables = block_tables(3, 6)
-    assert len(tables) == 20
-    assert {t.mask.bit_count() for t in tables} <= {31, 32, 33}
-
-
-def test_keys_of_a_block_table() -> None:
-    high, low = split_tables(3)
+def test_keys_of_a_table() -> None:
+    high, low = split_design(3).tables
     assert (high.mask, low.mask) == (0xFFFFFFFF00000000, 0x00000000FFFFFFFF)
     assert len(list(high.probes(0))) == 33
     assert list(Table(0b11, radius=0).probes(0b111)) == [0b11]
 
 
+@each_engine
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_exactly_k_matches_and_one_more_does_not(engine: Any, distance: int) -> None:
+    tables = engine(distance)
+    tables.add(0, item=7)
+    assert tables.nearest((1 << distance) - 1) == (distance, 7, 0)
+    assert tables.nearest((1 << distance + 1) - 1) is None
+
+
+@each_engine
 @pytest.mark.parametrize("distance", [-1, 8])
-def test_distance_out_of_range_is_refused(distance: int) -> None:
+def test_distance_out_of_range_is_refused(engine: Any, distance: int) -> None:
     with pytest.raises(ValueError, match=f"got distance={distance}"):
-        PermutedTables(distance)
+        engine(distance)
 
 
-def test_too_few_blocks_are_refused() -> None:
-    with pytest.raises(ValueError, match="got blocks=3, distance=3"):
-        block_tables(3, 3)
+@each_engine
+@pytest.mark.parametrize("wrong", [-1, 1 << 64, 1.0, float("nan"), "1", None])
+def test_what_is_no_fingerprint_is_refused(engine: Any, wrong: Any) -> None:
+    tables = engine(3)
+    for call in (tables.nearest, tables.any, tables.matches):
+        with pytest.raises((TypeError, ValueError), match="fingerprint must be"):
+            call(wrong)
+    with pytest.raises((TypeError, ValueError), match="fingerprint must be"):
+        tables.add(wrong, 1)
+    assert len(tables) == 0
 
 
-def test_the_closest_wins_and_then_the_oldest() -> None:
-    tables = PermutedTables(3)
+@each_engine
+@pytest.mark.parametrize("wrong", [-1, 1 << 32, 1.0, None])
+def test_what_is_no_item_is_refused(engine: Any, wrong: Any) -> None:
+    tables = engine(3)
+    for call in (tables.add, tables.check_and_add):
+        with pytest.raises((TypeError, ValueError), match="item must be"):
+            call(1, wrong)
+    assert len(tables) == 0
+
+
+@each_engine
+def test_unequal_lengths_are_refused(engine: Any) -> None:
+    tables = engine(3)
+    with pytest.raises(ValueError, match="got 2 and 1"):
+        tables.add_many(array("Q", [1, 2]), array("I", [1]))
+    assert len(tables) == 0
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+@pytest.mark.parametrize(
+    "wrong",
+    [array("d", [1.0]), array("I", [1]), b"12345678", memoryview(array("Q", [1, 2, 3, 4]))[::2]],
+)
+def test_wrong_kinds_of_buffers_are_refused(wrong: Any) -> None:
+    tables = CompiledTables(3)
+    with pytest.raises((ValueError, BufferError), match=r"[Bb]uffer|contiguous"):
+        tables.check_many(wrong)
+    with pytest.raises((ValueError, BufferError), match=r"[Bb]uffer|contiguous"):
+        tables.add_many(wrong, array("I", [1]))
+    assert len(tables) == 0
+
+
+@each_engine
+def test_the_closest_wins_and_then_the_oldest(engine: Any) -> None:
+    tables = engine(3)
     tables.add(0b0001, item=9)
     tables.add(0b0010, item=4)
     tables.add(0b0111, item=1)
@@ -127,8 +249,9 @@ def test_the_closest_wins_and_then_the_oldest() -> None:
     assert tables.matches(0b0000) == [(1, 4, 0b0010), (1, 9, 0b0001), (3, 1, 0b0111)]
 
 
-def test_items_share_a_fingerprint_until_removed() -> None:
-    tables = PermutedTables(2)
+@each_engine
+def test_items_share_a_fingerprint_until_removed(engine: Any) -> None:
+    tables = engine(2)
     tables.add(5, item=2)
     tables.add(5, item=1)
     tables.add(5, item=1)
@@ -141,15 +264,17 @@ def test_items_share_a_fingerprint_until_removed() -> None:
     assert len(tables) == 0
 
 
-def test_removing_what_is_not_there_is_an_error() -> None:
-    tables = PermutedTables(2)
+@each_engine
+def test_removing_what_is_not_there_is_an_error(engine: Any) -> None:
+    tables = engine(2)
     with pytest.raises(KeyError, match="item 1"):
         tables.remove(5, item=1)
 
 
-@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 5)), max_size=30))
-def test_after_removals_the_rest_is_found(operations: list[tuple[int, int]]) -> None:
-    tables = PermutedTables(1)
+@each_engine
+@given(operations=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 5)), max_size=60))
+def test_after_removals_the_rest_is_found(engine: Any, operations: list[tuple[int, int]]) -> None:
+    tables = engine(1)
     model: set[tuple[int, int]] = set()
     for fingerprint, item in operations:
         if (fingerprint, item) in model:
@@ -159,6 +284,7 @@ def test_after_removals_the_rest_is_found(operations: list[tuple[int, int]]) -> 
             tables.add(fingerprint, item)
             model.add((fingerprint, item))
         assert len(tables) == len(model)
+    tables._check()
     for query in range(16):
         expected = sorted(
             Match(hamming_distance(f, query), item, f)
@@ -166,3 +292,12 @@ def test_after_removals_the_rest_is_found(operations: list[tuple[int, int]]) -> 
             if hamming_distance(f, query) <= 1
         )
         assert tables.matches(query) == expected
+
+
+@each_engine
+def test_memory_in_use_is_known(engine: Any) -> None:
+    tables = engine(3)
+    empty = tables.nbytes
+    for item, fingerprint in enumerate(site(5000, seed=3)):
+        tables.add(fingerprint, item)
+    assert 20 * 5000 < tables.nbytes - empty < 2000 * 5000

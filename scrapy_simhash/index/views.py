@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scrapy_simhash.tables import PermutedTables
+from scrapy_simhash.tables import PermutedTables, design, say_if_not_compiled
+
+# An index is planned for a crawl that one machine does in days, and for the quickest tables
+# that take no more memory than this for each fingerprint.
+PLANNED_PAGES = 1_000_000
+PLANNED_BYTES = 64
 
 
 class ViewTables:
     """Finds rows by any of several fingerprints, in the scope that they belong to."""
 
     def __init__(self, distance: int) -> None:
+        say_if_not_compiled()
         self._distance = distance
+        self._design = design(PLANNED_PAGES, distance, PLANNED_PAGES * PLANNED_BYTES)
         self._tables: dict[tuple[str, str], PermutedTables] = {}
 
     def add(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:
         """Let a row be found by a fingerprint."""
         tables = self._tables.get((scope, view))
         if tables is None:
-            tables = self._tables[scope, view] = PermutedTables(self._distance)
+            tables = self._tables[scope, view] = PermutedTables(self._distance, self._design.tables)
         tables.add(fingerprint, row_id)
 
     def remove(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:

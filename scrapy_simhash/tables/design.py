@@ -1,4 +1,4 @@
-"""Which tables find every fingerprint within k bits: two families, both exact.
+"""Which tables find every fingerprint within k bits: three families, all exact, and a planner.
 
 A table orders the fingerprints by some of their bits, its key.  A probe reads what
 stands under one key; with radius 1, also what stands under the keys one bit away.
@@ -8,6 +8,9 @@ stands under one key; with radius 1, also what stands under the keys one bit awa
     fingerprint   | A | B | C | D |      64 bits in 4 blocks
     key {A}       | A |                  16 bits: many candidates, few tables
     key {A, B}    | A | B |              32 bits: few candidates, more tables
+
+Why each is exact stands with the function that makes it; the tests check every design
+over all ways to spread k bits over its blocks.
 """
 
 from __future__ import annotations
@@ -16,9 +19,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from math import comb, log2
 
 BITS = 64
 MAX_DISTANCE = 7
+
+# More tables than this cost more memory than any crawl has for what they save.
+MAX_TABLES = 40
+# With more blocks than this beyond the distance, a key is wider than any crawl can fill.
+MAX_SPARE_BLOCKS = 4
+
+# The compiled engine's line of 64 bytes holds 7 fingerprints, and 5 on average before the
+# tables grow; row numbers (4 bytes each) stand beside the first table only.
+ENTRIES_A_LINE = 5
+LINE_BYTES = 64
+ROW_LINE_BYTES = 28
+
+# Estimates by benchmarks/bench_index.py, 2 cores of an AMD EPYC: what one query costs, and
+# each line of 64 bytes that it reads, once the tables have outgrown the cache.
+CHECK_NANOSECONDS = 90.0
+LINE_NANOSECONDS = 8.0
 
 
 @dataclass(frozen=True)
@@ -39,18 +59,97 @@ class Table:
         key = fingerprint & self.mask
         return (key ^ flip for flip in self.flips)
 
+    @property
+    def key_bits(self) -> int:
+        """The width of the key."""
+        return self.mask.bit_count()
 
-def blocks(count: int) -> list[int]:
-    """Return the masks of *count* contiguous blocks of nearly the same width, highest first.
 
-    >>> [f"{mask:016x}" for mask in blocks(2)]
-    ['ffffffff00000000', '00000000ffffffff']
+@dataclass(frozen=True)
+class Design:
+    """Tables that together are exact for *distance*, and what they cost.
+
+    Figures are expectations for fingerprints whose bits are independent and even.
     """
-    edges = [BITS - BITS * i // count for i in range(count + 1)]
-    return [(1 << high) - (1 << low) for high, low in pairwise(edges)]
+
+    name: str
+    distance: int
+    tables: tuple[Table, ...]
+
+    @property
+    def probes(self) -> int:
+        """How many keys a query reads, over all tables."""
+        return sum(len(table.flips) for table in self.tables)
+
+    def candidates(self, pages: int) -> float:
+        """Return how many stored fingerprints a query compares with by its keys."""
+        return sum(len(table.flips) * pages / (1 << table.key_bits) for table in self.tables)
+
+    @property
+    def bytes_per_fingerprint(self) -> float:
+        """Memory of the compiled engine for one fingerprint and its row number."""
+        return (len(self.tables) * LINE_BYTES + ROW_LINE_BYTES) / ENTRIES_A_LINE
+
+    def lines(self, pages: int) -> float:
+        """Return how many cache lines a query reads in the compiled engine.
+
+        Its tables grow with the pages, up to one line for each key; keys that differ only
+        in bits that the table does not tell apart yet share a line, and are read once.
+        """
+        address_bits = max(0.0, log2(max(1, pages) / ENTRIES_A_LINE))
+        total = 0.0
+        for table in self.tables:
+            bits = min(address_bits, table.key_bits)
+            total += (1 + table.radius * bits) * max(1.0, pages / 2**bits / ENTRIES_A_LINE)
+        return total
+
+    def seconds_per_check(self, pages: int) -> float:
+        """Return about how long one query takes in the compiled engine."""
+        return (CHECK_NANOSECONDS + LINE_NANOSECONDS * self.lines(pages)) / 1e9
 
 
-def split_tables(distance: int) -> list[Table]:
+def design(pages: int, distance: int, max_bytes: float | None = None) -> Design:
+    """Return the design with the quickest check for *pages* fingerprints.
+
+    *max_bytes* limits the memory of all of them together; where no design keeps to it, the
+    smallest is returned.
+
+    >>> design(1_000_000, distance=3, max_bytes=50_000_000).name
+    'split 2'
+
+    :raises ValueError: *pages* is not above 0; *distance* is not from 0 to 7.
+    """
+    if pages < 1:
+        raise ValueError(f"pages must be at least 1: got pages={pages}")
+    known = designs(distance)
+    if max_bytes is not None:
+        known = [d for d in known if d.bytes_per_fingerprint * pages <= max_bytes] or known[:1]
+    return min(known, key=lambda d: (d.seconds_per_check(pages), len(d.tables)))
+
+
+def designs(distance: int) -> list[Design]:
+    """Return every design for *distance* with at most 40 tables, the fewest tables first.
+
+    :raises ValueError: *distance* is not from 0 to 7.
+    """
+    check_distance(distance)
+    found = [split_design(distance)]
+    if distance == 0:
+        return found
+    found += [
+        block_design(distance, count)
+        for count in range(distance + 1, distance + 1 + MAX_SPARE_BLOCKS)
+        if comb(count, distance) <= MAX_TABLES
+    ]
+    for covering in COVERINGS:
+        if covering.errors == distance:
+            found.append(covering_design(distance, covering, radius=0))
+        elif covering.errors == distance - 1:
+            found.append(covering_design(distance, covering, radius=1))
+    return sorted(found, key=lambda d: (len(d.tables), d.probes))
+
+
+def split_design(distance: int) -> Design:
     """Return the fewest tables with radius 0 or 1 that are exact for *distance* (0 to 7).
 
     One block a table.  Two fingerprints that no table brings together differ in at
@@ -59,7 +158,7 @@ def split_tables(distance: int) -> list[Table]:
     hashing: Norouzi, Punjani and Fleet, CVPR 2012, section 3).  Every radius is 1, but
     for the last one's where *distance* is even.
 
-    >>> [table.radius for table in split_tables(4)]
+    >>> [table.radius for table in split_design(4).tables]
     [1, 1, 0]
     """
     check_distance(distance)
@@ -67,17 +166,18 @@ def split_tables(distance: int) -> list[Table]:
     radii = [1] * len(masks)
     if distance % 2 == 0:
         radii[-1] = 0
-    return [Table(mask, radius) for mask, radius in zip(masks, radii, strict=True)]
+    tables = tuple(Table(mask, radius) for mask, radius in zip(masks, radii, strict=True))
+    return Design(f"split {len(tables)}", distance, tables)
 
 
-def block_tables(distance: int, count: int) -> list[Table]:
+def block_design(distance: int, count: int) -> Design:
     """Return the C(count, distance) tables of Manku, Jain and Das Sarma, section 3.1.
 
     The key of a table is all but *distance* of *count* blocks: however *distance* bits
     are spread, at most *distance* blocks hold one, and the table of the others has the
     same key on both sides.
 
-    >>> len(block_tables(3, 6))
+    >>> len(block_design(3, 6).tables)
     20
 
     :raises ValueError: *count* is not above *distance*, or above 64.
@@ -89,7 +189,75 @@ def block_tables(distance: int, count: int) -> list[Table]:
             f"got blocks={count}, distance={distance}"
         )
     keys = combinations(blocks(count), count - distance)
-    return [Table(sum(masks), radius=0) for masks in keys]
+    tables = tuple(Table(sum(masks), radius=0) for masks in keys)
+    return Design(f"blocks {count}", distance, tables)
+
+
+@dataclass(frozen=True)
+class Covering:
+    """Keys such that any *errors* of *blocks* blocks leave one of the keys alone.
+
+    The blocks that a key leaves out form a covering design C(blocks, size, errors): every
+    set of *errors* blocks lies within one of those.  A key is written as the hexadecimal
+    digits of its blocks.
+    """
+
+    errors: int
+    blocks: int
+    keys: str
+
+
+def covering_design(distance: int, covering: Covering, radius: int) -> Design:
+    """Return the tables of a covering: fewer than the paper's for keys of the same width.
+
+    With radius 0, *distance* bits lie in at most *distance* blocks, and some key has none
+    of them.  With radius 1, the same holds for all but one of the bits.
+
+    :raises ValueError: the covering is for another number of errors.
+    """
+    if covering.errors != distance - radius:
+        raise ValueError(
+            f"errors of a covering must be distance - radius: "
+            f"got errors={covering.errors}, distance={distance}, radius={radius}"
+        )
+    masks = blocks(covering.blocks)
+    tables = tuple(
+        Table(sum(masks[int(block, 16)] for block in key), radius) for key in covering.keys.split()
+    )
+    name = f"covering {len(tables)}" + (", r1" if radius else "")
+    return Design(name, distance, tables)
+
+
+# Found by simulated annealing, one block of a key swapped at a time; the tests check each.
+COVERINGS = (
+    Covering(2, 5, "02 13 04 24"),
+    Covering(2, 7, "014 136 246 056 235"),
+    Covering(2, 6, "345 123 035 024 014 125"),
+    Covering(2, 7, "1256 2346 0245 1345 0356 0123 0146"),
+    Covering(3, 6, "45 13 03 24 01 25"),
+    Covering(3, 8, "027 014 347 245 135 167 056 236"),
+    Covering(3, 11, "14569 0467a 1357a 03568 2458a 34789 0189a 2369a 02579 01234 12678"),
+    Covering(3, 8, "1245 0135 0126 0257 0367 1567 0147 1346 0456 3457 0234 2356 1237 2467"),
+    Covering(4, 7, "46 34 23 01 24 05 26 36 15"),
+    Covering(4, 9, "035 378 125 168 134 567 247 028 046 458 236 017"),
+    Covering(
+        errors=4,
+        blocks=10,
+        keys="1389 1347 0589 0169 5679 2457 2359 2367 0278 3469"
+        " 0249 0157 0345 1678 4568 1246 0123 0368 4789 1258",
+    ),
+    Covering(5, 8, "47 46 02 12 13 56 67 03 45 23 57 01"),
+)
+
+
+def blocks(count: int) -> list[int]:
+    """Return the masks of *count* contiguous blocks of nearly the same width, highest first.
+
+    >>> [f"{mask:016x}" for mask in blocks(2)]
+    ['ffffffff00000000', '00000000ffffffff']
+    """
+    edges = [BITS - BITS * i // count for i in range(count + 1)]
+    return [(1 << high) - (1 << low) for high, low in pairwise(edges)]
 
 
 def check_distance(distance: int) -> None:

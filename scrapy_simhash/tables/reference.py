@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from scrapy_simhash.tables.design import Table, check_distance, split_tables
+from scrapy_simhash.tables.design import BITS, Table, check_distance, split_design
+
+# Items are stored in 4 bytes.
+MAX_ITEM = 2**32 - 1
 
 
 class Match(NamedTuple):
@@ -17,13 +22,14 @@ class Match(NamedTuple):
     fingerprint: int
 
 
-class PermutedTables:
+class ReferenceTables:
     """Fingerprints of items, found again within *distance* bits, inclusive: exactly, always.
 
-    An item is an int, lower ones being older; several items may share a fingerprint.
-    *tables* is a design that is exact for *distance*; :func:`split_tables` by default.
+    An item is an int from 0 to 2**32 - 1, lower ones being older; several items may share a
+    fingerprint.  *tables* are those of a design that is exact for *distance*; those of
+    :func:`~scrapy_simhash.tables.design.split_design` by default.
 
-    >>> tables = PermutedTables(distance=3)
+    >>> tables = ReferenceTables(distance=3)
     >>> tables.add(0b1011, item=1)
     >>> tables.nearest(0b1000)
     Match(distance=2, item=1, fingerprint=11)
@@ -38,8 +44,8 @@ class PermutedTables:
     def __init__(self, distance: int, tables: Sequence[Table] | None = None) -> None:
         check_distance(distance)
         self.distance = distance
-        self._tables = tuple(split_tables(distance) if tables is None else tables)
-        self._buckets: list[dict[int, list[int]]] = [{} for _ in self._tables]
+        self.tables = tuple(split_design(distance).tables if tables is None else tables)
+        self._buckets: list[dict[int, list[int]]] = [{} for _ in self.tables]
         self._items: dict[int, list[int]] = {}
         self._count = 0
 
@@ -48,7 +54,12 @@ class PermutedTables:
         return self._count
 
     def add(self, fingerprint: int, item: int) -> None:
-        """Store *item*; storing it twice under one fingerprint changes nothing."""
+        """Store *item*; storing it twice under one fingerprint changes nothing.
+
+        :raises ValueError: the fingerprint or the item is out of range.
+        """
+        check_fingerprint(fingerprint)
+        check_item(item)
         items = self._items.get(fingerprint)
         if items is not None:
             if item not in items:
@@ -57,8 +68,24 @@ class PermutedTables:
             return
         self._items[fingerprint] = [item]
         self._count += 1
-        for table, buckets in zip(self._tables, self._buckets, strict=True):
+        for table, buckets in zip(self.tables, self._buckets, strict=True):
             buckets.setdefault(fingerprint & table.mask, []).append(fingerprint)
+
+    def add_many(self, fingerprints: Sequence[int], items: Sequence[int]) -> None:
+        """Store many items at once.
+
+        :raises ValueError: one is out of range, or the lengths differ; nothing is stored.
+        """
+        if len(fingerprints) != len(items):
+            raise ValueError(
+                f"fingerprints and items must be equally many: "
+                f"got {len(fingerprints)} and {len(items)}"
+            )
+        for fingerprint, item in zip(fingerprints, items, strict=True):
+            check_fingerprint(fingerprint)
+            check_item(item)
+        for fingerprint, item in zip(fingerprints, items, strict=True):
+            self.add(fingerprint, item)
 
     def remove(self, fingerprint: int, item: int) -> None:
         """Forget *item*.
@@ -73,7 +100,7 @@ class PermutedTables:
         if items:
             return
         del self._items[fingerprint]
-        for table, buckets in zip(self._tables, self._buckets, strict=True):
+        for table, buckets in zip(self.tables, self._buckets, strict=True):
             key = fingerprint & table.mask
             buckets[key].remove(fingerprint)
             if not buckets[key]:
@@ -81,6 +108,7 @@ class PermutedTables:
 
     def matches(self, fingerprint: int) -> list[Match]:
         """Return every item within the distance, closest first, then oldest."""
+        check_fingerprint(fingerprint)
         return sorted(
             Match(distance, item, found)
             for found, distance in self._within(fingerprint)
@@ -98,17 +126,81 @@ class PermutedTables:
 
     def any(self, fingerprint: int) -> Match | None:
         """Return the first item that is met, for those who need not know the closest."""
+        check_fingerprint(fingerprint)
         for found, distance in self._within(fingerprint):
             return Match(distance, self._items[found][0], found)
         return None
 
+    def check_and_add(self, fingerprint: int, item: int) -> Match | None:
+        """Return what :meth:`nearest` does; where that is None, store *item*."""
+        check_item(item)
+        match = self.nearest(fingerprint)
+        if match is None:
+            self.add(fingerprint, item)
+        return match
+
+    def check_many(self, fingerprints: Iterable[int]) -> tuple[array[int], array[int]]:
+        """Return, for each fingerprint, the closest stored item and its distance.
+
+        Two arrays: items (typecode ``q``, -1 where none is near enough) and distances (``b``).
+        """
+        items, distances = array("q"), array("b")
+        for fingerprint in fingerprints:
+            match = self.nearest(fingerprint)
+            items.append(-1 if match is None else match.item)
+            distances.append(-1 if match is None else match.distance)
+        return items, distances
+
+    def entries(self) -> tuple[array[int], array[int]]:
+        """Return all fingerprints, ascending, and their items: arrays of typecodes Q and I."""
+        pairs = sorted((f, item) for f, items in self._items.items() for item in items)
+        return array("Q", [f for f, _ in pairs]), array("I", [item for _, item in pairs])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the tables hold, about."""
+        lists = [*self._items.values(), *(b for table in self._buckets for b in table.values())]
+        return sum(map(sys.getsizeof, [self._items, *self._buckets, *lists])) + 36 * len(self)
+
+    def _check(self) -> None:
+        """Assert every invariant; for tests."""
+        assert self._count == sum(map(len, self._items.values()))  # noqa: S101
+        for table, buckets in zip(self.tables, self._buckets, strict=True):
+            stored = [(key, f) for key, found in buckets.items() for f in found]
+            assert all(f & table.mask == key for key, f in stored)  # noqa: S101
+            assert sorted(f for _, f in stored) == sorted(self._items)  # noqa: S101
+
     def _within(self, fingerprint: int) -> Iterator[tuple[int, int]]:
         """Yield each stored fingerprint within the distance once, and its distance."""
         seen: set[int] = set()
-        for table, buckets in zip(self._tables, self._buckets, strict=True):
+        for table, buckets in zip(self.tables, self._buckets, strict=True):
             for key in table.probes(fingerprint):
                 for candidate in buckets.get(key, ()):
                     distance = (candidate ^ fingerprint).bit_count()
                     if distance <= self.distance and candidate not in seen:
                         seen.add(candidate)
                         yield candidate, distance
+
+
+def check_fingerprint(fingerprint: int) -> None:
+    """Refuse what is no fingerprint.
+
+    :raises TypeError: it is no int.
+    :raises ValueError: it is not from 0 to 2**64 - 1.
+    """
+    if not isinstance(fingerprint, int):
+        raise TypeError(f"fingerprint must be an int: got {fingerprint!r}")
+    if not 0 <= fingerprint < 1 << BITS:
+        raise ValueError(f"fingerprint must be from 0 to 2**{BITS} - 1: got {fingerprint}")
+
+
+def check_item(item: int) -> None:
+    """Refuse what is no item.
+
+    :raises TypeError: it is no int.
+    :raises ValueError: it is not from 0 to 2**32 - 1.
+    """
+    if not isinstance(item, int):
+        raise TypeError(f"item must be an int: got {item!r}")
+    if not 0 <= item <= MAX_ITEM:
+        raise ValueError(f"item must be from 0 to 2**32 - 1: got {item}")

@@ -1,0 +1,881 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=False
+"""The permuted tables in lines of one cache line each, which grow one line at a time.
+
+A table is an array of lines (_scan.h), addressed by the key: linear hashing (Litwin, "Linear
+hashing: a new tool for file and table addressing", VLDB 1980), so that no addition ever moves
+more than one line.  What does not fit into a line stands in one run elsewhere::
+
+    key bits         k31 ... k16 | k15 ... k0
+    address          k15^k31, ..., k0^k16          the lowest bits of it, as many as needed
+
+Folding the key like this lets all its bits count, however uneven they are, and still gives a
+key one bit away an address that is one bit away: a table with radius 1 reads as many lines as
+its addresses have bits, not as its key has.  A table with radius 0 mixes its key further.
+
+Items stand beside the first table only; a match in another one is looked up there.
+"""
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc, qsort
+
+import sys
+from array import array
+from bisect import insort
+
+from scrapy_simhash.tables.design import ENTRIES_A_LINE as _ENTRIES_A_LINE
+from scrapy_simhash.tables.design import check_distance, split_design
+from scrapy_simhash.tables.reference import Match, check_fingerprint, check_item
+
+
+cdef extern from "_scan.h":
+    enum: INLINE_SLOTS
+    enum: SCAN_ALL
+    enum: SCAN_CLOSEST
+    enum: SCAN_ANY
+    ctypedef struct Line:
+        uint32_t count
+        uint32_t capacity
+        uint64_t slots[7]
+    ctypedef struct Found:
+        uint64_t *items
+        uint32_t count
+        uint32_t capacity
+    ctypedef int (*ScanLines)(
+        const Line *const *, uint32_t, uint64_t, int, int, Found *
+    ) noexcept nogil
+    ScanLines scan_choose(const char **name) noexcept nogil
+    void *lines_alloc(size_t size) noexcept nogil
+    void lines_free(void *memory, size_t size) noexcept nogil
+    void PREFETCH(const void *address) noexcept nogil
+    int bits "count_bits_portable"(uint64_t x) noexcept nogil
+
+
+cdef enum:
+    FIRST_SEGMENT_BITS = 3  # a table begins with 8 lines
+    SEGMENTS = 40
+    MAX_TABLES = 64
+    MAX_PARTS = 32
+    MAX_FLIPS = 65
+    INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
+    BATCH = 8  # queries whose lines are fetched together
+    TOO_FEW = -2  # what a scan returns where memory is short
+
+cdef uint64_t ENTRIES_A_LINE = _ENTRIES_A_LINE
+# From splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+# OOPSLA 2014); any odd number with mixed bits serves.
+cdef uint64_t MULTIPLIER = 0xBF58476D1CE4E5B9ULL
+
+cdef const char *_processor = NULL
+cdef ScanLines scan = scan_choose(&_processor)
+
+PROCESSOR = _processor.decode()
+
+
+cdef struct Table:
+    # How a key is cut from a fingerprint: parts of it, each shifted to its place.
+    int parts
+    int shifts[MAX_PARTS]
+    uint64_t masks[MAX_PARTS]
+    uint64_t key_mask
+    int fold
+    int radius
+    bint has_items
+    # Lines: 2**level <= lines < 2**(level + 1), at most one for each key.
+    int level
+    uint64_t lines
+    uint64_t most_lines
+    uint64_t entries
+    uint64_t run_bytes
+    int flips
+    uint64_t flip[MAX_FLIPS]
+    Line *segments[SEGMENTS]
+    uint32_t *items[SEGMENTS]
+
+
+cdef struct Pair:
+    uint64_t fingerprint
+    uint64_t item
+
+
+cdef struct Scratch:
+    const Line **lines
+    Found found
+
+
+# ---- addresses
+
+cdef inline uint64_t address_of(const Table *table, uint64_t fingerprint) noexcept nogil:
+    cdef uint64_t key = 0
+    cdef int part
+    for part in range(table.parts):
+        key |= (fingerprint >> table.shifts[part]) & table.masks[part]
+    key ^= key >> table.fold
+    if table.radius == 0:
+        key = (key * MULTIPLIER) & table.key_mask
+        key ^= key >> table.fold
+    return key
+
+
+cdef inline uint64_t line_number(const Table *table, uint64_t address) noexcept nogil:
+    cdef uint64_t number = address & ((2ULL << table.level) - 1)
+    if number >= table.lines:
+        number &= (1ULL << table.level) - 1
+    return number
+
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define HIGHEST_BIT(x) (63 - __builtin_clzll(x))
+    #else
+    static int HIGHEST_BIT(uint64_t x) { int n = -1; while (x) { x >>= 1; n++; } return n; }
+    #endif
+    """
+    int HIGHEST_BIT(uint64_t x) noexcept nogil
+
+
+cdef inline int segment_of(uint64_t number) noexcept nogil:
+    """Segment 0 has the first 8 lines, each next one as many as all before it."""
+    if number >> FIRST_SEGMENT_BITS == 0:
+        return 0
+    return HIGHEST_BIT(number) - FIRST_SEGMENT_BITS + 1
+
+
+cdef inline uint64_t segment_start(int segment) noexcept nogil:
+    return 0 if segment == 0 else 1ULL << (segment + FIRST_SEGMENT_BITS - 1)
+
+
+cdef inline uint64_t segment_lines(int segment) noexcept nogil:
+    return 1ULL << FIRST_SEGMENT_BITS if segment == 0 else segment_start(segment)
+
+
+cdef inline Line *line_at(const Table *table, uint64_t number) noexcept nogil:
+    cdef int segment = segment_of(number)
+    return &table.segments[segment][number - segment_start(segment)]
+
+
+cdef inline uint32_t *items_at(const Table *table, uint64_t number) noexcept nogil:
+    """Return where the items of a line's 7 slots stand; NULL but in the first table."""
+    cdef int segment = segment_of(number)
+    if not table.has_items:
+        return NULL
+    return &table.items[segment][(number - segment_start(segment)) * INLINE_SLOTS]
+
+
+cdef void set_flips(Table *table) noexcept nogil:
+    """Note by what a probe's address may differ from the key's own, as far as lines go."""
+    cdef uint64_t within = (2ULL << table.level) - 1
+    cdef uint64_t bit = 1, flip
+    cdef int i
+    table.flips = 1
+    table.flip[0] = 0
+    if table.radius == 0:
+        return
+    while bit and bit & table.key_mask:
+        flip = (bit ^ (bit >> table.fold)) & within
+        for i in range(table.flips):
+            if table.flip[i] == flip:
+                break
+        else:
+            table.flip[table.flips] = flip
+            table.flips += 1
+        bit <<= 1
+
+
+# ---- lines and runs
+
+cdef inline uint64_t *run_of(const Line *line) noexcept nogil:
+    return <uint64_t *><uintptr_t>line.slots[INLINE_WITH_RUN]
+
+
+cdef inline uint32_t *run_items(const Line *line) noexcept nogil:
+    return <uint32_t *>(run_of(line) + line.capacity)
+
+
+cdef inline size_t run_size(const Table *table, uint32_t capacity) noexcept nogil:
+    return <size_t>capacity * (12 if table.has_items else 8)
+
+
+cdef inline uint64_t entry(const Line *line, uint32_t i) noexcept nogil:
+    if line.capacity and i >= INLINE_WITH_RUN:
+        return run_of(line)[i - INLINE_WITH_RUN]
+    return line.slots[i]
+
+
+cdef inline uint32_t entry_item(const Line *line, const uint32_t *items, uint32_t i) noexcept nogil:
+    if line.capacity and i >= INLINE_WITH_RUN:
+        return run_items(line)[i - INLINE_WITH_RUN]
+    return items[i]
+
+
+cdef inline void put(
+    Line *line, uint32_t *items, uint32_t i, uint64_t fingerprint, uint32_t item
+) noexcept nogil:
+    if line.capacity and i >= INLINE_WITH_RUN:
+        run_of(line)[i - INLINE_WITH_RUN] = fingerprint
+        if items != NULL:
+            run_items(line)[i - INLINE_WITH_RUN] = item
+    else:
+        line.slots[i] = fingerprint
+        if items != NULL:
+            items[i] = item
+
+
+cdef int find(const Line *line, uint64_t fingerprint) noexcept nogil:
+    """Return the position of a fingerprint in a line, -1 where it is not."""
+    cdef const uint64_t *run
+    cdef uint32_t inline_count = INLINE_WITH_RUN if line.capacity else line.count
+    cdef uint32_t i
+    for i in range(inline_count):
+        if line.slots[i] == fingerprint:
+            return <int>i
+    if line.capacity:
+        run = run_of(line)
+        for i in range(line.count - INLINE_WITH_RUN):
+            if run[i] == fingerprint:
+                return <int>i + INLINE_WITH_RUN
+    return -1
+
+
+cdef bint resize_run(Table *table, Line *line, uint32_t *items, uint32_t capacity) noexcept nogil:
+    """Give a line's entries from the 7th on a run of *capacity*; 0 takes them back inline.
+
+    False where memory is short: then nothing has changed.
+    """
+    cdef uint64_t *run = NULL
+    cdef uint64_t *old = run_of(line) if line.capacity else NULL
+    cdef uint32_t had = line.capacity
+    cdef uint32_t beyond = line.count - INLINE_WITH_RUN if line.count > INLINE_WITH_RUN else 0
+    cdef uint32_t i
+    if capacity:
+        run = <uint64_t *>malloc(run_size(table, capacity))
+        if run == NULL:
+            return False
+        for i in range(beyond):
+            run[i] = entry(line, INLINE_WITH_RUN + i)
+            if items != NULL:
+                (<uint32_t *>(run + capacity))[i] = entry_item(line, items, INLINE_WITH_RUN + i)
+        line.slots[INLINE_WITH_RUN] = <uint64_t><uintptr_t>run
+    elif beyond:
+        if items != NULL:
+            items[INLINE_WITH_RUN] = run_items(line)[0]
+        line.slots[INLINE_WITH_RUN] = old[0]
+    line.capacity = capacity
+    table.run_bytes += run_size(table, capacity)
+    table.run_bytes -= run_size(table, had)
+    free(old)
+    return True
+
+
+cdef inline bint has_room(const Line *line) noexcept nogil:
+    if line.capacity:
+        return line.count - INLINE_WITH_RUN < line.capacity
+    return line.count < INLINE_SLOTS
+
+
+cdef bint make_room(Table *table, uint64_t number) noexcept nogil:
+    """See that a line can take one more; False where memory is short."""
+    cdef Line *line = line_at(table, number)
+    if has_room(line):
+        return True
+    # Half as much again each time, so that a pile of one key is not copied too often.
+    return resize_run(
+        table, line, items_at(table, number), line.capacity + line.capacity // 2 + 4
+    )
+
+
+cdef void append(Table *table, uint64_t number, uint64_t fingerprint, uint32_t item) noexcept nogil:
+    """Add an entry to a line that has room."""
+    cdef Line *line = line_at(table, number)
+    put(line, items_at(table, number), line.count, fingerprint, item)
+    line.count += 1
+    table.entries += 1
+
+
+cdef void take_out(Table *table, uint64_t number, uint32_t i) noexcept nogil:
+    """Remove one entry of a line; the last takes its place."""
+    cdef Line *line = line_at(table, number)
+    cdef uint32_t *items = items_at(table, number)
+    cdef uint32_t last = line.count - 1
+    put(line, items, i, entry(line, last), 0 if items == NULL else entry_item(line, items, last))
+    line.count = last
+    table.entries -= 1
+    if line.capacity and line.count <= INLINE_WITH_RUN:
+        resize_run(table, line, items, 0)
+
+
+cdef bint grow(Table *table) noexcept nogil:
+    """Split one line in two, where the table has grown full; False where memory is short."""
+    cdef uint64_t added = table.lines
+    cdef uint64_t bit = 1ULL << table.level
+    cdef uint64_t number = added - bit
+    cdef int segment = segment_of(added)
+    cdef Line *line
+    cdef Line *other
+    cdef uint32_t *items
+    cdef uint32_t *other_items
+    cdef uint32_t i, kept = 0, moved = 0, item = 0
+    cdef uint64_t fingerprint
+    if table.entries <= ENTRIES_A_LINE * table.lines or table.lines >= table.most_lines:
+        return True
+    if table.segments[segment] == NULL and not add_segment(table, segment):
+        return False
+    line, items = line_at(table, number), items_at(table, number)
+    other, other_items = line_at(table, added), items_at(table, added)
+    for i in range(line.count):
+        moved += (address_of(table, entry(line, i)) & bit) != 0
+    if moved > INLINE_SLOTS and not resize_run(
+        table, other, other_items, moved - INLINE_WITH_RUN
+    ):
+        return False
+    for i in range(line.count):
+        fingerprint = entry(line, i)
+        if items != NULL:
+            item = entry_item(line, items, i)
+        if address_of(table, fingerprint) & bit:
+            put(other, other_items, other.count, fingerprint, item)
+            other.count += 1
+        else:
+            put(line, items, kept, fingerprint, item)
+            kept += 1
+    line.count = kept
+    if line.capacity:
+        if kept <= INLINE_SLOTS:
+            resize_run(table, line, items, 0)
+        elif moved:
+            resize_run(table, line, items, kept - INLINE_WITH_RUN)
+    table.lines += 1
+    if table.lines == 2 * bit:
+        table.level += 1
+        set_flips(table)
+    else:
+        # The next to be split, a few additions from now: they will be in the cache then.
+        PREFETCH(line_at(table, number + 1))
+        if segment_of(table.lines) == segment:
+            PREFETCH(line_at(table, table.lines))
+    return True
+
+
+cdef bint add_segment(Table *table, int segment) noexcept nogil:
+    cdef size_t lines = segment_lines(segment)
+    table.segments[segment] = <Line *>lines_alloc(lines * sizeof(Line))
+    if table.segments[segment] == NULL:
+        return False
+    if table.has_items:
+        table.items[segment] = <uint32_t *>lines_alloc(lines * INLINE_SLOTS * sizeof(uint32_t))
+        if table.items[segment] == NULL:
+            lines_free(table.segments[segment], lines * sizeof(Line))
+            table.segments[segment] = NULL
+            return False
+    return True
+
+
+cdef void free_table(Table *table) noexcept nogil:
+    cdef uint64_t number
+    cdef size_t lines
+    cdef int segment
+    for number in range(table.lines):
+        if line_at(table, number).capacity:
+            free(run_of(line_at(table, number)))
+    for segment in range(SEGMENTS):
+        lines = segment_lines(segment)
+        if table.segments[segment] != NULL:
+            lines_free(table.segments[segment], lines * sizeof(Line))
+        if table.items[segment] != NULL:
+            lines_free(table.items[segment], lines * INLINE_SLOTS * sizeof(uint32_t))
+
+
+cdef class CompiledTables:
+    """What :class:`~scrapy_simhash.tables.reference.ReferenceTables` is, much faster.
+
+    Items are ints from 0 to 2**32 - 1.  Cost, with t tables over n fingerprints: a query
+    reads, for each table, one line of 64 bytes, or log2(n) of them where its radius is 1;
+    adding and removing touch t lines, and adding splits at most one line of each table.
+
+    :raises MemoryError: (any addition) memory is short; the tables are as they were.
+    """
+
+    cdef readonly int distance
+    cdef readonly object tables
+    cdef Table *_tables
+    cdef int _table_count
+    cdef Scratch _scratch
+    cdef dict _younger
+    cdef Py_ssize_t _younger_count
+    cdef int _readers
+
+    def __cinit__(self, distance, tables=None):
+        check_distance(distance)
+        self.distance = distance
+        self.tables = tuple(split_design(distance).tables if tables is None else tables)
+        self._younger = {}
+        if len(self.tables) > MAX_TABLES:
+            raise ValueError(f"tables must be at most {MAX_TABLES}: got {len(self.tables)}")
+        self._tables = <Table *>PyMem_Calloc(len(self.tables), sizeof(Table))
+        if self._tables == NULL:
+            raise MemoryError
+        for table in self.tables:
+            self._add_table(table.mask, table.radius)
+        self._scratch = self._new_scratch()
+
+    def __dealloc__(self):
+        cdef int i
+        if self._tables != NULL:
+            for i in range(self._table_count):
+                free_table(&self._tables[i])
+            PyMem_Free(self._tables)
+        free_scratch(&self._scratch)
+
+    cdef int _add_table(self, uint64_t mask, int radius) except -1:
+        cdef Table *table = &self._tables[self._table_count]
+        cdef int low = 0, width, place = 0
+        table.radius = radius
+        table.has_items = self._table_count == 0
+        while low < 64:
+            if not mask >> low & 1:
+                low += 1
+                continue
+            width = 0
+            while low + width < 64 and mask >> (low + width) & 1:
+                width += 1
+            table.shifts[table.parts] = low - place
+            table.masks[table.parts] = ones(width) << place
+            table.parts += 1
+            low += width
+            place += width
+        table.key_mask = ones(place)
+        # At least half of the key, so that no two of its bits fold onto a third, and not all.
+        table.fold = max(1, min(63, (place + 1) // 2))
+        table.most_lines = 1ULL << min(place, 40)
+        table.lines = min(1ULL << FIRST_SEGMENT_BITS, table.most_lines)
+        table.level = HIGHEST_BIT(table.lines)
+        set_flips(table)
+        if not add_segment(table, 0):
+            raise MemoryError
+        self._table_count += 1
+        return 0
+
+    cdef Scratch _new_scratch(self) except *:
+        cdef Scratch scratch
+        cdef size_t most = self._table_count * MAX_FLIPS * BATCH
+        scratch.found.items = NULL
+        scratch.found.count = scratch.found.capacity = 0
+        scratch.lines = <const Line **>malloc(most * sizeof(Line *))
+        if scratch.lines == NULL:
+            raise MemoryError
+        return scratch
+
+    # ---- one fingerprint
+
+    def __len__(self):
+        """Return how many items are stored."""
+        return self._tables[0].entries + self._younger_count
+
+    @property
+    def nbytes(self):
+        """Bytes of memory that the tables hold."""
+        cdef size_t total = sizeof(Table) * self._table_count
+        cdef Table *table
+        cdef int i
+        for i in range(self._table_count):
+            table = &self._tables[i]
+            total += table.lines * sizeof(Line) + table.run_bytes
+            if table.has_items:
+                total += table.lines * INLINE_SLOTS * sizeof(uint32_t)
+        total += sys.getsizeof(self._younger)
+        return total + sum(sys.getsizeof(items) + 32 * len(items) for items in self._younger.values())
+
+    def add(self, fingerprint, item):
+        """Store *item*; storing it twice under one fingerprint changes nothing.
+
+        :raises ValueError: the fingerprint or the item is out of range.
+        """
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        cdef uint32_t number = to_item(item)
+        self._refuse_while_read()
+        cdef int added = self._try_add(value, number)
+        if added < 0:
+            raise MemoryError
+        if not added:
+            self._add_younger(value, number)
+
+    def remove(self, fingerprint, item):
+        """Forget *item*.
+
+        :raises KeyError: it is not stored under *fingerprint*.
+        """
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        cdef uint64_t number
+        cdef int i, place
+        cdef Table *table
+        self._refuse_while_read()
+        cdef uint32_t *first = self._item(value)
+        younger = self._younger.get(fingerprint, [])
+        if first == NULL or (first[0] != item and item not in younger):
+            raise KeyError(f"item {item} is not stored under fingerprint {value:016x}")
+        if younger:
+            if first[0] == item:
+                first[0] = younger.pop(0)
+            else:
+                younger.remove(item)
+            self._younger_count -= 1
+            if not younger:
+                del self._younger[fingerprint]
+            return
+        for i in range(self._table_count):
+            table = &self._tables[i]
+            number = line_number(table, address_of(table, value))
+            place = find(line_at(table, number), value)
+            take_out(table, number, place)
+
+    def nearest(self, fingerprint):
+        """Return the closest item, the oldest of several; None where none is near enough."""
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        if not self._search(value, SCAN_CLOSEST, &self._scratch):
+            return None
+        return self._oldest(value)
+
+    def any(self, fingerprint):
+        """Return the first item that is met, for those who need not know the closest."""
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        if not self._search(value, SCAN_ANY, &self._scratch):
+            return None
+        return self._oldest(value)
+
+    def matches(self, fingerprint):
+        """Return every item within the distance, closest first, then oldest."""
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        cdef uint32_t i
+        cdef uint32_t count = self._search(value, SCAN_ALL, &self._scratch)
+        found = []
+        for near in {self._scratch.found.items[i] for i in range(count)}:
+            distance = (near ^ fingerprint).bit_count()
+            found.append(Match(distance, self._item(near)[0], near))
+            for item in self._younger.get(near, ()):
+                found.append(Match(distance, item, near))
+        found.sort()
+        return found
+
+    def check_and_add(self, fingerprint, item):
+        """Return what :meth:`nearest` does; where that is None, store *item*."""
+        cdef uint64_t value = to_fingerprint(fingerprint)
+        cdef uint32_t number = to_item(item)
+        if self._search(value, SCAN_CLOSEST, &self._scratch):
+            return self._oldest(value)
+        self._refuse_while_read()
+        if self._add_new(value, number) < 0:
+            raise MemoryError
+        return None
+
+    # ---- many fingerprints
+
+    def add_many(self, const uint64_t[::1] fingerprints, const uint32_t[::1] items):
+        """Store many items at once, without the interpreter's lock but for repeated ones.
+
+        Both are contiguous buffers of equal length: unsigned, of 8 and of 4 bytes.
+
+        :raises ValueError: the numbers are of another kind, or the lengths differ.
+        :raises BufferError: a buffer is not contiguous.
+        """
+        cdef Py_ssize_t i = 0, ahead, count = fingerprints.shape[0]
+        cdef int added = 1, t
+        cdef Table *table
+        if items.shape[0] != count:
+            raise ValueError(
+                f"fingerprints and items must be equally many: got {count} and {items.shape[0]}"
+            )
+        self._refuse_while_read()
+        self._readers += 1
+        try:
+            while i < count:
+                with nogil:
+                    while i < count:
+                        ahead = min(i + BATCH, count - 1)
+                        for t in range(self._table_count):
+                            table = &self._tables[t]
+                            PREFETCH(line_at(table, line_number(
+                                table, address_of(table, fingerprints[ahead])
+                            )))
+                        added = self._try_add(fingerprints[i], items[i])
+                        if added != 1:
+                            break
+                        i += 1
+                if i < count:
+                    if added < 0:
+                        raise MemoryError
+                    self._add_younger(fingerprints[i], items[i])
+                    i += 1
+        finally:
+            self._readers -= 1
+
+    def check_many(self, const uint64_t[::1] fingerprints):
+        """Return, for each fingerprint, the closest stored item and its distance.
+
+        Two arrays as long as *fingerprints* (a contiguous buffer of unsigned 8-byte numbers):
+        items (typecode ``q``, -1 where none is near enough) and distances (``b``, -1).  Runs
+        without the interpreter's lock; several threads may search at once, while none adds.
+        """
+        cdef Py_ssize_t count = fingerprints.shape[0]
+        found = array("q", bytes(8 * count))
+        distances = array("b", bytes(count))
+        cdef int64_t[::1] items_out = found
+        cdef signed char[::1] distances_out = distances
+        cdef Scratch scratch = self._new_scratch()
+        cdef bint is_done
+        self._readers += 1
+        try:
+            with nogil:
+                is_done = self._search_many(fingerprints, items_out, distances_out, &scratch)
+        finally:
+            self._readers -= 1
+            free_scratch(&scratch)
+        if not is_done:
+            raise MemoryError
+        return found, distances
+
+    def entries(self):
+        """Return all fingerprints, ascending, and their items: arrays of typecodes Q and I.
+
+        Items of one fingerprint ascend, too.  Cost: O(n log n), with 16 bytes more for each.
+        """
+        cdef Py_ssize_t count = len(self), filled = 0, i
+        cdef Pair *pairs = <Pair *>malloc(max(1, count) * sizeof(Pair))
+        if pairs == NULL:
+            raise MemoryError
+        try:
+            filled = self._copy_pairs(pairs)
+            for fingerprint, younger in self._younger.items():
+                for item in younger:
+                    pairs[filled].fingerprint = fingerprint
+                    pairs[filled].item = item
+                    filled += 1
+            fingerprints, items = array("Q", bytes(8 * count)), array("I", bytes(4 * count))
+            sort_pairs(pairs, count, fingerprints, items)
+        finally:
+            free(pairs)
+        return fingerprints, items
+
+    # ---- parts of these
+
+    cdef inline uint32_t _collect(self, uint64_t fingerprint, const Line **lines) noexcept nogil:
+        """Note the lines that a query reads, and have them fetched."""
+        cdef uint32_t count = 0
+        cdef uint64_t address
+        cdef const Table *table
+        cdef int i, flip
+        for i in range(self._table_count):
+            table = &self._tables[i]
+            address = address_of(table, fingerprint)
+            for flip in range(table.flips):
+                lines[count] = line_at(table, line_number(table, address ^ table.flip[flip]))
+                PREFETCH(lines[count])
+                count += 1
+        return count
+
+    cdef uint32_t _search(self, uint64_t fingerprint, int mode, Scratch *scratch) except? 0xFFFFFFFF:
+        """Fill *scratch.found*; return how many are in it, one perhaps several times."""
+        cdef uint32_t count = self._collect(fingerprint, scratch.lines)
+        scratch.found.count = 0
+        if scan(scratch.lines, count, fingerprint, self.distance, mode, &scratch.found) == TOO_FEW:
+            raise MemoryError
+        return scratch.found.count
+
+    cdef bint _search_many(
+        self,
+        const uint64_t[::1] fingerprints,
+        int64_t[::1] items,
+        signed char[::1] distances,
+        Scratch *scratch,
+    ) noexcept nogil:
+        """False where memory is short."""
+        cdef Py_ssize_t start = 0, count = fingerprints.shape[0]
+        cdef uint32_t ends[BATCH + 1]
+        cdef uint64_t nearest
+        cdef int i, size
+        ends[0] = 0
+        while start < count:
+            size = <int>min(<Py_ssize_t>BATCH, count - start)
+            for i in range(size):
+                ends[i + 1] = ends[i] + self._collect(
+                    fingerprints[start + i], scratch.lines + ends[i]
+                )
+            for i in range(size):
+                scratch.found.count = 0
+                if scan(
+                    scratch.lines + ends[i], ends[i + 1] - ends[i], fingerprints[start + i],
+                    self.distance, SCAN_CLOSEST, &scratch.found,
+                ) == TOO_FEW:
+                    return False
+                if scratch.found.count:
+                    nearest = self._oldest_found(&scratch.found)
+                    items[start + i] = self._item(nearest)[0]
+                    distances[start + i] = bits(nearest ^ fingerprints[start + i])
+                else:
+                    items[start + i] = distances[start + i] = -1
+            start += size
+        return True
+
+    cdef uint64_t _oldest_found(self, const Found *found) noexcept nogil:
+        """Return, of fingerprints that are equally close, the one with the oldest item."""
+        cdef uint64_t best = found.items[0]
+        cdef uint32_t i
+        for i in range(1, found.count):
+            if found.items[i] != best and self._item(found.items[i])[0] < self._item(best)[0]:
+                best = found.items[i]
+        return best
+
+    cdef object _oldest(self, uint64_t fingerprint):
+        cdef uint64_t best = self._oldest_found(&self._scratch.found)
+        return Match(bits(best ^ fingerprint), self._item(best)[0], best)
+
+    cdef uint32_t *_item(self, uint64_t fingerprint) noexcept nogil:
+        """Return where the oldest item of a fingerprint stands, NULL where it is not stored."""
+        cdef Table *table = &self._tables[0]
+        cdef uint64_t number = line_number(table, address_of(table, fingerprint))
+        cdef Line *line = line_at(table, number)
+        cdef int place = find(line, fingerprint)
+        if place < 0:
+            return NULL
+        if line.capacity and place >= INLINE_WITH_RUN:
+            return &run_items(line)[place - INLINE_WITH_RUN]
+        return &items_at(table, number)[place]
+
+    cdef Py_ssize_t _copy_pairs(self, Pair *pairs) noexcept nogil:
+        """Copy what the first table holds; return how many pairs that is."""
+        cdef Table *table = &self._tables[0]
+        cdef Py_ssize_t filled = 0
+        cdef uint64_t number
+        cdef uint32_t i
+        cdef Line *line
+        for number in range(table.lines):
+            line = line_at(table, number)
+            for i in range(line.count):
+                pairs[filled].fingerprint = entry(line, i)
+                pairs[filled].item = entry_item(line, items_at(table, number), i)
+                filled += 1
+        return filled
+
+    cdef int _try_add(self, uint64_t fingerprint, uint32_t item) noexcept nogil:
+        """Return 1, or 0 where the fingerprint is stored already, -1 where memory is short."""
+        if self._item(fingerprint) != NULL:
+            return 0
+        return self._add_new(fingerprint, item)
+
+    cdef int _add_new(self, uint64_t fingerprint, uint32_t item) noexcept nogil:
+        """Store a fingerprint that is not there; return 1, or -1 where memory is short."""
+        cdef uint64_t numbers[MAX_TABLES]
+        cdef Table *table
+        cdef int i
+        for i in range(self._table_count):
+            table = &self._tables[i]
+            numbers[i] = line_number(table, address_of(table, fingerprint))
+            PREFETCH(line_at(table, numbers[i]))
+        for i in range(self._table_count):
+            if not make_room(&self._tables[i], numbers[i]):
+                return -1
+        for i in range(self._table_count):
+            table = &self._tables[i]
+            append(table, numbers[i], fingerprint, item)
+            # A table that cannot grow is slower, and still right.
+            grow(table)
+        return 1
+
+    cdef int _add_younger(self, fingerprint, item) except -1:
+        """Store one more item of a fingerprint that is stored."""
+        cdef uint32_t *first = self._item(fingerprint)
+        younger = self._younger.get(fingerprint, ())
+        if first[0] == item or item in younger:
+            return 0
+        oldest, other = sorted((first[0], item))
+        insort(self._younger.setdefault(fingerprint, []), other)
+        first[0] = oldest
+        self._younger_count += 1
+        return 0
+
+    cdef int _refuse_while_read(self) except -1:
+        if self._readers:
+            raise RuntimeError("the tables are in use by check_many or add_many in another thread")
+        return 0
+
+    def _check(self):
+        """Assert every invariant; for tests.  Cost: O(tables x fingerprints)."""
+        cdef Table *table
+        cdef Line *line
+        cdef uint64_t number, seen, run_bytes
+        cdef uint32_t i
+        cdef int t
+        for t in range(self._table_count):
+            table = &self._tables[t]
+            seen = run_bytes = 0
+            assert 1ULL << table.level <= table.lines < 2ULL << table.level
+            assert table.lines <= table.most_lines
+            assert table.entries == self._tables[0].entries
+            for number in range(table.lines):
+                line = line_at(table, number)
+                seen += line.count
+                if line.capacity:
+                    assert INLINE_WITH_RUN < line.count <= line.capacity + INLINE_WITH_RUN
+                    run_bytes += run_size(table, line.capacity)
+                else:
+                    assert line.count <= INLINE_SLOTS
+                for i in range(line.count):
+                    assert line_number(table, address_of(table, entry(line, i))) == number
+                    assert self._item(entry(line, i)) != NULL
+            assert seen == table.entries
+            assert run_bytes == table.run_bytes
+        for fingerprint, younger in self._younger.items():
+            first = self._item(fingerprint)[0]
+            assert younger == sorted(set(younger))
+            assert first < younger[0]
+        assert self._younger_count == sum(map(len, self._younger.values()))
+
+
+cdef inline uint64_t ones(int width) noexcept nogil:
+    return 0xFFFFFFFFFFFFFFFFULL if width >= 64 else (1ULL << width) - 1
+
+
+cdef int compare_pairs(const void *one, const void *other) noexcept nogil:
+    cdef const Pair *a = <const Pair *>one
+    cdef const Pair *b = <const Pair *>other
+    if a.fingerprint != b.fingerprint:
+        return 1 if a.fingerprint > b.fingerprint else -1
+    return (a.item > b.item) - (a.item < b.item)
+
+
+cdef int sort_pairs(
+    Pair *pairs, Py_ssize_t count, uint64_t[::1] fingerprints, uint32_t[::1] items
+) except -1:
+    cdef Py_ssize_t i
+    with nogil:
+        qsort(pairs, count, sizeof(Pair), compare_pairs)
+        for i in range(count):
+            fingerprints[i] = pairs[i].fingerprint
+            items[i] = <uint32_t>pairs[i].item
+    return 0
+
+
+cdef void free_scratch(Scratch *scratch) noexcept nogil:
+    free(scratch.lines)
+    free(scratch.found.items)
+
+
+cdef inline uint64_t to_fingerprint(fingerprint) except? 0:
+    if not isinstance(fingerprint, int):
+        check_fingerprint(fingerprint)
+    try:
+        return fingerprint
+    except OverflowError:
+        check_fingerprint(fingerprint)
+        raise
+
+
+cdef inline uint32_t to_item(item) except? 0:
+    if not isinstance(item, int):
+        check_item(item)
+    try:
+        return item
+    except OverflowError:
+        check_item(item)
+        raise

@@ -1,0 +1,76 @@
+"""The planner offers what is known, and chooses by size, distance and memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simhash.tables import block_design, design, designs, split_design
+from scrapy_simhash.tables.design import COVERINGS, covering_design
+
+
+def test_tables_of_the_paper() -> None:
+    found = block_design(3, 6)
+    assert len(found.tables) == 20
+    assert {t.key_bits for t in found.tables} <= {31, 32, 33}
+
+
+@pytest.mark.parametrize(("tables", "key_bits"), [(6, 21), (8, 24), (11, 29), (14, 32)])
+def test_coverings_need_fewer_tables_than_the_paper(tables: int, key_bits: int) -> None:
+    (covering,) = [d for d in designs(3) if d.name == f"covering {tables}"]
+    assert len(covering.tables) == tables
+    narrowest = min(t.key_bits for t in covering.tables)
+    assert narrowest >= key_bits - 1
+    of_the_paper = [d for d in designs(3) if d.name.startswith("blocks")]
+    assert all(
+        len(d.tables) > tables
+        for d in of_the_paper
+        if min(t.key_bits for t in d.tables) >= narrowest
+    )
+
+
+def test_the_fewest_tables_come_first() -> None:
+    for distance in range(8):
+        counts = [len(d.tables) for d in designs(distance)]
+        assert counts == sorted(counts)
+        assert designs(distance)[0] == split_design(distance)
+
+
+def test_candidates_and_probes() -> None:
+    found = block_design(3, 4)
+    assert found.probes == 4
+    assert found.candidates(2**20) == 4 * 2**4
+    assert split_design(3).probes == 66
+
+
+def test_less_memory_means_fewer_tables() -> None:
+    pages = 10_000_000
+    quick = design(pages, 3)
+    small = design(pages, 3, max_bytes=40 * pages)
+    assert len(small.tables) == 2 < len(quick.tables)
+    assert quick.seconds_per_check(pages) < small.seconds_per_check(pages)
+
+
+def test_the_smallest_design_serves_where_none_fits() -> None:
+    assert design(10**9, 3, max_bytes=1) == split_design(3)
+
+
+@pytest.mark.parametrize("pages", [0, -1])
+def test_no_pages_are_refused(pages: int) -> None:
+    with pytest.raises(ValueError, match=f"got pages={pages}"):
+        design(pages, 3)
+
+
+@pytest.mark.parametrize("distance", [-1, 8])
+def test_distance_out_of_range_is_refused(distance: int) -> None:
+    with pytest.raises(ValueError, match=f"got distance={distance}"):
+        designs(distance)
+
+
+def test_too_few_blocks_are_refused() -> None:
+    with pytest.raises(ValueError, match="got blocks=3, distance=3"):
+        block_design(3, 3)
+
+
+def test_a_covering_for_another_distance_is_refused() -> None:
+    with pytest.raises(ValueError, match="got errors=2, distance=4, radius=1"):
+        covering_design(4, COVERINGS[0], radius=1)
