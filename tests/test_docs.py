@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from scrapy_simhash.analysis.features import FeatureScheme
+from scrapy_simhash.commands import SUBCOMMANDS
 from scrapy_simhash.middleware import DECISION_META_KEY, META_KEY
 from scrapy_simhash.settings import PREFIX, SimhashSettings
 
@@ -33,6 +34,11 @@ def test_every_setting_stands_in_the_docs_once_with_its_default() -> None:
         for name, value in expected.items()
     ]
     assert sorted(documented) == sorted(shown)
+
+
+def test_every_subcommand_has_its_section() -> None:
+    text = (DOCS / "commands.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [c.name for c in SUBCOMMANDS]
 
 
 def test_every_stat_stands_in_the_docs_once() -> None:

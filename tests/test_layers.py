@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 
 # From the top down; a module may import those of lower layers, and of its own package.
 LAYERS = [
-    ["addon"],
+    ["addon", "commands"],
     ["extension", "links"],
     ["middleware"],
     ["components", "exceptions", "feed", "judgement", "log", "scope", "signals", "workers"],
@@ -24,7 +24,7 @@ LAYERS = [
     ["errors", "_version"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-SCRAPY_FACES = {"addon", "extension", "links", "middleware", "components", "exceptions"}
+SCRAPY_FACES = {"addon", "commands", "extension", "links", "middleware", "components", "exceptions"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

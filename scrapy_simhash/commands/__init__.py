@@ -1,0 +1,69 @@
+"""``scrapy simhash ...``: what one does with an index, and before a crawl, from the shell."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from scrapy_simhash.commands.design import DesignCommand
+from scrapy_simhash.errors import SimhashError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from scrapy_simhash.commands.base import Subcommand
+
+SUBCOMMANDS: Sequence[type[Subcommand]] = (DesignCommand,)
+
+FAILED = 2
+
+
+class SimhashCommand(ScrapyCommand):
+    """The command ``simhash`` of Scrapy, which is nothing but its subcommands.
+
+    Each takes ``--json``.  Exit code 0: done; 2: it could not be done, and standard error
+    says why.
+    """
+
+    requires_crawler_process = False
+    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012 - as Scrapy's commands have it
+
+    def short_desc(self) -> str:
+        return "Plan, ask and tend an index of near-duplicate pages"
+
+    def syntax(self) -> str:
+        return "<subcommand> [options]"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        subparsers = parser.add_subparsers(
+            title="Subcommands", prog="scrapy simhash", metavar="<subcommand>", required=True
+        )
+        for subcommand in SUBCOMMANDS:
+            own = subparsers.add_parser(
+                subcommand.name, help=subcommand.summary, description=subcommand.summary
+            )
+            subcommand.add_arguments(own)
+            own.add_argument("--json", action="store_true", help="print JSON, for programs")
+            own.set_defaults(subcommand=subcommand)
+            super().add_options(own)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        subcommand: type[Subcommand] = opts.subcommand
+        try:
+            found = subcommand.find(opts)
+        except SimhashError as exc:
+            print(f"scrapy simhash {subcommand.name}: {exc}", file=sys.stderr)
+            self.exitcode = FAILED
+            return
+        if opts.json:
+            print(json.dumps(found, indent=2))
+        else:
+            subcommand.show(found, Console())

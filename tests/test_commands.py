@@ -1,0 +1,77 @@
+"""``scrapy simhash ...``, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def simhash(*arguments: str) -> subprocess.CompletedProcess[str]:
+    scrapy = Path(sys.executable).with_name("scrapy")
+    return subprocess.run(
+        [scrapy, "simhash", *arguments], capture_output=True, text=True, timeout=60
+    )
+
+
+def simhash_json(*arguments: str) -> Any:
+    done = simhash(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_subcommand_is_listed() -> None:
+    done = simhash("--help")
+    assert done.returncode == 0
+    assert "design" in done.stdout
+
+
+def test_without_a_subcommand_the_usage_is_shown() -> None:
+    done = simhash()
+    assert done.returncode == 2
+    assert "<subcommand>" in done.stderr
+
+
+def test_what_is_left_over_is_refused() -> None:
+    done = simhash("design", "more")
+    assert done.returncode == 2
+    assert "unrecognized arguments: more" in done.stderr
+
+
+def test_design_lists_the_papers_tables_and_marks_one() -> None:
+    found = simhash_json("design", "--pages", "1e8", "--distance", "3")
+    by_name = {row["name"]: row for row in found["designs"]}
+    assert by_name["blocks 6"]["tables"] == 20
+    assert by_name["blocks 4"]["candidates"] == 4 * 1e8 / 2**16
+    assert sum(row["chosen"] for row in found["designs"]) == 1
+
+
+def test_design_keeps_to_the_memory_given() -> None:
+    found = simhash_json("design", "--pages", "10000000", "--memory", "4e8")
+    (chosen,) = (row for row in found["designs"] if row["chosen"])
+    assert chosen["bytes"] <= 4e8
+
+
+def test_design_shows_a_table() -> None:
+    done = simhash("design", "--distance", "7")
+    assert done.returncode == 0
+    assert "split 4" in done.stdout
+    assert "Chosen: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pages", "0"], "above 0: got 0"),
+        (["--pages", "many"], "invalid count value: 'many'"),
+        (["--distance", "8"], "invalid choice: 8"),
+    ],
+)
+def test_design_refuses_what_makes_no_sense(arguments: list[str], message: str) -> None:
+    done = simhash("design", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
