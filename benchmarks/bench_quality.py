@@ -36,10 +36,9 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from scrapy_simhash import FeatureScheme, simhash
+from scrapy_simhash import FeatureScheme, fingerprint_text
 from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse, trafilatura_text
-from scrapy_simhash.analysis.features import text_digest
 from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
 from scrapy_simhash.middleware import VERIFIED_DISTANCE
 from scrapy_simhash.settings import SimhashSettings
@@ -109,16 +108,16 @@ def ours(**parameters: Any) -> Judge:
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
         content = content_of(source.blocks, index.templates.blocks("site"), source.title)
-        tokens = scheme.tokens(source.text)
-        if not tokens and content is None:
+        text = fingerprint_text(source.text, scheme)
+        if not text.tokens and content is None:
             return "skipped", None, None
         page = Page(
             url=HOST + path,
             request_fingerprint=path.encode(),
             scope="",
-            fingerprint=simhash(scheme.features(source.text, tokens)),
-            digest=text_digest(tokens),
-            tokens=len(tokens),
+            fingerprint=text.fingerprint,
+            digest=text.digest,
+            tokens=text.tokens,
             judged_at=0.0,
             content_fingerprint=None if content is None else content.fingerprint,
             sketch=None if content is None else content.sketch,
@@ -137,13 +136,10 @@ def plain(features: str, distance: int) -> Judge:
     scheme = FeatureScheme.from_name(features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
-        tokens = scheme.tokens(source.text)
-        if not tokens:
+        text = fingerprint_text(source.text, scheme)
+        if not text.tokens:
             return "skipped", None, None
-        fingerprint = simhash(scheme.features(source.text, tokens))
-        page = Page(
-            HOST + path, path.encode(), "", fingerprint, text_digest(tokens), len(tokens), 0.0
-        )
+        page = Page(HOST + path, path.encode(), "", text.fingerprint, text.digest, text.tokens, 0.0)
         decision = index.check_and_add(page)
         return decision.verdict, decision.representative, decision.distance
 

@@ -24,6 +24,7 @@ from scrapy_simhash.analysis.fingerprint import (
     signature,
     simhash,
 )
+from scrapy_simhash.analysis.text import TextFingerprint, fingerprint_text
 from scrapy_simhash.tables import Match, PermutedTables
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ __all__ = [
     "Match",
     "NearDuplicate",
     "PermutedTables",
+    "TextFingerprint",
     "__version__",
     "bit_sums",
+    "fingerprint_text",
     "hamming_distance",
     "hash_feature",
     "signature",

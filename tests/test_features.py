@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme
-from scrapy_simhash.analysis.features import normalise, shingles, text_digest, tokenise
+from scrapy_simhash.analysis.features import normalise, shingles, tokenise
 from scrapy_simhash.errors import SettingsError
 
 
@@ -108,14 +108,6 @@ def test_idf_table_without_an_idf_scheme_is_refused() -> None:
         FeatureScheme.from_name("words-1-tf", idf={"a": 1.0})
     with pytest.raises(SettingsError, match="idf table"):
         FeatureScheme.from_name("words-1-idf")
-
-
-def test_digest_is_of_the_words_alone() -> None:
-    scheme = FeatureScheme.from_name("words-3")
-    same = text_digest(scheme.tokens("One  two,\nTHREE"))
-    assert same == text_digest(scheme.tokens("one two three"))
-    assert same != text_digest(scheme.tokens("one two four"))
-    assert len(same) == 16
 
 
 @given(st.text(st.characters(codec=None), max_size=50))

@@ -41,10 +41,10 @@ _SINGLE = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 )
-_TOKEN = regex.compile(
-    rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_SINGLE}]]++|[[\p{{L}}\p{{N}}]&&[{_SINGLE}]]\p{{M}}*+",
-    regex.V1,
-)
+_WORD_CHARACTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_SINGLE}]]"
+_SINGLE_CHARACTER = rf"[[\p{{L}}\p{{N}}]&&[{_SINGLE}]]"
+_MARK = r"\p{M}"
+_TOKEN = regex.compile(rf"{_WORD_CHARACTER}++|{_SINGLE_CHARACTER}{_MARK}*+", regex.V1)
 
 
 def normalise(text: str) -> str:
@@ -65,6 +65,22 @@ def tokenise(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+def character_classes(start: int, stop: int) -> list[int]:
+    """Return what each code point is in the pattern of a token, for those who match by table.
+
+    The sum of 1 for a character of a word, 2 for one that is a token of its own, 4 for a mark.
+
+    >>> character_classes(ord("a"), ord("a") + 1), character_classes(0x0E01, 0x0E02)
+    ([1], [2])
+    """
+    text = "".join(map(chr, range(start, stop)))
+    found = [0] * len(text)
+    for value, pattern in ((1, _WORD_CHARACTER), (2, _SINGLE_CHARACTER), (4, _MARK)):
+        for match in regex.finditer(pattern, text, regex.V1):
+            found[match.start()] += value
+    return found
+
+
 def shingles(tokens: list[str], width: int) -> list[str]:
     """Return the runs of *width* tokens, joined by spaces; fewer tokens make one run.
 
@@ -78,12 +94,6 @@ def shingles(tokens: list[str], width: int) -> list[str]:
     if len(tokens) <= width:
         return [" ".join(tokens)]
     return [" ".join(run) for run in zip(*(tokens[i:] for i in range(width)), strict=False)]
-
-
-def text_digest(tokens: list[str]) -> bytes:
-    """Return 16 bytes that equal texts share: BLAKE2b of the tokens, joined by spaces."""
-    joined = " ".join(tokens).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(joined, digest_size=16).digest()
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,13 @@ class FeatureScheme:
         if self.idf:
             parts.append(f"idf={_short_digest(f'{w} {x!r}' for w, x in sorted(self.idf.items()))}")
         return ",".join(parts)
+
+    @property
+    def counts_words(self) -> bool:
+        """Whether features are runs of all words, and their weights whole numbers."""
+        return (
+            self.tokeniser == "words" and self.weights in ("binary", "tf") and not self.stop_words
+        )
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of a text as written, stop words included."""

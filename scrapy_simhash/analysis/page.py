@@ -14,8 +14,8 @@ from scrapy_simhash.analysis.extraction import (
     parse,
     trafilatura_text,
 )
-from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, text_digest
-from scrapy_simhash.analysis.fingerprint import simhash
+from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
+from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import SimhashError
 
 
@@ -113,13 +113,11 @@ class Analyser:
                 raise TypeError(f"the extractor returned {type(text).__name__}, not str")
         else:
             text = "" if tree is None else trafilatura_text(tree, url)
-        tokens = self.scheme.tokens(text)
-        features = self.scheme.features(text, tokens)
+        found = fingerprint_text(text, self.scheme)
         return PageAnalysis(
-            fingerprint=simhash(features),
-            digest=text_digest(tokens),
-            # Texts without features all have the fingerprint 0, and nothing else in common.
-            tokens=len(tokens) if features else 0,
+            fingerprint=found.fingerprint,
+            digest=found.digest,
+            tokens=found.tokens,
             seconds=perf_counter() - started,
             content=content,
         )

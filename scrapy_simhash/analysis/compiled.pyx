@@ -1,0 +1,212 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=False
+"""The fingerprint of a text in one pass over it: tokens, shingles, hashes, votes, bits.
+
+Bit for bit what features.py and fingerprint.py say in Python, for the schemes whose features
+are runs of words that count once each, or as often as they stand in the text::
+
+    text        Near-duplicate pages
+    tokens      near | duplicate | pages            UTF-8, with a space between two
+    shingles    near duplicate
+                     duplicate pages                each is one piece of those bytes
+    counters    how many shingles' hashes have a 1, for each of 64 bits at once: plane i holds
+                bit i of all 64 counts, and a hash is added to them like a number to a number
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memset
+
+from scrapy_simhash.analysis.features import character_classes
+
+
+cdef extern from "_murmur3.h":
+    uint64_t murmur3_x64(const unsigned char *bytes, size_t length) noexcept nogil
+
+
+cdef enum:
+    WORD = 1
+    SINGLE = 2
+    MARK = 4
+    KNOWN = 8
+    CODE_POINTS = 0x110000
+    PAGE = 256
+    PLANES = 32
+
+cdef uint8_t classes[CODE_POINTS]
+
+
+cdef inline int class_of(uint32_t character) except -1:
+    """Return the class of a character."""
+    if not classes[character] & KNOWN:
+        learn_page(character & ~<uint32_t>(PAGE - 1))
+    return classes[character]
+
+
+cdef int learn_page(uint32_t start) except -1:
+    """Note the classes of a page of characters, the first time that one of them is met."""
+    for offset, found in enumerate(character_classes(start, start + PAGE)):
+        classes[start + offset] = found | KNOWN
+    return 0
+
+
+cdef struct Tokens:
+    unsigned char *text  # in UTF-8, one space between two
+    size_t length
+    uint32_t *ends
+    uint32_t count
+
+
+def simhash_of_words(str normalised, int width, bint repeated):
+    """Return the 64-bit simhash of a normalised text, its tokens in UTF-8, and their number.
+
+    Features are the runs of *width* tokens; one that stands there several times counts once,
+    or each time if *repeated*.  Tokens are joined by one space.
+    """
+    cdef Tokens tokens
+    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(normalised)
+    if length > 0x3FFFFFFF:
+        raise OverflowError(f"a text has at most 2**30 - 1 characters: got {length}")
+    # Each character takes at most 4 bytes, and as many of a single token with a space 5.
+    tokens.text = <unsigned char *>PyMem_Malloc(5 * length + 1)
+    tokens.ends = <uint32_t *>PyMem_Malloc((length + 1) * sizeof(uint32_t))
+    try:
+        if tokens.text == NULL or tokens.ends == NULL:
+            raise MemoryError
+        cut(normalised, &tokens)
+        fingerprint = vote(&tokens, width, repeated)
+        joined = PyBytes_FromStringAndSize(<char *>tokens.text, tokens.length)
+        return fingerprint, joined, tokens.count
+    finally:
+        PyMem_Free(tokens.text)
+        PyMem_Free(tokens.ends)
+
+
+cdef int cut(str text, Tokens *tokens) except -1:
+    """Fill *tokens* with those that the pattern in features.py finds."""
+    cdef int kind = PyUnicode_KIND(text)
+    cdef const void *data = PyUnicode_DATA(text)
+    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), i = 0
+    cdef unsigned char *at = tokens.text  # a local one: the compiler can keep it in a register
+    cdef uint32_t character, count = 0
+    cdef int found
+    while i < length:
+        character = <uint32_t>PyUnicode_READ(kind, data, i)
+        found = class_of(character)
+        i += 1
+        if not found & (WORD | SINGLE):
+            continue
+        if count:
+            at[0] = 32
+            at += 1
+        at = put(at, character)
+        found = WORD if found & WORD else MARK
+        while i < length:
+            character = <uint32_t>PyUnicode_READ(kind, data, i)
+            if not class_of(character) & found:
+                break
+            at = put(at, character)
+            i += 1
+        tokens.ends[count] = <uint32_t>(at - tokens.text)
+        count += 1
+    tokens.count = count
+    tokens.length = at - tokens.text
+    return 0
+
+
+cdef inline unsigned char *put(unsigned char *at, uint32_t character) noexcept:
+    """Write a character in UTF-8; return where the next one goes."""
+    if character < 0x80:
+        at[0] = <unsigned char>character
+        return at + 1
+    if character < 0x800:
+        at[0] = 0xC0 | character >> 6
+        at[1] = 0x80 | character & 0x3F
+        return at + 2
+    if character < 0x10000:
+        at[0] = 0xE0 | character >> 12
+        at[1] = 0x80 | character >> 6 & 0x3F
+        at[2] = 0x80 | character & 0x3F
+        return at + 3
+    at[0] = 0xF0 | character >> 18
+    at[1] = 0x80 | character >> 12 & 0x3F
+    at[2] = 0x80 | character >> 6 & 0x3F
+    at[3] = 0x80 | character & 0x3F
+    return at + 4
+
+
+cdef struct Shingle:
+    uint64_t hash
+    uint32_t start
+    uint32_t length  # 0 where a slot of the set is free
+
+
+cdef uint64_t vote(const Tokens *tokens, uint32_t width, bint repeated) except? 0:
+    """Return the simhash of all runs of *width* tokens; fewer tokens make one run."""
+    cdef uint64_t planes[PLANES]
+    cdef uint32_t run, last, votes = 0
+    cdef uint32_t runs = tokens.count - width + 1 if tokens.count > width else tokens.count > 0
+    cdef size_t slots = 2
+    cdef Shingle shingle
+    cdef Shingle *seen = NULL
+    memset(planes, 0, sizeof(planes))
+    if not repeated:
+        while slots < 2 * <size_t>runs:
+            slots *= 2
+        seen = <Shingle *>PyMem_Malloc(slots * sizeof(Shingle))
+        if seen == NULL:
+            raise MemoryError
+        memset(seen, 0, slots * sizeof(Shingle))
+    for run in range(runs):
+        last = min(run + width, tokens.count) - 1
+        shingle.start = tokens.ends[run - 1] + 1 if run else 0
+        shingle.length = tokens.ends[last] - shingle.start
+        shingle.hash = murmur3_x64(tokens.text + shingle.start, shingle.length)
+        if repeated or is_new(seen, slots, tokens.text, shingle):
+            count(planes, shingle.hash)
+            votes += 1
+    PyMem_Free(seen)
+    return majority(planes, votes)
+
+
+cdef bint is_new(
+    Shingle *seen, size_t slots, const unsigned char *text, Shingle shingle
+) noexcept:
+    """Put a shingle into a set; False where it is in it already."""
+    cdef size_t at = shingle.hash & (slots - 1)
+    while seen[at].length:
+        if (
+            seen[at].hash == shingle.hash
+            and seen[at].length == shingle.length
+            and memcmp(text + seen[at].start, text + shingle.start, shingle.length) == 0
+        ):
+            return False
+        at = (at + 1) & (slots - 1)
+    seen[at] = shingle
+    return True
+
+
+cdef inline void count(uint64_t *planes, uint64_t ones) noexcept:
+    """Add 1 to each of the 64 counts whose bit is set."""
+    cdef int plane = 0
+    cdef uint64_t carry
+    while ones:
+        carry = planes[plane] & ones
+        planes[plane] ^= ones
+        ones = carry
+        plane += 1
+
+
+cdef uint64_t majority(const uint64_t *planes, uint32_t votes) noexcept:
+    """Return the bits whose count is more than half of the votes."""
+    cdef uint64_t found = 0, ones
+    cdef int bit, plane
+    for bit in range(64):
+        ones = 0
+        for plane in range(PLANES):
+            ones |= (planes[plane] >> bit & 1) << plane
+        if 2 * ones > votes:
+            found |= 1ULL << bit
+    return found

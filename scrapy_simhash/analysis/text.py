@@ -1,0 +1,57 @@
+"""The fingerprint of a text: by the compiled pass where it is built and serves the scheme."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_simhash.analysis.features import FeatureScheme, normalise
+from scrapy_simhash.analysis.fingerprint import simhash
+
+SimhashOfWords = Callable[[str, int, bool], tuple[int, bytes, int]]
+simhash_of_words: SimhashOfWords | None
+
+if TYPE_CHECKING:
+    simhash_of_words = None
+else:
+    try:
+        from scrapy_simhash.analysis.compiled import simhash_of_words
+    except ImportError:
+        simhash_of_words = None
+
+
+class TextFingerprint(NamedTuple):
+    """What is kept of a text.
+
+    *fingerprint* is its 64-bit simhash, *digest* 16 bytes that equal texts share (BLAKE2b of
+    the tokens, joined by spaces), *tokens* how many there are.
+    """
+
+    fingerprint: int
+    digest: bytes
+    tokens: int
+
+
+def fingerprint_text(text: str, scheme: FeatureScheme) -> TextFingerprint:
+    """Return the fingerprint of a text as written, under *scheme*.
+
+    Texts without features (empty, or nothing but stop words) have no tokens, either: all of
+    them have the fingerprint 0, and nothing else in common.  Cost: O(characters).
+
+    >>> fingerprint_text("The same text", FeatureScheme.from_name("words-2")).tokens
+    3
+    """
+    if simhash_of_words is not None and scheme.counts_words:
+        value, joined, tokens = simhash_of_words(
+            normalise(text), scheme.width, scheme.weights == "tf"
+        )
+        return TextFingerprint(value, _digest(joined), tokens)
+    words = scheme.tokens(text)
+    features = scheme.features(text, words)
+    joined = " ".join(words).encode("utf-8", "surrogatepass")
+    return TextFingerprint(simhash(features), _digest(joined), len(words) if features else 0)
+
+
+def _digest(joined: bytes) -> bytes:
+    return hashlib.blake2b(joined, digest_size=16).digest()
