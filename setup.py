@@ -3,17 +3,21 @@
 from setuptools import Extension, setup
 
 # Each is optional: where there is no C compiler, its twin in Python serves.
-HEADERS = {"analysis": "_murmur3.h", "tables": "_scan.h"}
+MODULES = {
+    "analysis/compiled": ["analysis/_murmur3.h"],
+    "tables/compiled": ["tables/_scan.h", "tables/compiled_lines.pxi"],
+    "tables/compiled_codec": [],
+}
 
 setup(
     ext_modules=[
         Extension(
-            f"scrapy_simhash.{package}.compiled",
-            sources=[f"scrapy_simhash/{package}/compiled.pyx"],
-            depends=[f"scrapy_simhash/{package}/{header}"],
+            f"scrapy_simhash.{module.replace('/', '.')}",
+            sources=[f"scrapy_simhash/{module}.pyx"],
+            depends=[f"scrapy_simhash/{part}" for part in parts],
             extra_compile_args=["-O3"],
             optional=True,
         )
-        for package, header in HEADERS.items()
+        for module, parts in MODULES.items()
     ]
 )

@@ -75,3 +75,38 @@ def test_design_refuses_what_makes_no_sense(arguments: list[str], message: str) 
     done = simhash("design", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_match_finds_pairs_between_files(tmp_path: Path) -> None:
+    queries, stored = tmp_path / "queries.txt", tmp_path / "stored.txt"
+    queries.write_text("0000000000000000\nffffffffffffffff\n")
+    stored.write_text("00000000000000ff\n0000000000000003\n0000000000000001\n")
+    expected = [
+        {"query": 1, "stored": 3, "distance": 1},
+        {"query": 1, "stored": 2, "distance": 2},
+    ]
+    assert sorted_pairs(simhash_json("match", str(queries), str(stored))) == expected
+    packed = tmp_path / "stored.snapshot"
+    assert simhash_json("pack", str(stored), str(packed))["fingerprints"] == 3
+    assert sorted_pairs(simhash_json("match", str(queries), str(packed))) == expected
+    assert (
+        sorted_pairs(simhash_json("match", str(queries), str(packed), "--distance", "1"))
+        == (expected[:1])
+    )
+    assert "2 pairs" in simhash("match", str(queries), str(packed)).stdout
+
+
+def sorted_pairs(pairs: list[dict[str, int]]) -> list[dict[str, int]]:
+    return sorted(pairs, key=lambda pair: pair["distance"])
+
+
+def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    done = simhash("match", str(text), str(text))
+    assert done.returncode == 2
+    assert "a.txt cannot be read" in done.stderr
+    text.write_text("00000000000000ff\nff\n")
+    done = simhash("match", str(text), str(text))
+    assert done.returncode == 2
+    assert "a.txt, line 2: a fingerprint is 16 hexadecimal digits: got 'ff'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -123,6 +123,20 @@ def test_many_at_once_are_the_same_as_one_by_one(engine: Any) -> None:
         assert (distance, item) == ((-1, -1) if match is None else match[:2])
 
 
+@each_engine
+@pytest.mark.parametrize("room", [0, 1, 40, 41, 500, 2000, 100_000])
+@pytest.mark.parametrize("distance", [0, 3, 7])
+def test_room_made_beforehand_changes_nothing(engine: Any, room: int, distance: int) -> None:
+    stored = site(2000, seed=4)
+    tables, roomy = engine(distance), engine(distance)
+    roomy.reserve(room)
+    for one in (tables, roomy):
+        one.add_many(array("Q", stored), array("I", range(len(stored))))
+        one._check()
+    assert tables.entries() == roomy.entries()
+    assert tables.check_many(array("Q", stored)) == roomy.check_many(array("Q", stored))
+
+
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 def test_threads_may_search_at_once() -> None:
     stored = array("Q", site(20_000, seed=1))

@@ -11,6 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_simhash.commands.design import DesignCommand
+from scrapy_simhash.commands.match import MatchCommand, PackCommand
 from scrapy_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.commands.base import Subcommand
 
-SUBCOMMANDS: Sequence[type[Subcommand]] = (DesignCommand,)
+SUBCOMMANDS: Sequence[type[Subcommand]] = (DesignCommand, MatchCommand, PackCommand)
 
 FAILED = 2
 

@@ -71,6 +71,9 @@ class ReferenceTables:
         for table, buckets in zip(self.tables, self._buckets, strict=True):
             buckets.setdefault(fingerprint & table.mask, []).append(fingerprint)
 
+    def reserve(self, count: int) -> None:
+        """Make room for *count* fingerprints in empty tables; nothing to do here."""
+
     def add_many(self, fingerprints: Sequence[int], items: Sequence[int]) -> None:
         """Store many items at once.
 
