@@ -66,6 +66,12 @@ def read_source(path: Path, url: str) -> Source:
     return Source(trafilatura_text(tree, url), blocks, title, links)
 
 
+def read_gold(folder: Path) -> dict[str, str]:
+    """Path -> gold text of every page that has one."""
+    with gzip.open(folder / "gold.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return {unquote(row["path"]): row["text"] for row in map(json.loads, lines)}
+
+
 def read_site(folder: Path, gold: dict[str, str]) -> dict[str, Source]:
     """Path -> source of every page in the gold file; a file behind several paths is read once."""
     with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder / "site.tar.xz") as tar:
@@ -274,8 +280,7 @@ def main() -> None:
     seeds = args.seeds if args.order == "random" else [0]
     results: list[dict[str, Any]] = []
     for site in args.sites:
-        with gzip.open(site / "gold.jsonl.gz", "rt", encoding="utf-8") as lines:
-            gold = {unquote(row["path"]): row["text"] for row in map(json.loads, lines)}
+        gold = read_gold(site)
         sources = read_site(site, gold)
         start = json.loads((site / "site.json").read_text())["start"]
         pages = scorer.Pages(gold)
