@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -106,6 +108,27 @@ def test_the_engines_agree_as_tables_grow_and_shrink(distance: int) -> None:
         for query in stored[::50] + site(50, seed=99):
             assert one.matches(query) == two.matches(query)
             assert one.nearest(query) == two.nearest(query)
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+def test_every_way_to_compare_finds_the_same() -> None:
+    from scrapy_simhash.tables.compiled import SCANNERS, use_scanner
+
+    stored = site(3000, seed=11)
+    tables, reference = CompiledTables(5), ReferenceTables(5)
+    for item, fingerprint in enumerate(stored):
+        tables.add(fingerprint, item)
+        reference.add(fingerprint, item)
+    assert SCANNERS[-1] == "portable"
+    try:
+        for scanner in SCANNERS:
+            use_scanner(scanner)
+            for query in stored[::40]:
+                assert tables.matches(query) == reference.matches(query)
+                assert tables.nearest(query) == reference.nearest(query)
+                assert tables.any(query) in reference.matches(query)
+    finally:
+        use_scanner(SCANNERS[0])
 
 
 @each_engine
@@ -315,3 +338,62 @@ def test_memory_in_use_is_known(engine: Any) -> None:
     for item, fingerprint in enumerate(site(5000, seed=3)):
         tables.add(fingerprint, item)
     assert 20 * 5000 < tables.nbytes - empty < 2000 * 5000
+
+
+NO_MEMORY_LEFT = """
+import os, resource
+from array import array
+from scrapy_simhash.tables import designs
+from scrapy_simhash.tables.compiled import CompiledTables
+
+def in_use():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+for design in designs(3)[:4]:
+    tables = CompiledTables(3, design.tables)
+    added = 0
+    resource.setrlimit(resource.RLIMIT_AS, (in_use() + 30_000_000, resource.RLIM_INFINITY))
+    try:
+        for added in range(10_000_000):
+            tables.add(int.from_bytes(os.urandom(8), "big"), added)
+        raise SystemExit("it never ended")
+    except MemoryError:
+        pass
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert len(tables) == added > 100_000, (len(tables), added)
+    tables._check()
+    tables.add(1 << 63, added)
+    assert tables.nearest(1 << 63) is not None
+"""
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+def test_an_allocation_that_fails_leaves_the_tables_as_they_were() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_MEMORY_LEFT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+WITHOUT_COMPILED_PARTS = """
+import sys
+for name in ("tables.compiled", "tables.compiled_codec", "analysis.compiled"):
+    sys.modules[f"scrapy_simhash.{name}"] = None  # importing it fails
+import logging
+logging.basicConfig(format="%(levelname)s %(message)s")
+from scrapy_simhash import FeatureScheme, PermutedTables, fingerprint_text
+from scrapy_simhash.index import IndexParameters, MemoryIndex
+for _ in range(2):
+    MemoryIndex(IndexParameters("scheme"))
+tables = PermutedTables(3)
+tables.add(fingerprint_text("some text", FeatureScheme.from_name("words-1")).fingerprint, 1)
+print(type(tables).__name__, len(tables))
+"""
+
+
+def test_without_a_compiler_python_serves_and_says_so_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_COMPILED_PARTS], capture_output=True, text=True
+    )
+    assert done.stdout == "ReferenceTables 1\n", done.stderr
+    assert done.stderr.count("WARNING The compiled permuted tables are missing") == 1

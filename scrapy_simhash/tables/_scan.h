@@ -132,24 +132,22 @@ ALWAYS_INLINE int count_bits_portable(uint64_t x)
 
 typedef int (*ScanLines)(const Line *const *, uint32_t, uint64_t, int, int, Found *);
 
-#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
-
-/* Every arm64 processor counts bits (NEON), and compilers know. */
-#define count_bits_native(x) __builtin_popcountll(x)
-SCAN_ITEMS_SCALAR(scan_items_native, count_bits_native)
-SCAN_LINES(scan_lines_native, , scan_items_native)
-static ScanLines scan_choose(const char **name)
-{
-    *name = "arm64";
-    return scan_lines_native;
-}
-
-#else
+typedef struct {
+    const char *name;
+    ScanLines scan;
+} Scanner;
 
 SCAN_ITEMS_SCALAR(scan_items_portable, count_bits_portable)
 SCAN_LINES(scan_lines_portable, , scan_items_portable)
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+
+/* Every arm64 processor counts bits (NEON), and compilers know. */
+#define count_bits_native(x) __builtin_popcountll(x)
+SCAN_ITEMS_SCALAR(scan_items_arm64, count_bits_native)
+SCAN_LINES(scan_lines_arm64, , scan_items_arm64)
+
+#elif defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
 
 #define TARGET_POPCNT __attribute__((target("popcnt")))
@@ -186,31 +184,25 @@ TARGET_AVX512 ALWAYS_INLINE int scan_items_avx512(const uint64_t *items, uint32_
 }
 SCAN_LINES(scan_lines_avx512, TARGET_AVX512, scan_items_avx512)
 
-static ScanLines scan_choose(const char **name)
+#endif
+
+/* Fill in what this processor can run, the widest first; return how many that are. */
+#define MAX_SCANNERS 3
+static int scan_list(Scanner *scanners)
 {
+    int count = 0;
+#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+    scanners[count++] = (Scanner){"arm64", scan_lines_arm64};
+#elif defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq")) {
-        *name = "avx512";
-        return scan_lines_avx512;
-    }
-    if (__builtin_cpu_supports("popcnt")) {
-        *name = "popcnt";
-        return scan_lines_popcnt;
-    }
-    *name = "portable";
-    return scan_lines_portable;
-}
-
-#else
-
-static ScanLines scan_choose(const char **name)
-{
-    *name = "portable";
-    return scan_lines_portable;
-}
-
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq"))
+        scanners[count++] = (Scanner){"avx512", scan_lines_avx512};
+    if (__builtin_cpu_supports("popcnt"))
+        scanners[count++] = (Scanner){"popcnt", scan_lines_popcnt};
 #endif
-#endif
+    scanners[count++] = (Scanner){"portable", scan_lines_portable};
+    return count;
+}
 
 /* Zeroed memory that begins on a line.  Large pieces come in pages that are made when first
  * touched, huge ones where the system has them: fewer misses of the address cache. */

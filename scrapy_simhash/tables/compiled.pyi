@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from scrapy_simhash.tables.design import Table
 from scrapy_simhash.tables.reference import Match
 
-PROCESSOR: str
+SCANNERS: list[str]
+
+def use_scanner(name: str) -> None: ...
 
 class CompiledTables:
     distance: int

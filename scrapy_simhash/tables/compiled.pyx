@@ -45,7 +45,11 @@ cdef extern from "_scan.h":
     ctypedef int (*ScanLines)(
         const Line *const *, uint32_t, uint64_t, int, int, Found *
     ) noexcept nogil
-    ScanLines scan_choose(const char **name) noexcept nogil
+    ctypedef struct Scanner:
+        const char *name
+        ScanLines scan
+    enum: MAX_SCANNERS
+    int scan_list(Scanner *scanners) noexcept nogil
     void *lines_alloc(size_t size) noexcept nogil
     void lines_free(void *memory, size_t size) noexcept nogil
     void PREFETCH(const void *address) noexcept nogil
@@ -67,10 +71,18 @@ cdef uint64_t ENTRIES_A_LINE = _ENTRIES_A_LINE
 # OOPSLA 2014); any odd number with mixed bits serves.
 cdef uint64_t MULTIPLIER = 0xBF58476D1CE4E5B9ULL
 
-cdef const char *_processor = NULL
-cdef ScanLines scan = scan_choose(&_processor)
+cdef Scanner scanners[MAX_SCANNERS]
+cdef int scanner_count = scan_list(scanners)
+cdef ScanLines scan = scanners[0].scan
 
-PROCESSOR = _processor.decode()
+# How this processor can compare fingerprints, the quickest way first: that is in use.
+SCANNERS = [scanners[i].name.decode() for i in range(scanner_count)]
+
+
+def use_scanner(str name):
+    """Compare in another of the SCANNERS' ways from now on; for tests."""
+    global scan
+    scan = scanners[SCANNERS.index(name)].scan
 
 
 cdef struct Table:
