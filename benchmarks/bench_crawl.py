@@ -1,0 +1,195 @@
+"""What does the plug-in cost a real crawl, beside the same crawl without it?
+
+Crawls a site that a process of its own serves, with no plug-in and with each of the given modes,
+extractors and numbers of workers, in alternating order, several times, each in a fresh process.
+Prints medians: pages a second, CPU a page of the crawler process and of the workers, how late a
+10 ms tick of the reactor came (worst, and 99th percentile of the ticks), resident memory; and of
+pages and CPU the median ratio (for CPU also the difference) to the crawl without it in the same
+round.  Every crawl gets the same pages in the same order: the links that a dropped page would
+have cost are not counted.
+
+Leaves out: the start (the first pages, given by --warm-up, count for nothing but the stalls),
+the network, and whether the decisions are right (crawl_quality.py).  Pages a second mean little
+where there are fewer cores than the crawler, the server and the workers.
+
+    python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--modes none drop flag]
+        [--extractor trafilatura ...] [--workers 1 ...] [--repeats 3] [--json FILE]
+        [--site SITE_FOLDER --server SERVE.py] [-s NAME=VALUE ...]
+
+Without --site, the site is that of seeded_site.py.  With it, ``SERVE.py SITE_FOLDER/site.tar.xz``
+prints its URL and serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+FOLDER = Path(__file__).parent
+SHOWN = {
+    "pages_per_second": "pages/s",
+    "crawler_cpu_ms": "crawler ms",
+    "worker_cpu_ms": "workers ms",
+    "worst_stall_ms": "worst stall",
+    "p99_stall_ms": "p99 stall",
+    "crawler_mb": "crawler MB",
+    "workers_mb": "workers MB",
+}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way to crawl: an action, or "none" for no plug-in."""
+
+    action: str
+    extractor: str = ""
+    workers: int = 0
+
+    def __str__(self) -> str:
+        return self.action if self.action == "none" else " ".join(map(str, asdict(self).values()))
+
+    def settings(self, folder: Path) -> dict[str, Any]:
+        if self.action == "none":
+            return {}
+        return {
+            "ADDONS": {"scrapy_simhash.Addon": 500},
+            "SIMHASH_ACTION": self.action,
+            "SIMHASH_EXTRACTOR": self.extractor,
+            "SIMHASH_WORKERS": self.workers,
+            "SIMHASH_INDEX": str(folder / "bench.simhash"),
+            # All pages are start pages, so that every crawl gets the same ones.
+            "SIMHASH_PROTECT_START_REQUESTS": False,
+        }
+
+
+@contextmanager
+def served(command: list[str]) -> Iterator[str]:
+    """The URL of a site while a process of its own serves it."""
+    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
+def paths_of(archive: Path) -> list[str]:
+    with tarfile.open(archive) as tar:
+        names = [m.name.removeprefix("./") for m in tar if m.isfile() or m.issym()]
+    return [quote(name) for name in sorted(names) if name.endswith((".html", ".htm"))]
+
+
+def crawl(urls: list[str], warm_up: int, settings: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Crawl in a fresh process, and return what it measured."""
+    job = folder / "job.json"
+    job.write_text(json.dumps({"urls": urls, "warm_up": warm_up, "settings": settings}))
+    command = [sys.executable, str(FOLDER / "measured_crawl.py"), str(job)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, cwd=folder)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def rounds(
+    urls: list[str], modes: list[Mode], args: argparse.Namespace
+) -> list[dict[str, dict[str, Any]]]:
+    """Crawl in every mode, *repeats* times, forwards and backwards in turn."""
+    given = dict(option.split("=", 1) for option in args.settings)
+    done = []
+    for number in range(args.repeats):
+        results = {}
+        for mode in modes if number % 2 == 0 else reversed(modes):
+            with tempfile.TemporaryDirectory(prefix="bench-crawl-") as folder:
+                settings = {**mode.settings(Path(folder)), **given}
+                results[str(mode)] = crawl(urls, args.warm_up, settings, Path(folder))
+            print(f"round {number + 1}, {mode}: done", file=sys.stderr)
+        done.append(results)
+    return done
+
+
+def report(done: list[dict[str, dict[str, Any]]], modes: list[Mode]) -> list[dict[str, Any]]:
+    """Return the medians of each mode and its ratios to mode none."""
+    rows = []
+    for mode in map(str, modes):
+        row: dict[str, Any] = {"mode": mode}
+        row |= {name: statistics.median(r[mode][name] for r in done) for name in SHOWN}
+        if "none" in done[0]:
+            for name in ("pages_per_second", "crawler_cpu_ms"):
+                row[f"{name}_ratio"] = statistics.median(
+                    r[mode][name] / r["none"][name] for r in done
+                )
+            for name in ("crawler_cpu_ms", "worst_stall_ms", "p99_stall_ms"):
+                row[f"{name}_over_none"] = statistics.median(
+                    r[mode][name] - r["none"][name] for r in done
+                )
+        row["simhash"] = {
+            name: value
+            for name, value in done[-1][mode]["stats"].items()
+            if name.startswith("simhash/") and name.count("/") < 3 and "distance" not in name
+        }
+        rows.append(row)
+    return rows
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    print(f"{'mode':28}" + "".join(f"{title:>13}" for title in SHOWN.values()), end="")
+    print(f"{'pages/s :none':>15}{'ms over none':>14}")
+    for row in rows:
+        print(f"{row['mode']:28}" + "".join(f"{row[name]:13.2f}" for name in SHOWN), end="")
+        ratio = row.get("pages_per_second_ratio", float("nan"))
+        print(f"{ratio:15.2f}{row.get('crawler_cpu_ms_over_none', float('nan')):14.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--site", type=Path)
+    parser.add_argument("--server", type=Path)
+    parser.add_argument("--variants", help="serve changing pages, as live sites do, by this seed")
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--bytes", type=int, default=60_000)
+    parser.add_argument("--identical", type=float, default=0.0)
+    parser.add_argument("--modes", nargs="+", default=["none", "drop", "flag"])
+    parser.add_argument("--extractor", nargs="+", default=["trafilatura"])
+    parser.add_argument("--workers", nargs="+", type=int, default=[1])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--warm-up", type=int, default=50)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
+    args = parser.parse_args()
+
+    if args.site:
+        archive = args.site / "site.tar.xz"
+        command = [str(args.server), str(archive)]
+        command += ["--variants", args.variants] if args.variants else []
+        paths = paths_of(archive)
+    else:
+        command = [str(FOLDER / "seeded_site.py"), "--pages", str(args.pages)]
+        command += ["--bytes", str(args.bytes), "--identical", str(args.identical)]
+        paths = list(map(str, range(args.pages)))
+    random.Random(1).shuffle(paths)
+    modes = [Mode("none")] if "none" in args.modes else []
+    for action in (mode for mode in args.modes if mode != "none"):
+        modes += [Mode(action, extractor, w) for extractor in args.extractor for w in args.workers]
+    with served(command) as base:
+        done = rounds([base + path for path in paths[: args.pages]], modes, args)
+    rows = report(done, modes)
+    print(f"{len(paths[: args.pages]):,} pages, {args.repeats} rounds, {os.cpu_count()} cores")
+    show(rows)
+    if args.json:
+        args.json.write_text(json.dumps({"summary": rows, "rounds": done}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""One crawl that measures itself; bench_crawl.py and soak_crawl.py run it, each time afresh.
+
+    python benchmarks/measured_crawl.py JOB.json
+
+JOB.json holds ``urls``, ``settings`` and ``warm_up`` (how many pages come before the time and the
+CPU are counted).  Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+from scrapy import Request, Spider, signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+TICK_SECONDS = 0.01
+MEGABYTE = 1 << 20
+
+
+class Given(Spider):
+    """Get the given pages, and do with each what a usual spider does, but follow no link."""
+
+    name = "given"
+    links = LinkExtractor()
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            yield Request(url, dont_filter=True)
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        if isinstance(response, HtmlResponse):
+            title = (response.css("title::text").get() or "").strip()
+            yield {"title": title, "links": len(self.links.extract_links(response))}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Where the clocks stand, in seconds."""
+
+    at: float
+    own_cpu: float
+    worker_cpu: float
+
+    @classmethod
+    def now(cls) -> Reading:
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+        worker_cpu = gone.ru_utime + gone.ru_stime
+        for worker in psutil.Process().children(recursive=True):
+            try:
+                times = worker.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            worker_cpu += times.user + times.system
+        return cls(time.perf_counter(), own.ru_utime + own.ru_stime, worker_cpu)
+
+
+class Meter:
+    """Reads the clocks after the warm-up and at the end, and how late a 10 ms tick comes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.warm_up = crawler.settings.getint("METER_WARM_UP")
+        self.memory_every = crawler.settings.getint("METER_MEMORY_EVERY")
+        self.pages = 0
+        self.late: list[float] = []
+        self.memory: list[dict[str, float]] = []
+        self.opened = 0.0
+        self.first_page_after = 0.0
+        self.begin: Reading | None = None
+        self.end: Reading | None = None
+        self._ticking: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        meter = cls(crawler)
+        crawler.signals.connect(meter.spider_opened, signals.spider_opened)
+        crawler.signals.connect(meter.response_downloaded, signals.response_downloaded)
+        crawler.signals.connect(meter.spider_idle, signals.spider_idle)
+        global last_meter
+        last_meter = meter
+        return meter
+
+    def spider_opened(self) -> None:
+        self.opened = time.perf_counter()
+        self._ticking = asyncio.get_running_loop().create_task(self._tick())
+
+    def response_downloaded(self) -> None:
+        self.pages += 1
+        if self.pages == 1:
+            self.first_page_after = time.perf_counter() - self.opened
+        if self.pages == self.warm_up:
+            self.begin = Reading.now()
+        if self.memory_every and self.pages % self.memory_every == 0:
+            self.memory.append({"pages": self.pages, **memory()})
+
+    def spider_idle(self) -> None:
+        self.end = Reading.now()
+        self.memory.append({"pages": self.pages, **memory()})
+        if self._ticking is not None:
+            self._ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            due = time.perf_counter() + TICK_SECONDS
+            await asyncio.sleep(TICK_SECONDS)
+            self.late.append(time.perf_counter() - due)
+
+    def result(self) -> dict[str, Any]:
+        assert self.begin is not None
+        assert self.end is not None
+        pages = self.pages - self.warm_up
+        late = sorted(self.late)
+        return {
+            "pages_per_second": pages / (self.end.at - self.begin.at),
+            "crawler_cpu_ms": 1000 * (self.end.own_cpu - self.begin.own_cpu) / pages,
+            "worker_cpu_ms": 1000 * (self.end.worker_cpu - self.begin.worker_cpu) / pages,
+            "worst_stall_ms": 1000 * late[-1],
+            "p99_stall_ms": 1000 * late[int(0.99 * len(late))],
+            "first_page_seconds": self.first_page_after,
+            "crawler_mb": self.memory[-1]["crawler_mb"],
+            "workers_mb": self.memory[-1]["workers_mb"],
+            "memory": self.memory,
+        }
+
+
+last_meter: Meter
+
+
+def memory() -> dict[str, float]:
+    """Return the resident memory of this process, and of all below it."""
+    workers = 0
+    for worker in psutil.Process().children(recursive=True):
+        try:
+            workers += worker.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return {
+        "crawler_mb": psutil.Process().memory_info().rss / MEGABYTE,
+        "workers_mb": workers / MEGABYTE,
+    }
+
+
+def main() -> None:
+    job = json.loads(Path(sys.argv[1]).read_text())
+    settings = {
+        "EXTENSIONS": {Meter: 0},
+        "METER_WARM_UP": job["warm_up"],
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "LOG_LEVEL": "ERROR",
+        **job["settings"],
+    }
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(Given)
+    process.crawl(crawler, urls=job["urls"])
+    process.start()
+    assert crawler.stats is not None
+    stats = {k: v for k, v in crawler.stats.get_stats().items() if isinstance(v, (int, float))}
+    print(json.dumps({**last_meter.result(), "stats": stats}))
+
+
+if __name__ == "__main__":
+    main()

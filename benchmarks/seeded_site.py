@@ -1,0 +1,102 @@
+"""A site of random pages, the same for the same seed, served on loopback.
+
+Prints its URL and serves ``/0`` to ``/<pages - 1>`` until it is terminated.  Each page has a menu,
+a sidebar and a footer that the site repeats, and an article of its own, but for the given share
+of pages whose bodies are those of others, byte for byte.
+
+    python benchmarks/seeded_site.py --pages 1000 [--bytes 60000] [--identical 0.5] [--seed 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+WORDS = 5000
+PARAGRAPH_WORDS = 80
+
+
+class SeededSite:
+    """The bodies of the pages, made when they are asked for."""
+
+    def __init__(self, pages: int, page_bytes: int, identical: float, seed: int) -> None:
+        rng = random.Random(seed)
+        self._seed = seed
+        self._words = [
+            "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 10)))
+            for _ in range(WORDS)
+        ]
+        self._top = self._list("menu", rng.sample(self._words, 60))
+        self._side = self._list("sidebar", rng.sample(self._words, 30))
+        frame = len(self._page(0, paragraphs=0))
+        self._paragraphs = max(1, (page_bytes - frame) // (len(self._page(0, 1)) - frame))
+        originals = max(1, round(pages * (1 - identical)))
+        self._original = [i if i < originals else rng.randrange(originals) for i in range(pages)]
+
+    def body(self, number: int) -> bytes:
+        """Return the body of page *number*.
+
+        :raises IndexError: there is none.
+        """
+        return self._page(self._original[number], self._paragraphs)
+
+    @lru_cache(maxsize=2000)  # noqa: B019 - there is one site in a process
+    def _page(self, number: int, paragraphs: int) -> bytes:
+        rng = random.Random(f"{self._seed} {number}")
+        text = "".join(
+            f"<p>{' '.join(rng.choices(self._words, k=PARAGRAPH_WORDS))} "
+            f'<a href="/{number}/{i}">{rng.choice(self._words)}</a>.</p>\n'
+            for i in range(paragraphs)
+        )
+        return (
+            f"<!DOCTYPE html><html><head><title>Page {number}</title></head><body>{self._top}"
+            f"<main><article><h1>{' '.join(rng.choices(self._words, k=6))}</h1>\n{text}</article>"
+            f"</main>{self._side}<footer><p>Made from random words.</p></footer></body></html>"
+        ).encode()
+
+    @staticmethod
+    def _list(name: str, words: list[str]) -> str:
+        items = "".join(f'<li><a href="/{word}">{word}</a></li>' for word in words)
+        return f'<div class="{name}"><ul>{items}</ul></div>'
+
+
+def serve(site: SeededSite) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = 1 << 16
+
+        def do_GET(self) -> None:
+            try:
+                status, body = 200, site.body(int(self.path[1:]))
+            except (ValueError, IndexError):
+                status, body = 404, b"<p>not found</p>"
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+    server.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--bytes", type=int, default=60_000)
+    parser.add_argument("--identical", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    serve(SeededSite(args.pages, args.bytes, args.identical, args.seed))
+
+
+if __name__ == "__main__":
+    main()
