@@ -57,7 +57,7 @@ def content_alone(body: bytes) -> None:
 
 def main_text_of(body: bytes) -> str:
     tree = parse(body, "utf-8")
-    return "" if tree is None else trafilatura_text(tree, URL)
+    return "" if tree is None else trafilatura_text(tree)
 
 
 def read(archive: Path, low: int, high: int, count: int) -> list[bytes]:

@@ -63,7 +63,7 @@ def read_source(path: Path, url: str) -> Source:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
     blocks, title = visible_blocks(tree), title_of(tree)
-    return Source(trafilatura_text(tree, url), blocks, title, links)
+    return Source(trafilatura_text(tree), blocks, title, links)
 
 
 def read_gold(folder: Path) -> dict[str, str]:

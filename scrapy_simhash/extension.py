@@ -78,6 +78,8 @@ class SimhashExtension:
         self._add_seconds("index", judgement.index_seconds)
         if judgement.analysis is not None:
             self._add_seconds("analysis", judgement.analysis.seconds)
+            if judgement.analysis.recalled:
+                stats.inc_value("simhash/analyses_avoided")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
             if judgement.is_start_request and judgement.action == "pass":
@@ -120,7 +122,8 @@ def summary(stats: StatsCollector) -> str:
     if judged:
         lines.append(
             f"  {1000 * get('analysis_seconds') / judged:.1f} ms a page in workers, "
-            f"{1000 * get('index_seconds') / judged:.2f} ms in the index"
+            f"{1000 * get('index_seconds') / judged:.2f} ms in the index; "
+            f"{get('analyses_avoided') / judged:.1%} had the bytes of an earlier page"
         )
     return "\n".join(lines)
 

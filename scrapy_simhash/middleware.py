@@ -24,6 +24,7 @@ from scrapy_simhash.exceptions import NearDuplicate
 from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
 from scrapy_simhash.judgement import Action, Judgement
 from scrapy_simhash.log import RareWarning
+from scrapy_simhash.recall import RecallingWorkers
 from scrapy_simhash.scope import host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
@@ -109,6 +110,7 @@ class SimhashDownloaderMiddleware:
             min_tokens=settings.min_tokens,
             share=settings.share if settings.verify else None,
         )
+        workers = RecallingWorkers(workers, url_counts=analyser.reads_urls)
         index = open_index(settings.index or default_index(crawler.spidercls.name), parameters)
         middleware = cls(crawler, settings, workers, index)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)

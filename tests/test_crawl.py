@@ -53,6 +53,7 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
         "judged": 4,
         "unique": 3,
         "exact_duplicate": 1,
+        "analyses_avoided": 1,
         "distance/0": 1,
         "dropped": 1,
     }

@@ -26,7 +26,7 @@ URL = "http://site.example/"
 def main_text(page: str) -> str:
     tree = parse(page.encode(), "utf-8")
     assert tree is not None
-    return trafilatura_text(tree, URL)
+    return trafilatura_text(tree)
 
 
 def test_menu_and_comments_are_left_out() -> None:

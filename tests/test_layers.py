@@ -16,6 +16,7 @@ LAYERS = [
     ["addon", "commands"],
     ["extension", "links"],
     ["middleware"],
+    ["recall"],
     ["components", "exceptions", "feed", "judgement", "log", "scope", "signals", "workers"],
     ["analysis"],
     ["index"],

@@ -30,7 +30,7 @@ def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
     return load_html(decode(body, encoding))
 
 
-def trafilatura_text(tree: HtmlElement, url: str) -> str:
+def trafilatura_text(tree: HtmlElement) -> str:
     """Return the main text that trafilatura finds, without comments and metadata; may be empty.
 
     It may change the tree.  Comments make the same page differ from visit to visit: without
@@ -38,7 +38,7 @@ def trafilatura_text(tree: HtmlElement, url: str) -> str:
     """
     from trafilatura import extract
 
-    return extract(tree, url=url, include_comments=False, with_metadata=False) or ""
+    return extract(tree, include_comments=False, with_metadata=False) or ""
 
 
 def decode(body: bytes, encoding: str | None) -> str:

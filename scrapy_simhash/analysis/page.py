@@ -30,6 +30,7 @@ class PageAnalysis:
     *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
     share, *tokens* the number of words (and CJK characters), *seconds* what it took.
     *content* is the second view of the page, None where it has none or it is not asked for.
+    *recalled* says that it is the analysis of an earlier page with the same bytes.
     """
 
     fingerprint: int
@@ -37,6 +38,7 @@ class PageAnalysis:
     tokens: int
     seconds: float
     content: Content | None = None
+    recalled: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Analyser:
         )
         return cls(extractor, scheme, verify, identity)
 
+    @property
+    def reads_urls(self) -> bool:
+        """Whether the analysis may depend on the URL: a callable of the user's is told it."""
+        return self.extractor != DEFAULT_EXTRACTOR
+
     def load(self) -> None:
         """Import what the analysis needs, so that the first page does not wait for it."""
         parse(b"<p>A page to parse.</p>", "utf-8")
@@ -112,7 +119,7 @@ class Analyser:
             if not isinstance(text, str):
                 raise TypeError(f"the extractor returned {type(text).__name__}, not str")
         else:
-            text = "" if tree is None else trafilatura_text(tree, url)
+            text = "" if tree is None else trafilatura_text(tree)
         found = fingerprint_text(text, self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,

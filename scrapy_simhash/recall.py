@@ -1,0 +1,118 @@
+"""Bodies that were met before, byte for byte, are not analysed a second time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from cachetools import LRUCache
+
+from scrapy_simhash.workers import AnalysisFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.workers import Template, Workers
+
+# 64 MiB hold some 14,000 pages of 74 blocks, the median of a documentation site.
+MAX_BYTES = 64 << 20
+# By tracemalloc: an entry with a sketch, and each block of its page.
+ENTRY_BYTES = 1400
+BLOCK_BYTES = 45
+
+# What became of a body whatever else went on; that a worker died may have had other causes.
+_LASTING_REASONS = frozenset({"extraction_failed", "timed_out"})
+
+
+class _Key(NamedTuple):
+    digest: bytes
+    encoding: str | None
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What came of a body: its analysis, or the reason and detail of the failure.
+
+    *in_template* says of each block of the page whether the site's template held it.
+    """
+
+    outcome: PageAnalysis | tuple[str, str]
+    in_template: bytes = b""
+
+    @property
+    def size_bytes(self) -> int:
+        return ENTRY_BYTES + BLOCK_BYTES * len(self.in_template)
+
+
+class RecallingWorkers:
+    """Asks *workers* about each body once, and remembers what came of it, in bounded memory.
+
+    An analysis depends on the site's template only by which of the page's own blocks it holds.
+    Where that changed, the page is analysed anew, so that what is recalled is always what a
+    new analysis would say.  A body whose twin is being analysed waits for it.  With
+    *url_counts*, bodies are only the same at the same URL.
+    """
+
+    def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
+        self._workers = workers
+        self._url_counts = url_counts
+        self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
+        self._under_way: dict[_Key, asyncio.Event] = {}
+
+    def start(self) -> None:
+        self._workers.start()
+
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+    ) -> PageAnalysis:
+        """Cost of a known body: one digest, and O(blocks of the page)."""
+        digest = blake2b(body, digest_size=16).digest()
+        key = _Key(digest, encoding, url if self._url_counts else "")
+        async with self._alone(key):
+            known = self._known.get(key)
+            if known is not None and known.in_template == _in_template(known.outcome, template):
+                return _recalled(known.outcome)
+            try:
+                analysis = await self._workers.analyse(body, encoding, url, template)
+            except AnalysisFailedError as exc:
+                if exc.reason in _LASTING_REASONS:
+                    self._remember(key, _Known((exc.reason, str(exc))))
+                raise
+            self._remember(key, _Known(analysis, _in_template(analysis, template)))
+            return analysis
+
+    def close(self) -> None:
+        self._workers.close()
+
+    @asynccontextmanager
+    async def _alone(self, key: _Key) -> AsyncIterator[None]:
+        """Wait until no other page with the same key is between here and the end."""
+        while (other := self._under_way.get(key)) is not None:
+            await other.wait()
+        self._under_way[key] = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._under_way.pop(key).set()
+
+    def _remember(self, key: _Key, known: _Known) -> None:
+        if known.size_bytes <= self._known.maxsize:
+            self._known[key] = known
+
+
+def _in_template(outcome: PageAnalysis | tuple[str, str], template: Collection[int]) -> bytes:
+    if isinstance(outcome, tuple) or outcome.content is None:
+        return b""
+    return bytes(block in template for block in outcome.content.blocks)
+
+
+def _recalled(outcome: PageAnalysis | tuple[str, str]) -> PageAnalysis:
+    if isinstance(outcome, tuple):
+        raise AnalysisFailedError(*outcome)
+    return replace(outcome, seconds=0.0, recalled=True)

@@ -1,0 +1,193 @@
+"""A body that was met before is not analysed again, and is judged as if it had been."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.recall import BLOCK_BYTES, ENTRY_BYTES, RecallingWorkers
+from scrapy_simhash.workers import AnalysisFailedError, InProcess, Template
+from tests.conftest import CrawlFixture, Site, article, prose
+
+URL = "http://site.example/"
+ANALYSER = Analyser.create()
+PAGE = article(prose("page"), ["/menu", "/more"]).replace("<p>", "<p>One.</p><p>").encode()
+BLOCKS = ANALYSER.analyse(PAGE, "utf-8", URL).content.blocks  # type: ignore[union-attr]
+
+
+class Counting(InProcess):
+    """Counts what it is asked, waits for *gate*, and fails where *fail* says so."""
+
+    def __init__(self) -> None:
+        super().__init__(ANALYSER)
+        self.asked = 0
+        self.gate: Callable[[], Awaitable[object]] | None = None
+        self.failures: list[str] = []
+
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+    ) -> PageAnalysis:
+        self.asked += 1
+        if self.gate is not None:
+            await self.gate()
+        if self.failures:
+            raise AnalysisFailedError(self.failures.pop(0), "as the test wants it")
+        return await super().analyse(body, encoding, url, template)
+
+
+@pytest.fixture
+def counting() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def recalling(counting: Counting) -> RecallingWorkers:
+    return RecallingWorkers(counting, url_counts=False)
+
+
+def untimed(analysis: PageAnalysis) -> PageAnalysis:
+    return replace(analysis, seconds=0.0, recalled=False)
+
+
+async def outcome(workers: RecallingWorkers, template: Template = frozenset()) -> str:
+    try:
+        analysis = await workers.analyse(PAGE, "utf-8", URL, template)
+    except AnalysisFailedError as exc:
+        return exc.reason
+    return "recalled" if analysis.recalled else "analysed"
+
+
+def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWorkers) -> None:
+    async def twice() -> tuple[PageAnalysis, PageAnalysis]:
+        first = await recalling.analyse(PAGE, "utf-8", URL)
+        return first, await recalling.analyse(PAGE, "utf-8", URL + "copy")
+
+    first, second = asyncio.run(twice())
+    assert counting.asked == 1
+    assert (first.recalled, second.recalled) == (False, True)
+    assert second.seconds == 0
+    assert untimed(second) == untimed(first)
+
+
+def test_same_bytes_in_another_encoding_are_another_body(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    async def both() -> None:
+        await recalling.analyse(PAGE, "utf-8", URL)
+        await recalling.analyse(PAGE, "latin-1", URL)
+
+    asyncio.run(both())
+    assert counting.asked == 2
+
+
+def test_url_counts_for_an_extractor_that_is_told_it(counting: Counting) -> None:
+    workers = RecallingWorkers(counting, url_counts=True)
+
+    async def three() -> None:
+        for url in (URL, URL, URL + "other"):
+            await workers.analyse(PAGE, "utf-8", url)
+
+    asyncio.run(three())
+    assert counting.asked == 2
+    assert not ANALYSER.reads_urls
+    assert Analyser.create(extractor="tests.spiders.rude_text").reads_urls
+
+
+@given(st.sets(st.sampled_from(BLOCKS)), st.sets(st.sampled_from([*BLOCKS, 1, 2, 3])))
+def test_recalled_analysis_is_what_a_new_one_would_be(before: set[int], now: set[int]) -> None:
+    counting = Counting()
+    recalling = RecallingWorkers(counting, url_counts=False)
+
+    async def before_and_now() -> PageAnalysis:
+        await recalling.analyse(PAGE, "utf-8", URL, frozenset(before))
+        return await recalling.analyse(PAGE, "utf-8", URL, frozenset(now))
+
+    given_now = asyncio.run(before_and_now())
+    assert untimed(given_now) == untimed(ANALYSER.analyse(PAGE, "utf-8", URL, now))
+    assert given_now.recalled == (before == now & set(BLOCKS))
+
+
+def test_bodies_met_at_once_wait_for_one_analysis(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    async def five_at_once() -> list[str]:
+        gate = asyncio.Event()
+        counting.gate = gate.wait
+        tasks = [asyncio.create_task(outcome(recalling)) for _ in range(5)]
+        await asyncio.sleep(0)
+        gate.set()
+        return list(await asyncio.gather(*tasks))
+
+    assert asyncio.run(five_at_once()) == ["analysed"] + ["recalled"] * 4
+    assert counting.asked == 1
+
+
+@pytest.mark.parametrize("reason", ["extraction_failed", "timed_out"])
+def test_body_that_cannot_be_analysed_is_not_tried_again(
+    counting: Counting, recalling: RecallingWorkers, reason: str
+) -> None:
+    async def thrice() -> list[str]:
+        counting.failures = [reason]
+        return [
+            *await asyncio.gather(outcome(recalling), outcome(recalling)),
+            *([await outcome(recalling)]),
+        ]
+
+    assert asyncio.run(thrice()) == [reason] * 3
+    assert counting.asked == 1
+
+
+def test_death_of_a_worker_counts_for_one_page_only(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    async def three_at_once() -> list[str]:
+        counting.failures = ["worker_died"]
+        return list(await asyncio.gather(*(outcome(recalling) for _ in range(3))))
+
+    assert asyncio.run(three_at_once()) == ["worker_died", "analysed", "recalled"]
+
+
+def test_page_that_is_given_up_leaves_its_twins_to_themselves(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    async def cancel_the_first() -> str:
+        gate = asyncio.Event()
+        counting.gate = gate.wait
+        first, second = (asyncio.create_task(outcome(recalling)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        gate.set()
+        return await asyncio.wait_for(second, timeout=10)
+
+    assert asyncio.run(cancel_the_first()) == "analysed"
+
+
+@pytest.mark.parametrize(("room", "asked"), [(2, 3), (1, 4), (0, 4)])
+def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
+    entry = ENTRY_BYTES + BLOCK_BYTES * len(BLOCKS)
+    workers = RecallingWorkers(counting, url_counts=False, max_bytes=room * entry)
+    other = PAGE.replace(b"One.", b"Two.")
+
+    async def in_turn() -> None:
+        for body in (PAGE, other, PAGE, other if room == 1 else PAGE + b" "):
+            await workers.analyse(body, "utf-8", URL)
+
+    asyncio.run(in_turn())
+    assert counting.asked == asked
+
+
+def test_crawl_says_how_many_analyses_it_avoided(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), [f"/{i}" for i in range(6)])
+    for i in range(6):
+        site[f"/{i}"] = article(prose(f"text{i // 3}"))
+    result = crawl(SIMHASH_WORKERS=1, CONCURRENT_REQUESTS=8)
+    verdicts = sorted(verdict for path, verdict in result.verdicts().items() if path != "/")
+    assert verdicts == ["exact_duplicate"] * 4 + ["unique"] * 2
+    assert result.stats["simhash/analyses_avoided"] == 4
+    assert "57.1% had the bytes of an earlier page" in result.log
