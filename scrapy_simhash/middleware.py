@@ -17,7 +17,7 @@ from scrapy.utils.project import data_path
 from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash import signals
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.components import active_settings
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.exceptions import NearDuplicate
@@ -27,7 +27,7 @@ from scrapy_simhash.log import RareWarning
 from scrapy_simhash.recall import RecallingWorkers
 from scrapy_simhash.scope import host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
-from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
+from scrapy_simhash.workers import InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -97,6 +97,8 @@ class SimhashDownloaderMiddleware:
             settings.stop_words,
             settings.idf,
             settings.verify,
+            settings.max_tags,
+            settings.max_depth,
         )
         workers: Workers = (
             WorkerProcesses(analyser, settings.workers, settings.page_timeout)
@@ -186,7 +188,7 @@ class SimhashDownloaderMiddleware:
                 return judgement(decision=Decision("skipped", "no_text"))
             started = time.perf_counter()
             decision = self.index.check_and_add(self._page(request, response, analysis))
-        except AnalysisFailedError as exc:
+        except AnalysisError as exc:
             return judgement(decision=self._failed(response, exc.reason, exc), error=str(exc))
         except IndexUnavailableError as exc:
             decision = self._failed(response, "index_unavailable", exc)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
-from scrapy_simhash.workers import AnalysisFailedError
+from scrapy_simhash.analysis.page import AnalysisError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,9 +24,6 @@ MAX_BYTES = 64 << 20
 # By tracemalloc: an entry with a sketch, and each block of its page.
 ENTRY_BYTES = 1400
 BLOCK_BYTES = 45
-
-# What became of a body whatever else went on; that a worker died may have had other causes.
-_LASTING_REASONS = frozenset({"extraction_failed", "timed_out"})
 
 
 class _Key(NamedTuple):
@@ -80,9 +77,9 @@ class RecallingWorkers:
                 return _recalled(known.outcome)
             try:
                 analysis = await self._workers.analyse(body, encoding, url, template)
-            except AnalysisFailedError as exc:
-                if exc.reason in _LASTING_REASONS:
-                    self._remember(key, _Known((exc.reason, str(exc))))
+            except AnalysisError as exc:
+                if exc.reason != "worker_died":  # that may have had other causes than the body
+                    self._remember(key, _Known((exc.reason, exc.detail)))
                 raise
             self._remember(key, _Known(analysis, _in_template(analysis, template)))
             return analysis
@@ -114,5 +111,5 @@ def _in_template(outcome: PageAnalysis | tuple[str, str], template: Collection[i
 
 def _recalled(outcome: PageAnalysis | tuple[str, str]) -> PageAnalysis:
     if isinstance(outcome, tuple):
-        raise AnalysisFailedError(*outcome)
+        raise AnalysisError(*outcome)
     return replace(outcome, seconds=0.0, recalled=True)

@@ -18,7 +18,6 @@ from loky.backend import get_context
 from pebble import ProcessPool
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.errors import SimhashError
 
 # Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
 PAGES_PER_WORKER = 1000
@@ -28,14 +27,6 @@ WARM_UP_SECONDS = 120.0
 
 Template = frozenset[int]
 _T = TypeVar("_T")
-
-
-class AnalysisFailedError(SimhashError):
-    """A page could not be analysed; *reason* is the short code that its decision gets."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
 
 
 class Workers(Protocol):
@@ -49,7 +40,7 @@ class Workers(Protocol):
     ) -> PageAnalysis:
         """Return the analysis of one page; *template* as :meth:`Analyser.analyse` wants it.
 
-        :raises AnalysisFailedError: with reason ``extraction_failed``, ``timed_out`` or
+        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out`` or
             ``worker_died``.
         """
 
@@ -69,10 +60,7 @@ class InProcess:
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
     ) -> PageAnalysis:
-        try:
-            return self._analyser.analyse(body, encoding, url, template)
-        except AnalysisError as exc:
-            raise AnalysisFailedError("extraction_failed", str(exc)) from exc
+        return self._analyser.analyse(body, encoding, url, template)
 
     def close(self) -> None:
         """Nothing to stop."""
@@ -108,16 +96,15 @@ class WorkerProcesses:
                 # Pebble gives up the whole pool when a worker dies that it saw no page of;
                 # that worker may have been idle, so the page gets one more try in a new pool.
                 return await self._run(*page)
-        except AnalysisError as exc:
-            raise AnalysisFailedError("extraction_failed", str(exc)) from exc
+        except AnalysisError:
+            raise
         except (asyncio.TimeoutError, TimeoutError) as exc:
-            raise AnalysisFailedError(
-                "timed_out", f"not analysed within {self._timeout_seconds} s"
-            ) from exc
+            detail = f"not analysed within {self._timeout_seconds} s"
+            raise AnalysisError("timed_out", detail) from exc
         except Exception as exc:
             # Besides ProcessExpired and BrokenProcessPool, whatever a pool raises that cannot
             # start, or that is stopped in the middle of a message: OSError, TypeError, ...
-            raise AnalysisFailedError("worker_died", f"{type(exc).__name__}: {exc}") from exc
+            raise AnalysisError("worker_died", f"{type(exc).__name__}: {exc}") from exc
 
     def close(self) -> None:
         self._closed = True

@@ -66,7 +66,7 @@ def test_every_verdict_and_reason_stands_in_the_docs_once() -> None:
     in_code = (
         set(re.findall(r'Decision\("\w+", "(\w+)"', SOURCE))
         | set(re.findall(r'^        +return "([a-z_]+)"$', why_not(), re.MULTILINE))
-        | set(re.findall(r'AnalysisFailedError\(\s*"(\w+)"', SOURCE))
+        | set(re.findall(r'AnalysisError\(\s*"(\w+)"', SOURCE))
         | set(re.findall(r'_failed\(response, "(\w+)"', SOURCE))
     )
     assert sorted(reasons) == sorted(in_code)

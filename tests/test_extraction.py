@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import (
+    NAMED,
+    ParsedPage,
     decode,
     extractor_identity,
     load_extractor,
+    main_text,
     parse,
     trafilatura_text,
 )
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
 from scrapy_simhash.errors import SettingsError
 from tests.conftest import article, prose
 
 URL = "http://site.example/"
 
 
-def main_text(page: str) -> str:
+def trafilaturas(page: str) -> str:
     tree = parse(page.encode(), "utf-8")
     assert tree is not None
     return trafilatura_text(tree)
@@ -35,7 +41,7 @@ def test_menu_and_comments_are_left_out() -> None:
         '</main><div id="comments" class="comments"><h3>Comments</h3>'
         f'<div class="comment"><p>{prose("quarrel")}</p></div></div>',
     )
-    text = main_text(page)
+    text = trafilaturas(page)
     assert "lamp1" in text
     assert "menu-entry" not in text
     assert "quarrel1" not in text
@@ -88,8 +94,95 @@ def test_hostile_bodies_are_analysed_or_refused(body: bytes) -> None:
     assert analysis.tokens < 50
 
 
+ANSWERS = {"trafilatura": ["lamp1"], "resiliparse": ["lamp1"], "text": ["lamp1", "menu-entry"]}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_extractors_find_the_text(name: str) -> None:
+    page = article(prose("lamp"), ["/menu-entry"]).encode()
+    tree = parse(page, "utf-8")
+    assert tree is not None
+    text = main_text(name, ParsedPage(page, "utf-8", URL, tree, visible_blocks(tree)))
+    found = [word for word in ("lamp1", "menu-entry", "Page") if word in text]
+    assert found == ANSWERS[name]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_extractors_stand_in_the_scheme_with_their_version(name: str) -> None:
+    release = "1" if name == "text" else version(name)
+    assert f"extractor {name}-{release};" in Analyser.create(extractor=name).identity
+
+
+def test_resiliparse_takes_all_text_where_its_main_text_is_a_note() -> None:
+    rows = "".join(f"<tr><td>row{i}</td></tr>" for i in range(60))
+    page = f"<html><body><div><table>{rows}</table></div><article>A note.</article></body></html>"
+    assert "row59" in resiliparse_text(page)
+    assert "A note." in resiliparse_text(page)
+
+
+def test_resiliparse_takes_noscript_where_nothing_else_is_left() -> None:
+    page = f"<html><body><noscript><p>{prose('topic')}</p></noscript></body></html>"
+    assert "topic1" in resiliparse_text(page)
+    assert "hidden" not in resiliparse_text(
+        f"<html><body><p>{prose('topic')}</p><noscript>hidden</noscript></body></html>"
+    )
+
+
+def test_resiliparse_takes_lone_surrogates() -> None:
+    assert "topic1" in resiliparse_text(f"<html><body><p>\ud800 {prose('topic')}</p></body></html>")
+
+
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("scrapy_simhash.analysis.resiliparse_text.version", missing)
+    with pytest.raises(SettingsError, match=r"pip install scrapy-simhash\[resiliparse\]"):
+        Analyser.create(extractor="resiliparse")
+
+
+def nested(levels: int) -> bytes:
+    """A page of so many levels, html and body and p among them, with text at the bottom."""
+    inner = levels - 3
+    html = f"{'<div>' * inner}<p>{prose('deep')}</p>{'</div>' * inner}{prose('after')}"
+    return f"<html><body>{html}</body></html>".encode()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_page_that_is_nested_too_deep_is_refused(name: str) -> None:
+    analyser = Analyser.create(extractor=name)
+    with pytest.raises(AnalysisError, match="nested deeper than 255 levels") as refused:
+        analyser.analyse(nested(256), "utf-8", URL)
+    assert refused.value.reason == "too_deep"
+    with pytest.raises(AnalysisError, match="nested deeper"):
+        analyser.analyse(nested(3000), "utf-8", URL)
+
+
+def test_nothing_is_left_out_within_the_limit_of_depth() -> None:
+    analysis = Analyser.create(extractor="text").analyse(nested(255), "utf-8", URL)
+    assert analysis.tokens == len(f"{prose('deep')} {prose('after')}".split())
+    below = Analyser.create(max_depth=20)
+    with pytest.raises(AnalysisError, match="deeper than 20"):
+        below.analyse(nested(21), "utf-8", URL)
+    assert below.analyse(nested(20), "utf-8", URL).tokens
+
+
+def test_page_of_too_many_tags_is_refused() -> None:
+    analyser = Analyser.create(max_tags=11)
+    page = b"<html><body><p>one</p><p>two</p><p>three</p></body></html>"
+    assert analyser.analyse(page, "utf-8", URL).content is not None
+    with pytest.raises(AnalysisError, match="12 tags are more than 11") as refused:
+        analyser.analyse(page.replace(b"one", b"one<br>").replace(b"two", b"<br>"), "utf-8", URL)
+    assert refused.value.reason == "too_many_tags"
+
+
+def test_error_of_the_analysis_survives_the_way_from_a_worker() -> None:
+    error = pickle.loads(pickle.dumps(AnalysisError("too_deep", "300 levels")))
+    assert (error.reason, str(error)) == ("too_deep", "300 levels")
+
+
 def test_text_after_a_nul_is_not_lost() -> None:
-    assert "after1" in main_text(article("before \x00 " + prose("after")))
+    assert "after1" in trafilaturas(article("before \x00 " + prose("after")))
 
 
 def test_scheme_names_extractor_and_version() -> None:

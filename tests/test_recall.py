@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.recall import BLOCK_BYTES, ENTRY_BYTES, RecallingWorkers
-from scrapy_simhash.workers import AnalysisFailedError, InProcess, Template
+from scrapy_simhash.workers import InProcess, Template
 from tests.conftest import CrawlFixture, Site, article, prose
 
 URL = "http://site.example/"
@@ -37,7 +37,7 @@ class Counting(InProcess):
         if self.gate is not None:
             await self.gate()
         if self.failures:
-            raise AnalysisFailedError(self.failures.pop(0), "as the test wants it")
+            raise AnalysisError(self.failures.pop(0), "as the test wants it")
         return await super().analyse(body, encoding, url, template)
 
 
@@ -58,7 +58,7 @@ def untimed(analysis: PageAnalysis) -> PageAnalysis:
 async def outcome(workers: RecallingWorkers, template: Template = frozenset()) -> str:
     try:
         analysis = await workers.analyse(PAGE, "utf-8", URL, template)
-    except AnalysisFailedError as exc:
+    except AnalysisError as exc:
         return exc.reason
     return "recalled" if analysis.recalled else "analysed"
 

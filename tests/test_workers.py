@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
+from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.workers import InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 
 RUDE = Analyser.create(extractor="tests.spiders.rude_text")
@@ -34,7 +34,7 @@ def outcomes(workers: WorkerProcesses | InProcess, *actions: str) -> list[str]:
     async def one(action: str) -> str:
         try:
             analysis = await workers.analyse(PAGE, "utf-8", f"http://site.example/{action}")
-        except AnalysisFailedError as exc:
+        except AnalysisError as exc:
             return exc.reason
         assert analysis.tokens > 100
         return "analysed"
@@ -118,7 +118,7 @@ def test_pages_that_wait_are_given_up_with_the_workers(workers: WorkerProcesses)
         async def one(action: str) -> str:
             try:
                 await workers.analyse(LARGE_PAGE, "utf-8", f"http://site.example/{action}")
-            except AnalysisFailedError as exc:
+            except AnalysisError as exc:
                 return exc.reason
             return "analysed"
 
@@ -137,7 +137,7 @@ def test_no_page_waits_for_ever_when_all_workers_are_killed(workers: WorkerProce
         async def one() -> str:
             try:
                 await workers.analyse(LARGE_PAGE, "utf-8", "http://site.example/a")
-            except AnalysisFailedError as exc:
+            except AnalysisError as exc:
                 return exc.reason
             return "analysed"
 

@@ -1,9 +1,10 @@
-"""The main text of a page, by trafilatura or by a callable of the user's."""
+"""The main text of a page, by a named extractor or by a callable of the user's."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -11,8 +12,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from lxml import etree
 from w3lib.encoding import html_to_unicode
 
+from scrapy_simhash.analysis.content import Block
+from scrapy_simhash.analysis.resiliparse_text import resiliparse_text, resiliparse_version
 from scrapy_simhash.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -22,12 +26,59 @@ Extractor = Callable[[bytes, "str | None", str], str]
 
 DEFAULT_EXTRACTOR = "trafilatura"
 
+# What a named extractor is, with its version, as it stands in a scheme.
+NAMED: dict[str, Callable[[], str]] = {
+    "trafilatura": lambda: f"trafilatura-{version('trafilatura')}",
+    "resiliparse": lambda: f"resiliparse-{resiliparse_version()}",
+    "text": lambda: "text-1",
+}
+
+
+@dataclass(frozen=True)
+class ParsedPage:
+    """A page with its tree (None where it is no HTML), and the blocks of the tree."""
+
+    body: bytes
+    encoding: str | None
+    url: str
+    tree: HtmlElement | None
+    blocks: list[Block]
+
+
+def main_text(name: str, page: ParsedPage) -> str:
+    """Return the main text of a page by the extractor *name*; it may change the tree.
+
+    :raises TypeError: a callable of the user's returned no string.
+    """
+    if name in NAMED and page.tree is None:
+        return ""
+    if name == "trafilatura":
+        return trafilatura_text(page.tree)
+    if name == "resiliparse":
+        return resiliparse_text(decode(page.body, page.encoding))
+    if name == "text":
+        return "\n".join(block.text for block in page.blocks)
+    text = load_extractor(name)(page.body, page.encoding, page.url)
+    if not isinstance(text, str):
+        raise TypeError(f"the extractor returned {type(text).__name__}, not str")
+    return text
+
 
 def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
     """Return the tree of a page as trafilatura parses it; None where it is no HTML."""
     from trafilatura import load_html  # about a second, and only ever in a worker
 
     return load_html(decode(body, encoding))
+
+
+def is_deeper(tree: HtmlElement, levels: int) -> bool:
+    """Whether elements are nested deeper than so many levels.  Cost: O(elements), in C."""
+    return bool(_path_of(levels + 1)(tree))
+
+
+@lru_cache
+def _path_of(levels: int) -> etree.XPath:
+    return etree.XPath(f"boolean({'/*' * levels})")
 
 
 def trafilatura_text(tree: HtmlElement) -> str:
@@ -62,8 +113,8 @@ def load_extractor(name: str) -> Extractor:
         extractor: Any = resolve_name(name)
     except (ImportError, AttributeError, ValueError) as exc:
         raise SettingsError(
-            f"an extractor must be {DEFAULT_EXTRACTOR!r} or the import path of a callable "
-            f"(body, encoding, url) -> str: got {name!r} ({exc})"
+            f"an extractor must be {' or '.join(map(repr, NAMED))} or the import path of a "
+            f"callable (body, encoding, url) -> str: got {name!r} ({exc})"
         ) from exc
     if not callable(extractor):
         raise SettingsError(f"an extractor must be callable: got {name!r}, {extractor!r}")
@@ -93,8 +144,8 @@ def extractor_identity(name: str) -> str:
 
     :raises SettingsError: see :func:`load_extractor`.
     """
-    if name == DEFAULT_EXTRACTOR:
-        return f"{name}-{version(name)}"
+    if name in NAMED:
+        return NAMED[name]()
     module = getattr(load_extractor(name), "__module__", None)
     release = getattr(sys.modules.get(module or ""), "__version__", None)
     return name if release is None else f"{name}-{release}"

@@ -5,22 +5,43 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from scrapy_simhash.analysis.content import Content, content_of, title_of, visible_blocks
+from scrapy_simhash.analysis.content import (
+    Block,
+    Content,
+    content_of,
+    title_of,
+    visible_blocks,
+)
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
+    NAMED,
+    ParsedPage,
     extractor_identity,
-    load_extractor,
+    is_deeper,
+    main_text,
     parse,
-    trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import SimhashError
+from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 
 class AnalysisError(SimhashError):
-    """A page could not be analysed: its extractor raised, or returned no string."""
+    """A page could not be analysed; *reason* is the short code that its decision gets."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)  # both, so that it can come from a worker
+        self.reason = reason
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +72,8 @@ class Analyser:
     extractor: str
     scheme: FeatureScheme
     verify: bool
+    max_tags: int
+    max_depth: int
     identity: str
 
     @classmethod
@@ -61,9 +84,12 @@ class Analyser:
         stop_words: Iterable[str] = (),
         idf: Mapping[str, float] | None = None,
         verify: bool = True,
+        max_tags: int = MAX_TAGS,
+        max_depth: int = MAX_DEPTH,
     ) -> Analyser:
         """Return the analyser for these settings; *verify* asks for the content, too.
 
+        Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         Its *identity* names all that decides a fingerprint, for the index to keep.
 
         :raises SettingsError: no such extractor or features.
@@ -78,18 +104,16 @@ class Analyser:
                 "content 1" if verify else "unverified",
             ]
         )
-        return cls(extractor, scheme, verify, identity)
+        return cls(extractor, scheme, verify, max_tags, max_depth, identity)
 
     @property
     def reads_urls(self) -> bool:
         """Whether the analysis may depend on the URL: a callable of the user's is told it."""
-        return self.extractor != DEFAULT_EXTRACTOR
+        return self.extractor not in NAMED
 
     def load(self) -> None:
         """Import what the analysis needs, so that the first page does not wait for it."""
-        parse(b"<p>A page to parse.</p>", "utf-8")
-        if self.extractor != DEFAULT_EXTRACTOR:
-            load_extractor(self.extractor)
+        self.analyse(b"<html><body><p>A page to parse.</p></body></html>", "utf-8", "")
 
     def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int] = ()
@@ -98,28 +122,28 @@ class Analyser:
 
         *template* holds the ids of the blocks that the site repeats, as far as is known.
 
-        :raises AnalysisError: whatever goes wrong.
+        :raises AnalysisError: whatever goes wrong, with reason ``too_many_tags``, ``too_deep``
+            or ``extraction_failed``.
         """
         started = perf_counter()
         try:
             return self._analyse(body, encoding, url, template, started)
+        except AnalysisError:
+            raise
         except (Exception, SystemExit) as exc:  # a hostile page may raise whatever it likes
-            raise AnalysisError(f"{type(exc).__name__}: {exc}") from exc
+            raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
 
     def _analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
     ) -> PageAnalysis:
-        extracts = self.extractor == DEFAULT_EXTRACTOR
-        tree = parse(body, encoding) if self.verify or extracts else None
+        tree = self._tree(body, encoding)
+        blocks: list[Block] = []
         content = None
-        if self.verify and tree is not None:
-            content = content_of(visible_blocks(tree), template, title_of(tree))
-        if not extracts:
-            text = load_extractor(self.extractor)(body, encoding, url)
-            if not isinstance(text, str):
-                raise TypeError(f"the extractor returned {type(text).__name__}, not str")
-        else:
-            text = "" if tree is None else trafilatura_text(tree)
+        if tree is not None and (self.verify or self.extractor == "text"):
+            blocks = visible_blocks(tree)
+        if tree is not None and self.verify:
+            content = content_of(blocks, template, title_of(tree))
+        text = main_text(self.extractor, ParsedPage(body, encoding, url, tree, blocks))
         found = fingerprint_text(text, self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -128,3 +152,12 @@ class Analyser:
             seconds=perf_counter() - started,
             content=content,
         )
+
+    def _tree(self, body: bytes, encoding: str | None) -> HtmlElement | None:
+        """Return the tree of a page that is within the limits."""
+        if (tags := body.count(b"<")) > self.max_tags:
+            raise AnalysisError("too_many_tags", f"{tags:,} tags are more than {self.max_tags:,}")
+        tree = parse(body, encoding)
+        if tree is not None and is_deeper(tree, self.max_depth):
+            raise AnalysisError("too_deep", f"nested deeper than {self.max_depth} levels")
+        return tree
