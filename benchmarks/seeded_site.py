@@ -1,8 +1,8 @@
 """A site of random pages, the same for the same seed, served on loopback.
 
 Prints its URL and serves ``/0`` to ``/<pages - 1>`` until it is terminated.  Each page has a menu,
-a sidebar and a footer that the site repeats, and an article of its own, but for the given share
-of pages whose bodies are those of others, byte for byte.
+a sidebar and a footer that the site repeats, an article of 800 words and a script of its own, but
+for the given share of pages whose bodies are those of others, byte for byte.
 
     python benchmarks/seeded_site.py --pages 1000 [--bytes 60000] [--identical 0.5] [--seed 1]
 """
@@ -16,7 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 WORDS = 5000
-PARAGRAPH_WORDS = 80
+# Of 80 words each; what is missing to the size of a page is script, as on many real ones.
+PARAGRAPHS = 10
 
 
 class SeededSite:
@@ -31,8 +32,7 @@ class SeededSite:
         ]
         self._top = self._list("menu", rng.sample(self._words, 60))
         self._side = self._list("sidebar", rng.sample(self._words, 30))
-        frame = len(self._page(0, paragraphs=0))
-        self._paragraphs = max(1, (page_bytes - frame) // (len(self._page(0, 1)) - frame))
+        self._page_bytes = page_bytes
         originals = max(1, round(pages * (1 - identical)))
         self._original = [i if i < originals else rng.randrange(originals) for i in range(pages)]
 
@@ -41,25 +41,30 @@ class SeededSite:
 
         :raises IndexError: there is none.
         """
-        return self._page(self._original[number], self._paragraphs)
+        return self._page(self._original[number])
 
     @lru_cache(maxsize=2000)  # noqa: B019 - there is one site in a process
-    def _page(self, number: int, paragraphs: int) -> bytes:
+    def _page(self, number: int) -> bytes:
         rng = random.Random(f"{self._seed} {number}")
         text = "".join(
-            f"<p>{' '.join(rng.choices(self._words, k=PARAGRAPH_WORDS))} "
-            f'<a href="/{number}/{i}">{rng.choice(self._words)}</a>.</p>\n'
-            for i in range(paragraphs)
+            f'<div class="section"><p id="p{i}">{" ".join(rng.choices(self._words, k=80))} '
+            f'<a href="/{number}/{i}">{rng.choice(self._words)}</a>.</p></div>\n'
+            for i in range(PARAGRAPHS)
         )
-        return (
+        page = (
             f"<!DOCTYPE html><html><head><title>Page {number}</title></head><body>{self._top}"
             f"<main><article><h1>{' '.join(rng.choices(self._words, k=6))}</h1>\n{text}</article>"
-            f"</main>{self._side}<footer><p>Made from random words.</p></footer></body></html>"
-        ).encode()
+            f"</main>{self._side}<footer><p>Made from random words.</p></footer>"
+        )
+        script = rng.randbytes(max(0, self._page_bytes - len(page)) // 2).hex()
+        return f"{page}<script>{script}</script></body></html>".encode()
 
     @staticmethod
     def _list(name: str, words: list[str]) -> str:
-        items = "".join(f'<li><a href="/{word}">{word}</a></li>' for word in words)
+        items = "".join(
+            f'<li class="{name}-item"><a class="{name}-link" href="/{word}"><span>{word}</span></a>'
+            for word in words
+        )
         return f'<div class="{name}"><ul>{items}</ul></div>'
 
 
