@@ -22,8 +22,8 @@ from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 # Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
 PAGES_PER_WORKER = 1000
 
-# Importing an extractor's libraries takes about a second; on a slow disk, longer.
-WARM_UP_SECONDS = 120.0
+# A task that only has the pool start its workers; it takes no time.
+START_SECONDS = 10.0
 
 Template = frozenset[int]
 _T = TypeVar("_T")
@@ -82,8 +82,7 @@ class WorkerProcesses:
         self._closed = False
 
     def start(self) -> None:
-        for _ in range(self._processes):
-            self._schedule(_warm_up, timeout=WARM_UP_SECONDS)
+        self._schedule(_nothing, timeout=START_SECONDS)
 
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
@@ -161,17 +160,16 @@ _analyser: Analyser | None = None
 
 
 def _set_up(analyser: Analyser) -> None:
-    """Get a new worker process ready."""
+    """Get a new worker process ready: before its first page, whose time is limited."""
     global _analyser
-    _analyser = analyser
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
+    _analyser = analyser
+    analyser.load()
 
 
-def _warm_up() -> None:
-    """Have a worker import what it needs before the first page comes."""
-    assert _analyser is not None  # noqa: S101 - set by the initializer
-    _analyser.load()
+def _nothing() -> None:
+    """Give a worker something to do."""
 
 
 def _analyse(body: bytes, encoding: str | None, url: str, template: Template) -> PageAnalysis:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider
@@ -39,6 +40,33 @@ class Links(Spider):
 
     def follow(self, response: Response, link: str) -> Request:
         return response.follow(link)
+
+
+class Hostile(Links):
+    """Follow the links of the first page only, look into no other, and weigh this process."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.before = peak_megabytes()
+        async for request in super().start():
+            yield request
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url}
+        if response.url.endswith("/"):
+            for link in response.xpath("//a/@href").getall():
+                yield response.follow(link, errback=self.failed)
+
+    def failed(self, failure: Failure) -> None:
+        """Have a page that Scrapy itself refuses counted by Scrapy alone."""
+
+    def closed(self, reason: str) -> None:
+        self.crawler.stats.set_value("test/growth_mb", peak_megabytes() - self.before)
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process had; getrusage would count that of its parent, too."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
 
 
 class Errback(Links):

@@ -96,6 +96,15 @@ def test_page_that_outlasts_its_limit_costs_no_other_page(workers: WorkerProcess
     ]
 
 
+def test_worker_is_ready_before_its_first_page() -> None:
+    """Importing the libraries takes longer than these pages may take."""
+    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=0.5)
+    try:
+        assert outcomes(pool, "a", "die", "b") == ["analysed", "worker_died", "analysed"]
+    finally:
+        pool.close()
+
+
 @pytest.mark.parametrize("action", ["raise", "number", "exit"])
 def test_failing_extraction_is_a_reason(workers: WorkerProcesses, action: str) -> None:
     assert outcomes(workers, action, "a") == ["extraction_failed", "analysed"]

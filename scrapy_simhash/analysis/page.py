@@ -20,6 +20,7 @@ from scrapy_simhash.analysis.extraction import (
     ParsedPage,
     extractor_identity,
     is_deeper,
+    load_extractor,
     main_text,
     parse,
 )
@@ -113,7 +114,12 @@ class Analyser:
 
     def load(self) -> None:
         """Import what the analysis needs, so that the first page does not wait for it."""
-        self.analyse(b"<html><body><p>A page to parse.</p></body></html>", "utf-8", "")
+        page = b"<html><body><p>A page to parse.</p></body></html>"
+        if self.extractor in NAMED:
+            self.analyse(page, "utf-8", "")
+        else:
+            parse(page, "utf-8")
+            load_extractor(self.extractor)
 
     def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int] = ()
