@@ -27,6 +27,7 @@ from scrapy_simhash.log import RareWarning
 from scrapy_simhash.recall import RecallingWorkers
 from scrapy_simhash.scope import host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
+from scrapy_simhash.shared import Shared
 from scrapy_simhash.workers import InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
@@ -36,9 +37,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.index import Index
-    from scrapy_simhash.workers import Workers
+    from scrapy_simhash.shared import Shared
+from scrapy_simhash.workers import Workers
 
 logger = logging.getLogger(__name__)
+
+# Spiders that run in one process at the same time share what they ask for alike.
+_workers: Shared[Workers] = Shared()
+_indexes: Shared[Index] = Shared()
 
 META_KEY = "simhash"
 DECISION_META_KEY = "simhash_decision"
@@ -100,11 +106,6 @@ class SimhashDownloaderMiddleware:
             settings.max_tags,
             settings.max_depth,
         )
-        workers: Workers = (
-            WorkerProcesses(analyser, settings.workers, settings.page_timeout)
-            if settings.workers
-            else InProcess(analyser)
-        )
         parameters = IndexParameters(
             scheme=analyser.identity,
             scope=settings.scope,
@@ -112,8 +113,12 @@ class SimhashDownloaderMiddleware:
             min_tokens=settings.min_tokens,
             share=settings.share if settings.verify else None,
         )
-        workers = RecallingWorkers(workers, url_counts=analyser.reads_urls)
-        index = open_index(settings.index or default_index(crawler.spidercls.name), parameters)
+        place = settings.index or default_index(crawler.spidercls.name)
+        index = _indexes.take((place, parameters), lambda: open_index(place, parameters))
+        workers = _workers.take(
+            (analyser, settings.workers, settings.page_timeout),
+            lambda: workers_for(analyser, settings),
+        )
         middleware = cls(crawler, settings, workers, index)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
@@ -134,9 +139,9 @@ class SimhashDownloaderMiddleware:
 
     def spider_closed(self, spider: Spider) -> None:
         try:
-            self.workers.close()
+            _workers.give_back(self.workers)
         finally:
-            self.index.close()
+            _indexes.give_back(self.index)
 
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
@@ -251,6 +256,16 @@ class SimhashDownloaderMiddleware:
             extra={"spider": self.crawler.spider},
         )
         return Decision("skipped", reason)
+
+
+def workers_for(analyser: Analyser, settings: SimhashSettings) -> Workers:
+    """Return what analyses the pages of a crawl."""
+    workers: Workers = (
+        WorkerProcesses(analyser, settings.workers, settings.page_timeout)
+        if settings.workers
+        else InProcess(analyser)
+    )
+    return RecallingWorkers(workers, url_counts=analyser.reads_urls)
 
 
 def is_start_request(request: Request) -> bool:

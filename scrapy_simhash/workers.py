@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from traceback import clear_frames
 from typing import Any, Protocol, TypeVar
 
+import psutil
 from loky.backend import get_context
 from pebble import ProcessPool
 
@@ -21,6 +23,10 @@ from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 
 # Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
 PAGES_PER_WORKER = 1000
+# A worker holds 85 MB before its first page, and 250 MB after one of 100,000 tags.
+WORKER_BYTES = 500 << 20
+# A page that nobody stops any more, since the crawl's process was killed, ends its worker.
+GRACE_SECONDS = 5.0
 
 # A task that only has the pool start its workers; it takes no time.
 START_SECONDS = 10.0
@@ -132,9 +138,9 @@ class WorkerProcesses:
             self._stop_pool()
             self._pool = ProcessPool(
                 max_workers=self._processes,
-                max_tasks=PAGES_PER_WORKER,
+                max_tasks=_PagesUntilFull(PAGES_PER_WORKER),
                 initializer=_set_up,
-                initargs=(self._analyser,),
+                initargs=(self._analyser, self._timeout_seconds),
                 # loky's processes start afresh like multiprocessing's "spawn", but do not
                 # import the main script again: a script without a __main__ guard, as
                 # Scrapy's documentation shows them, would crawl once more in each worker.
@@ -156,12 +162,25 @@ class WorkerProcesses:
             clear_frames(error.__traceback__)
 
 
+class _PagesUntilFull(int):
+    """The pages of a worker, or fewer: a worker that has grown too far takes no further one.
+
+    Pebble asks ``pages < max_tasks`` in the worker before each page, and replaces a worker
+    that ends so; Python lets the more special of two types answer.
+    """
+
+    def __gt__(self, pages: int) -> bool:
+        return int(self) > pages and psutil.Process().memory_info().rss < WORKER_BYTES
+
+
 _analyser: Analyser | None = None
+_last_resort_seconds = 0.0
 
 
-def _set_up(analyser: Analyser) -> None:
+def _set_up(analyser: Analyser, timeout_seconds: float) -> None:
     """Get a new worker process ready: before its first page, whose time is limited."""
-    global _analyser
+    global _analyser, _last_resort_seconds
+    _last_resort_seconds = timeout_seconds + GRACE_SECONDS
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
     _analyser = analyser
@@ -174,4 +193,9 @@ def _nothing() -> None:
 
 def _analyse(body: bytes, encoding: str | None, url: str, template: Template) -> PageAnalysis:
     assert _analyser is not None  # noqa: S101 - set by the initializer
-    return _analyser.analyse(body, encoding, url, template)
+    # The alarm has no handler: the system kills this process, even within a C library.
+    signal.setitimer(signal.ITIMER_REAL, _last_resort_seconds)
+    try:
+        return _analyser.analyse(body, encoding, url, template)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

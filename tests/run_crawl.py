@@ -22,7 +22,9 @@ with Path("started").open("a") as started:
     started.write("x")
 process_class = CrawlerProcess if "TWISTED_REACTOR" in job["settings"] else AsyncCrawlerProcess
 process = process_class(job["settings"])
-crawler: Crawler = process.create_crawler(getattr(spiders, job["spider"]))
+crawlers: list[Crawler] = [
+    process.create_crawler(getattr(spiders, name)) for name in job["spider"].split()
+]
 
 
 def item_scraped(item: dict[str, object]) -> None:
@@ -30,16 +32,21 @@ def item_scraped(item: dict[str, object]) -> None:
         file.write(json.dumps(item) + "\n")
 
 
-crawler.signals.connect(item_scraped, signals.item_scraped)
 errors: list[object] = []
-crawling = process.crawl(crawler, url=job["url"])
-if isinstance(crawling, Deferred):
-    crawling.addErrback(lambda failure: errors.append(failure.value))
+crawls = []
+for crawler in crawlers:
+    crawler.signals.connect(item_scraped, signals.item_scraped)
+    crawling = process.crawl(crawler, url=job["url"])
+    if isinstance(crawling, Deferred):
+        crawling.addErrback(lambda failure: errors.append(failure.value))
+    crawls.append(crawling)
 process.start()
-if isinstance(crawling, asyncio.Future) and (error := crawling.exception()):
-    errors.append(error)
+for crawling in crawls:
+    if isinstance(crawling, asyncio.Future) and (error := crawling.exception()):
+        errors.append(error)
 if errors:
     print(f"{type(errors[0]).__name__}: {errors[0]}", file=sys.stderr)
     sys.exit(1)
 with Path("stats.jsonl").open("a") as file:
-    file.write(json.dumps(crawler.stats.get_stats(), default=str) + "\n")
+    for crawler in crawlers:
+        file.write(json.dumps(crawler.stats.get_stats(), default=str) + "\n")

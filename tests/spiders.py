@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
@@ -16,6 +17,7 @@ from twisted.python.failure import Failure
 from scrapy_simhash import NearDuplicate, signals
 from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.judgement import Judgement
+from scrapy_simhash.workers import WORKER_BYTES
 
 
 class Links(Spider):
@@ -67,6 +69,22 @@ def peak_megabytes() -> float:
     """The most memory that this process had; getrusage would count that of its parent, too."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) / 1024
+
+
+class Counted(Links):
+    """Say in the stats how many processes there are below this one when it ends."""
+
+    def closed(self, reason: str) -> None:
+        children = [
+            child
+            for child in psutil.Process().children()
+            if "resource_tracker" not in " ".join(child.cmdline())
+        ]
+        self.crawler.stats.set_value("test/workers", len(children))
+
+
+class AlsoCounted(Counted):
+    name = "also"
 
 
 class Errback(Links):
@@ -174,3 +192,13 @@ def rude_text(body: bytes, encoding: str | None, url: str) -> str:
     if action == "number":
         return 42  # type: ignore[return-value]
     return decode(body, encoding)
+
+
+_kept: list[bytes] = []
+
+
+def growing_text(body: bytes, encoding: str | None, url: str) -> str:
+    """An extractor whose text has as many words as the number of its process; it may grow."""
+    if url.endswith("grow"):
+        _kept.append(b"x" * WORKER_BYTES)
+    return "word " * os.getpid()

@@ -18,6 +18,7 @@ from scrapy_simhash.workers import InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 
 RUDE = Analyser.create(extractor="tests.spiders.rude_text")
+GROWS = Analyser.create(extractor="tests.spiders.growing_text", verify=False)
 PAGE = article(prose("page")).encode()
 
 
@@ -184,27 +185,57 @@ def test_close_leaves_no_process(workers: WorkerProcesses) -> None:
     assert pool_processes() <= before
 
 
-def test_killed_crawler_leaves_no_worker(tmp_path: Path) -> None:
-    script = (
-        "import asyncio\n"
-        "from tests.test_workers import PAGE, RUDE, WorkerProcesses\n"
-        "workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=5)\n"
-        "asyncio.run(workers.analyse(PAGE, 'utf-8', ''))\n"
-        "print('ready', flush=True)\n"
-        "input()\n"
-    )
+CRAWLER = """
+import asyncio
+from tests.test_workers import PAGE, RUDE, WorkerProcesses
+workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=2)
+
+async def main():
+    await workers.analyse(PAGE, 'utf-8', '')
+    hanging = [asyncio.create_task(workers.analyse(PAGE, 'utf-8', '/hang')) for _ in range(4)]
+    await asyncio.sleep(0.2)
+    print('ready', flush=True)
+    await asyncio.gather(*hanging, return_exceptions=True)
+
+asyncio.run(main())
+"""
+
+
+def shared_memory() -> set[Path]:
+    return set(Path("/dev/shm").glob("loky-*"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_killed_crawler_leaves_no_worker_and_no_file(how: signal.Signals) -> None:
+    """Not even those that hang over a page: nobody is left to stop them."""
+    files = shared_memory()
     with subprocess.Popen(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", CRAWLER],
         cwd=Path(__file__).parents[1],
-        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as crawler:
         assert crawler.stdout is not None
         assert crawler.stdout.readline() == b"ready\n"
         orphans = children(crawler.pid)
         assert len(orphans) >= 2
-        crawler.kill()
+        crawler.send_signal(how)
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
+    wait_until(lambda: shared_memory() <= files)
+
+
+def test_worker_that_grew_too_far_is_replaced() -> None:
+    pool = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
+
+    async def workers_of(*urls: str) -> list[int]:
+        return [(await pool.analyse(PAGE, "utf-8", url)).tokens for url in urls]
+
+    try:
+        first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
+    finally:
+        pool.close()
+    assert first == second == third
+    assert fourth != third
 
 
 def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> None:

@@ -1,0 +1,54 @@
+"""Spiders that run in one process share workers and an index."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.shared import Shared
+from tests.conftest import CrawlFixture, Site, article, prose
+
+
+class Resource:
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_resource_is_closed_by_the_last_who_holds_it() -> None:
+    shared: Shared[Resource] = Shared()
+    one, again, other = (shared.take(key, Resource) for key in "aab")
+    assert one is again
+    assert one is not other
+    shared.give_back(one)
+    assert one.closed == 0
+    shared.give_back(one)
+    shared.give_back(one)
+    assert (one.closed, other.closed) == (1, 0)
+    assert shared.take("a", Resource) is not one
+
+
+@pytest.mark.parametrize("index", ["memory:", "one.simhash", None])
+def test_two_spiders_share_workers_and_an_index_of_the_same_name(
+    site: Site, crawl: CrawlFixture, tmp_path: Path, index: str | None
+) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = article(prose("lamp"))
+    site["/b"] = article(prose("bread"))
+    result = crawl(
+        "Counted AlsoCounted",
+        SIMHASH_INDEX=index,
+        SIMHASH_WORKERS=2,
+        SIMHASH_ACTION="observe",
+        SIMHASH_PROTECT_START_REQUESTS=False,
+    )
+    assert result.returncode == 0, result.log
+    verdicts = Counter(d["verdict"] for d in result.decisions)
+    assert verdicts == ({"unique": 6} if index is None else {"unique": 3, "refresh": 3})
+    stats = [json.loads(line) for line in (tmp_path / "stats.jsonl").read_text().splitlines()]
+    assert max(one["test/workers"] for one in stats) == 2
+    assert sum(one.get("simhash/analyses_avoided", 0) for one in stats) == 3
