@@ -40,6 +40,15 @@ def test_tokens_hold_every_letter_and_digit_once(text: str) -> None:
     assert [c for c in kept if c.isalnum()] == [c for c in normal if c in kept and c.isalnum()]
 
 
+@given(st.text(st.characters() | st.sampled_from("aB1 -\n\r\x85")))
+def test_tokens_do_not_depend_on_the_lines_around_them(text: str) -> None:
+    with_a_word_that_is_not_ascii = "\n".join(line + " é" for line in text.split("\n"))
+    tokens = tokenise(with_a_word_that_is_not_ascii)
+    assert [token for token in tokens if token != "é"] == [
+        token for token in tokenise(text) if token != "é"
+    ]
+
+
 def test_shingles_shorter_than_their_width_are_one() -> None:
     assert shingles(["a", "b"], 3) == ["a b"]
     assert shingles([], 3) == []

@@ -16,6 +16,7 @@ from scrapy_simhash import (
     signature,
     simhash,
 )
+from scrapy_simhash.analysis.fingerprint import hash_features, majority
 
 MASK = (1 << 64) - 1
 
@@ -111,6 +112,13 @@ def test_a_feature_votes_by_its_weight() -> None:
 @given(st.dictionaries(st.text(max_size=40), st.integers(0, 1000), max_size=30))
 def test_simhash_is_the_naive_one(features: dict[str, float]) -> None:
     assert simhash(features) == naive_simhash(features)
+
+
+@given(st.lists(st.text(max_size=40), max_size=300))
+def test_votes_of_equal_weight_are_counted_the_same(features: list[str]) -> None:
+    hashes = [hash_feature(feature) for feature in features]
+    assert list(hash_features(features)) == hashes
+    assert majority(hashes) == signature(bit_sums((value, 1.0) for value in hashes))
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.floats(0, 1e6)), max_size=20), st.randoms())

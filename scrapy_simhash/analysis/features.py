@@ -93,7 +93,7 @@ def shingles(tokens: list[str], width: int) -> list[str]:
         return []
     if len(tokens) <= width:
         return [" ".join(tokens)]
-    return [" ".join(run) for run in zip(*(tokens[i:] for i in range(width)), strict=False)]
+    return list(map(" ".join, zip(*(tokens[i:] for i in range(width)), strict=False)))
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,10 @@ class FeatureScheme:
             tokens = self.tokens(text)
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
-        counts = Counter(shingles(tokens, self.width))
+        runs = shingles(tokens, self.width)
         if self.weights == "binary":
-            return dict.fromkeys(counts, 1.0)
+            return dict.fromkeys(runs, 1.0)
+        counts = Counter(runs)
         if self.weights == "tf":
             return {feature: float(count) for feature, count in counts.items()}
         if self.weights == "logtf":

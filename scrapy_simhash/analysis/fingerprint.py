@@ -17,7 +17,8 @@ its weight, for a bit where its hash has a 1 and against it where it has a 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from math import fsum
 
@@ -40,6 +41,17 @@ def hash_feature(feature: str) -> int:
     return digest & _MASK
 
 
+def hash_features(features: Iterable[str]) -> tuple[int, ...]:
+    """Return :func:`hash_feature` of each feature, in order.
+
+    >>> hash_features(["hello world"]) == (hash_feature("hello world"),)
+    True
+    """
+    encoded = [feature.encode("utf-8", "surrogatepass") for feature in features]
+    digests = b"".join(map(mmh3.mmh3_x64_128_digest, encoded))
+    return struct.unpack(f"<{2 * len(encoded)}Q", digests)[::2]
+
+
 def bit_sums(weighted_hashes: Iterable[tuple[int, float]], bits: int = BITS) -> list[float]:
     """Return, for each bit from the highest to the lowest, the votes for it less those against.
 
@@ -56,9 +68,6 @@ def bit_sums(weighted_hashes: Iterable[tuple[int, float]], bits: int = BITS) -> 
         weights.append(weight)
     votes = "".join(rows).encode("ascii").translate(_BINARY_DIGITS_TO_BYTES)
     columns = [votes[position::bits] for position in range(bits)]
-    if all(weight == 1 for weight in weights):
-        # Counting takes 0.35 ms for 600 features, the sums of weights below 0.84 ms.
-        return [float(2 * column.count(1) - len(weights)) for column in columns]
     total = fsum(weights)
     return [2 * fsum(compress(weights, column)) - total for column in columns]
 
@@ -75,6 +84,26 @@ def signature(sums: Iterable[float]) -> int:
     return value
 
 
+def majority(hashes: Sequence[int]) -> int:
+    """Return the integer in which a bit is 1 where more than half of the 64-bit *hashes* have it.
+
+    That is the signature of hashes with one vote each.  Bits are counted a column at a time:
+    0.3 ms for 5,000 hashes, of which the sums of their weights take 3 ms.
+
+    >>> f"{majority([0b101, 0b011, 0b001]):03b}"
+    '001'
+    """
+    votes = struct.pack(f">{len(hashes)}Q", *hashes)
+    ones = int.from_bytes(b"\1" * len(hashes), "big")
+    value = 0
+    for place in range(BITS // 8):
+        column = int.from_bytes(votes[place :: BITS // 8], "big")
+        for shift in range(7, -1, -1):
+            count = (column >> shift & ones).bit_count()
+            value = value << 1 | (2 * count > len(hashes))
+    return value
+
+
 def simhash(features: Mapping[str, float] | Iterable[str]) -> int:
     """Return the 64-bit simhash of features: feature -> weight, or features of weight 1 each.
 
@@ -83,8 +112,11 @@ def simhash(features: Mapping[str, float] | Iterable[str]) -> int:
     >>> f"{simhash(['the same', 'text']):016x}" == f"{simhash({'text': 1, 'the same': 1}):016x}"
     True
     """
-    weighted = features.items() if isinstance(features, Mapping) else ((f, 1) for f in features)
-    return signature(bit_sums((hash_feature(feature), weight) for feature, weight in weighted))
+    weights = list(features.values()) if isinstance(features, Mapping) else []
+    hashes = hash_features(features)
+    if set(weights) <= {1}:
+        return majority(hashes)
+    return signature(bit_sums(zip(hashes, weights, strict=True)))
 
 
 def hamming_distance(a: int, b: int) -> int:
