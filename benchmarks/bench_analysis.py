@@ -1,9 +1,10 @@
 """What does the second look cost, beside the extraction that every page needs?
 
 Reads the HTML files of a site archive, of a given size, and prints the median of several: what
-trafilatura takes alone (its own parse included), what the whole analysis of a page takes, sizes
-of sketches, and what one comparison of two sketches takes. Then it resamples shingles of these
-pages into many pages of one site, and counts how many of them are candidates for a new one.
+trafilatura takes alone (its own parse included), what the whole analysis of a page and each step
+beyond the extraction take, sizes of sketches, and what one comparison of two sketches takes. Then
+it resamples shingles of these pages into many pages of one site, and counts how many of them are
+candidates for a new one.
 
 Leaves out: sending a page to a worker and back, and the index.
 
@@ -19,11 +20,13 @@ import statistics
 import tarfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from scrapy_simhash.analysis.content import content_of, visible_blocks
 from scrapy_simhash.analysis.extraction import decode, parse, trafilatura_text
-from scrapy_simhash.analysis.fingerprint import bit_sums, signature
+from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
+from scrapy_simhash.analysis.fingerprint import hash_feature, majority, simhash
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.middleware import VERIFIED_DISTANCE
 from scrapy_simhash.sketch import Sketch, overlap
@@ -53,6 +56,12 @@ def content_alone(body: bytes) -> None:
     tree = parse(body, "utf-8")
     assert tree is not None
     content_of(visible_blocks(tree))
+
+
+def main_text_fingerprint(text: str) -> int:
+    scheme = FeatureScheme.from_name(DEFAULT_SCHEME)
+    tokens = scheme.tokens(text)
+    return simhash(scheme.features(text, tokens))
 
 
 def main_text_of(body: bytes) -> str:
@@ -93,12 +102,20 @@ def main() -> None:
         each = [milliseconds(lambda body=body, do=action: do(body)) for body in bodies]  # type: ignore[misc]
         print(f"  {name:28} {statistics.median(each):7.2f}")
 
-    contents = []
-    for body in bodies:
-        tree = parse(body, "utf-8")
-        content = None if tree is None else content_of(visible_blocks(tree))
-        if content is not None:
-            contents.append(content)
+    trees = [tree for tree in (parse(body, "utf-8") for body in bodies) if tree is not None]
+    pages = [visible_blocks(tree) for tree in trees]
+    texts = [main_text_of(body) for body in bodies]
+    words = statistics.median(len(text.split()) for text in texts)
+    print(f"beyond extraction and its parse, of main texts of {words:,.0f} words on the median")
+    steps: dict[str, list[Callable[[], object]]] = {
+        "blocks": [partial(visible_blocks, tree) for tree in trees],
+        "content": [partial(content_of, blocks) for blocks in pages],
+        "main text's fingerprint": [partial(main_text_fingerprint, text) for text in texts],
+    }
+    for name, actions in steps.items():
+        print(f"  {name:28} {statistics.median(map(milliseconds, actions)):7.2f}")
+
+    contents = [content for content in map(content_of, pages) if content is not None]
     lengths = [len(content.sketch) for content in contents]
     print(f"sketch: median {statistics.median(lengths):.0f} bytes, longest {max(lengths)}")
     one, two = contents[0].sketch, contents[1].sketch
@@ -113,9 +130,6 @@ def main() -> None:
 
 def resample(bodies: list[bytes], pages: int) -> None:
     """Count candidates among pages whose shingles are drawn from those of real ones."""
-    from scrapy_simhash.analysis.features import FeatureScheme
-    from scrapy_simhash.analysis.fingerprint import hash_feature
-
     scheme = FeatureScheme.from_name("words-3")
     texts = [list(scheme.features(main_text_of(body))) for body in bodies]
     pools = [[hash_feature(feature) for feature in text] for text in texts if text]
@@ -126,7 +140,7 @@ def resample(bodies: list[bytes], pages: int) -> None:
         pool = rng.choice(pools)
         # Half of a page is that of a real one, half comes from anywhere on the site.
         shingles = rng.choices(pool, k=50) + rng.choices(everything, k=50)
-        return signature(bit_sums((value, 1.0) for value in set(shingles)))
+        return majority(list(set(shingles)))
 
     tables = PermutedTables(VERIFIED_DISTANCE)
     for item in range(pages):
