@@ -8,28 +8,32 @@ template can still be left out when two pages are compared, however early they w
 
 ::
 
-    | sample is whole | hash, block | hash, block | ...      hashes rise; sizes in bytes
-            1            4      2      4      2
+    | sample is whole | block, count, hash, hash ... | block, count, hash ...      sizes in bytes
+            1            2      1     3     3             2      1     3
 
-Byte order is big-endian; the hash is the upper half of 64 bits, the mark the lower 16 bits
-of the block's id.
+Byte order is big-endian; a hash is the upper 24 bits of 64, the mark of a block the lower 16
+bits of its id.  Blocks come in the order of their lowest hashes, which rise in each block.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
 
-# 1 + 85 x 6 bytes: as many as fit into 512.  The standard error of a share of 0.9 is 0.03.
-SAMPLES = 85
+# As many samples as fit, 150 on the median of four sites' larger pages, 87 at the least; the
+# standard error of a share of 0.9 is 0.024 for 150.
+MAX_BYTES = 512
 # Below so many samples to go by, a share says nothing, unless the samples are the whole page.
 MIN_SAMPLES = 20
 
+# Among 150 samples of each of two pages of 10,000 shingles, 0.1 are the same by chance.
+HASH_BITS = 24
 _HEAD = struct.Struct(">?")
-_SAMPLE = struct.Struct(">IH")
+_BLOCK = struct.Struct(">HB")
+_HASH = struct.Struct(">BH")
 
 
 def mark(block: int) -> int:
@@ -39,7 +43,7 @@ def mark(block: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """The samples of a page (hash -> block mark), rising; *whole* says that they are all."""
+    """The samples of a page (hash -> block mark); *whole* says that they are all."""
 
     whole: bool
     samples: Mapping[int, int]
@@ -47,27 +51,52 @@ class Sketch:
     @classmethod
     def of(cls, shingles: Mapping[int, int]) -> Sketch:
         """Return the sketch of *shingles*: 64-bit hash -> id of the block it stands in."""
-        lowest = nsmallest(SAMPLES, shingles.items())
-        samples = {value >> 32: mark(block) for value, block in lowest}
-        return cls(len(shingles) <= SAMPLES, samples)
+        room = MAX_BYTES - _HEAD.size
+        samples: dict[int, int] = {}
+        marks: set[int] = set()
+        for value, block in nsmallest(room // _HASH.size, shingles.items()):
+            room -= _HASH.size + (0 if mark(block) in marks else _BLOCK.size)
+            if room < 0:
+                return cls(False, samples)
+            marks.add(mark(block))
+            samples[value >> 64 - HASH_BITS] = mark(block)
+        return cls(True, samples)
 
     def to_bytes(self) -> bytes:
         """Return at most 512 bytes."""
-        samples = b"".join(_SAMPLE.pack(value, mark) for value, mark in self.samples.items())
-        return _HEAD.pack(self.whole) + samples
+        blocks: dict[int, list[bytes]] = {}
+        for value, block in self.samples.items():
+            blocks.setdefault(block, []).append(_HASH.pack(value >> 16, value & 0xFFFF))
+        rows = (
+            _BLOCK.pack(block, len(values)) + b"".join(values) for block, values in blocks.items()
+        )
+        return _HEAD.pack(self.whole) + b"".join(rows)
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> Sketch:
         """Return what :meth:`to_bytes` stored."""
         (whole,) = _HEAD.unpack_from(stored)
-        return cls(whole, dict(_SAMPLE.iter_unpack(stored[_HEAD.size :])))
+        return cls(whole, dict(_samples(stored)))
+
+
+def _samples(stored: bytes) -> Iterator[tuple[int, int]]:
+    at = _HEAD.size
+    while at < len(stored):
+        block, count = _BLOCK.unpack_from(stored, at)
+        start, at = at + _BLOCK.size, at + _BLOCK.size + _HASH.size * count
+        for upper, lower in _HASH.iter_unpack(stored[start:at]):
+            yield upper << 16 | lower, block
 
 
 class Overlap(NamedTuple):
-    """The estimated Jaccard similarity of two pages, and how many shingles it goes by."""
+    """The estimated Jaccard similarity of two pages, and how many shingles it goes by.
+
+    *contained* says that one of them has all that the other has.
+    """
 
     share: float
     compared: int
+    contained: bool
 
 
 def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
@@ -77,7 +106,7 @@ def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
     pages have no others.  Exact where both samples are whole; 0 where too few are left.
     """
     limits = [max(sketch.samples, default=0) for sketch in (a, b) if not sketch.whole]
-    limit = min(limits, default=1 << 32)
+    limit = min(limits, default=1 << HASH_BITS)
     one, two = (
         {value for value, mark in sketch.samples.items() if value <= limit and mark not in template}
         for sketch in (a, b)
@@ -86,5 +115,5 @@ def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
     if not union and template:
         return overlap(a, b)
     if len(union) < (MIN_SAMPLES if limits else 1):
-        return Overlap(0.0, len(union))
-    return Overlap(len(one & two) / len(union), len(union))
+        return Overlap(0.0, len(union), contained=False)
+    return Overlap(len(one & two) / len(union), len(union), one <= two or two <= one)

@@ -16,7 +16,7 @@ from scrapy_simhash.analysis.content import (
     visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.sketch import MIN_SAMPLES, SAMPLES, Sketch, mark, overlap
+from scrapy_simhash.sketch import MIN_SAMPLES, Sketch, mark, overlap
 from scrapy_simhash.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
@@ -176,21 +176,34 @@ def test_share_is_near_the_true_one(common: int, only_a: int, only_b: int) -> No
         assert shared.compared == common + only_a + only_b
     elif shared.compared >= MIN_SAMPLES:
         assert abs(shared.share - true) < 6 * (0.25 / shared.compared) ** 0.5
+    assert shared.contained == (not only_a or not only_b) or not (a.whole and b.whole)
 
 
-@given(st.integers(0, 300))
-def test_sketch_survives_its_bytes_and_is_small(size: int) -> None:
-    sketch = sketch_of(range(1, 1 + size), block=0xABCDEF)
-    assert Sketch.from_bytes(sketch.to_bytes()) == sketch
-    assert len(sketch.to_bytes()) <= 512
-    assert sketch.whole == (size <= SAMPLES)
-    assert set(sketch.samples.values()) <= {0xCDEF}
+@given(st.integers(0, 300), st.integers(1, 300))
+def test_sketch_survives_its_bytes_and_is_small(size: int, in_block: int) -> None:
+    spread = [i * 0x9E3779B97F4A7C15 % (1 << 64) for i in range(1, 1 + size)]
+    sketch = Sketch.of({value: 0xAB0000 + i // in_block for i, value in enumerate(spread)})
+    stored = sketch.to_bytes()
+    assert Sketch.from_bytes(stored) == sketch
+    # One more shingle, in a block of its own, takes six bytes.
+    assert len(stored) <= 512
+    assert sketch.whole or len(stored) > 512 - 6
+    lowest = sorted(spread)[: len(sketch.samples)]
+    assert sketch.samples == {v >> 40: spread.index(v) // in_block for v in lowest}
+    assert sketch.whole == (len(sketch.samples) == size)
+
+
+def test_bytes_of_a_sketch() -> None:
+    shingles = {0x0000020000000000: 0xA0001, 0x0000010000000001: 0xB0002, 0x03 << 40: 0xA0001}
+    assert Sketch.of(shingles).to_bytes().hex(" ") == (
+        "01 00 02 01 00 00 01 00 01 02 00 00 02 00 00 03"
+    )
 
 
 def test_template_is_left_out_of_a_comparison_on_both_sides() -> None:
-    menu = {i << 40: 7 for i in range(1, 60)}
-    a = Sketch.of({**menu, **{i << 41 | 1 << 39: 1 for i in range(1, 10)}})
-    b = Sketch.of({**menu, **{i << 42 | 1 << 38: 2 for i in range(1, 10)}})
+    menu = {i << 44: 7 for i in range(1, 60)}
+    a = Sketch.of({**menu, **{i << 44 | 1 << 40: 1 for i in range(1, 10)}})
+    b = Sketch.of({**menu, **{i << 44 | 1 << 41: 2 for i in range(1, 10)}})
     assert overlap(a, b).share > 0.7
     assert overlap(a, b, {mark(7)}).share == 0
     assert overlap(Sketch.of(menu), Sketch.of(menu), {mark(7)}).share == 1

@@ -102,7 +102,7 @@ class Analyser:
                 "tokens 1: nfkc, casefold",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                "content 1" if verify else "unverified",
+                "content 2" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, max_tags, max_depth, identity)

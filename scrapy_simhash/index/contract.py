@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAIN_TEXT = "main text"
 CONTENT = "content"
 
-# A page is compared with the closest candidates, so many at the most: each takes about 20 us.
+# A page is compared with the closest candidates, so many at the most: each takes about 40 us.
 MAX_VERIFIED = 100
 
 # Pages with the same main text are one when they share this much of their content.
