@@ -196,10 +196,11 @@ def _length(block: Block) -> int:
 def text_shingles(text: str) -> list[str]:
     """Return the shingles of one block: runs of words as they are written, or of characters.
 
-    Punctuation counts: in a reference, ``a[i]`` is not ``a(i)``.
+    Punctuation counts: in a reference, ``a[i]`` is not ``a(i)``.  Each word is in the middle of
+    one run, so that a table of single words weighs as much as a sentence of as many.
 
-    >>> text_shingles("size: 1 dword. operands: v")
-    ['size: 1 dword.', '1 dword. operands:', 'dword. operands: v']
+    >>> text_shingles("size: 1 dword.")
+    [' size: 1', 'size: 1 dword.', '1 dword. ']
     >>> text_shingles("网页去重方法")
     ['网页去重方', '页去重方法']
     """
@@ -209,4 +210,4 @@ def text_shingles(text: str) -> list[str]:
         characters = "".join(words)
         runs = range(max(1, len(characters) - SHINGLE_CHARACTERS + 1))
         return [characters[i : i + SHINGLE_CHARACTERS] for i in runs]
-    return shingles(words, SHINGLE_WORDS)
+    return shingles(["", *words, ""], SHINGLE_WORDS) if words else []
