@@ -80,6 +80,37 @@ def test_little_content_must_be_the_same(index: Index) -> None:
     assert index.check_and_add(page("c", range(1, 9), tokens=5)).is_duplicate
 
 
+def test_content_with_an_addition_around_the_same_main_text_is_the_same(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 31)))
+    other = page("other text", range(1, 41), main_text=1)
+    assert index.check_and_add(other) == UNIQUE
+    added = page("notice added", range(1, 51), content_fingerprint=9)
+    assert index.check_and_add(added).share == pytest.approx(30 / 50)
+    taken = page("notice taken away", range(1, 26), content_fingerprint=9)
+    assert index.check_and_add(taken).is_duplicate
+    assert index.check_and_add(page("more added", range(1, 71), content_fingerprint=9)) == UNIQUE
+
+
+@pytest.mark.parametrize(("other", "tokens"), [(range(1, 31), 9), (range(11, 61), 100)])
+def test_addition_counts_for_little_only_around_a_text_and_on_one_side(
+    index: Index, other: range, tokens: int
+) -> None:
+    index.check_and_add(page("a", range(1, 51), tokens=tokens))
+    assert index.check_and_add(page("b", other, tokens=tokens)) == UNIQUE
+
+
+@pytest.mark.parametrize(("shingles", "may_differ"), [(10, 0), (15, 0), (18, 2), (40, 4)])
+def test_the_more_content_the_more_may_differ(index: Index, shingles: int, may_differ: int) -> None:
+    """The share of 0.9 holds from twice min_tokens on; one of 15 would be a share of 0.93."""
+    index.check_and_add(page("a", range(1, 1 + shingles)))
+    for number in range(1, 6):
+        changed = page(f"{number} more", range(1, 1 + shingles + number), main_text=1)
+        found = index.check_and_add(replace(changed, content_fingerprint=0))
+        assert found.is_duplicate == (number <= may_differ)
+        if not found.is_duplicate:
+            return
+
+
 def test_the_page_that_shares_most_is_named_not_the_closest(index: Index) -> None:
     index.check_and_add(page("close", range(1, 201), main_text=0))
     index.check_and_add(page("alike", range(50, 250), main_text=0b11))

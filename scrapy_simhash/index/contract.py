@@ -10,7 +10,7 @@ from itertools import chain, islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from scrapy_simhash.sketch import Overlap, Sketch, mark, overlap
+from scrapy_simhash.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
 from scrapy_simhash.template import Templates
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ CONTENT = "content"
 # A page is compared with the closest candidates, so many at the most: each takes about 40 us.
 MAX_VERIFIED = 100
 
-# Pages with the same main text are one when they share this much of their content.
+# Pages with the same main text are one when they share this much of their content; where one has
+# all that the other has, half is enough (measured on pages with and without a notice).
 SAME_TEXT_SHARE = 0.75
+CONTAINED_SHARE = 0.5
 
 Verdict = Literal["unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
 DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
@@ -169,7 +171,7 @@ class Index(ABC):
             if row.sketch is None:
                 continue
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
-            same_text = row.digest == page.digest and page.tokens >= self.parameters.min_tokens
+            same_text = page.tokens if row.digest == page.digest else 0
             if self._is_enough(shared, same_text) and (best is None or shared.share > best[0]):
                 best = (shared.share, distance, row)
         if best is None:
@@ -179,17 +181,23 @@ class Index(ABC):
             return row, Decision("exact_duplicate", "same_text", row.url, distance, share)
         return row, Decision("near_duplicate", "share_in_common", row.url, distance, share)
 
-    def _is_enough(self, shared: Overlap, same_text: bool) -> bool:
+    def _is_enough(self, shared: Overlap, same_text: int) -> bool:
         """Whether two pages are one: little content must be the same, more content nearly so.
 
-        Where the main texts are the same and long enough to say something, the rest of the
-        content is what changes around them, and need only be about the same.
+        What may differ grows from nothing, in content of ``min_tokens`` shingles, to what
+        *share* allows in twice as many: in little content, each difference says more.
+
+        Where the main texts are the same, of *same_text* tokens, and those say something, the
+        rest of the content is what changes around them: it need only be about the same, or
+        be added to on one side.
         """
-        if same_text and shared.share >= SAME_TEXT_SHARE:
+        if same_text >= self.parameters.min_tokens and shared.share >= SAME_TEXT_SHARE:
             return True
-        if shared.compared < self.parameters.min_tokens:
-            return shared.share == 1
-        return shared.share >= (self.parameters.share or 1)
+        if same_text >= MIN_SAMPLES and shared.contained and shared.share >= CONTAINED_SHARE:
+            return True
+        least = max(1, self.parameters.min_tokens)
+        beyond_least = min(1.0, max(0.0, shared.compared / least - 1))
+        return shared.share >= 1 - beyond_least * (1 - (self.parameters.share or 1))
 
     def _views(self, page: Page | Row) -> list[tuple[str, int]]:
         """Return the names and fingerprints under which a page is looked up and found."""
