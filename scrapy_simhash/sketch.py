@@ -18,7 +18,7 @@ bits of its id.  Blocks come in the order of their lowest hashes, which rise in 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
@@ -76,16 +76,14 @@ class Sketch:
     def from_bytes(cls, stored: bytes) -> Sketch:
         """Return what :meth:`to_bytes` stored."""
         (whole,) = _HEAD.unpack_from(stored)
-        return cls(whole, dict(_samples(stored)))
-
-
-def _samples(stored: bytes) -> Iterator[tuple[int, int]]:
-    at = _HEAD.size
-    while at < len(stored):
-        block, count = _BLOCK.unpack_from(stored, at)
-        start, at = at + _BLOCK.size, at + _BLOCK.size + _HASH.size * count
-        for upper, lower in _HASH.iter_unpack(stored[start:at]):
-            yield upper << 16 | lower, block
+        samples: dict[int, int] = {}
+        at = _HEAD.size
+        while at < len(stored):
+            block, count = _BLOCK.unpack_from(stored, at)
+            start, at = at + _BLOCK.size, at + _BLOCK.size + _HASH.size * count
+            for upper, lower in _HASH.iter_unpack(stored[start:at]):
+                samples[upper << 16 | lower] = block
+        return cls(whole, samples)
 
 
 class Overlap(NamedTuple):
