@@ -28,10 +28,10 @@ from scrapy_simhash.template import (
 
 
 def blocks(body: str) -> list[tuple[str, bool]]:
-    """Text of each block of a page, and whether it is beside the content."""
+    """Text of each block of a page, and whether it is beside the content or nothing but links."""
     tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
     assert tree is not None
-    return [(block.text, block.is_beside) for block in visible_blocks(tree)]
+    return [(block.text, block.is_beside or block.is_links) for block in visible_blocks(tree)]
 
 
 def content(body: str, template: frozenset[int] = frozenset()) -> Content:
@@ -109,6 +109,14 @@ def test_lists_of_links_are_told_apart_by_their_links() -> None:
     )
     assert share(one, one) == 1
     assert share(one, two) < 0.4  # "story 1" at the end of a link is in both
+
+
+def test_sidebar_of_a_list_of_links_does_not_count() -> None:
+    links = "".join(f"<li><a href=x>Story number {i}</a>" for i in range(20))
+    one = f"<div class=advertisement>Shoes, now for half the price!</div><ul>{links}</ul>"
+    two = f"<div class=advertisement>Loans for everyone, ask us</div><ul>{links}</ul>"
+    assert share(one, two) == 1
+    assert share("<nav><p>A page</p></nav>", "<nav><p>Another page</p></nav>") == 0
 
 
 def test_template_counts_for_nothing_unless_there_is_nothing_else() -> None:

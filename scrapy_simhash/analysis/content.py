@@ -48,7 +48,8 @@ BESIDE_NAMES = frozenset(
 # (measured on their blocks: 0.8 to 1); a list of operands that are links has 0.71.
 LINK_SHARE = 0.8
 # Where the text of all other blocks is less than this share of a page's own, it is a list of
-# links (tags, archives, pagination), or has all its text in a sidebar: then nothing is beside.
+# links (tags, archives, pagination), and they count; if that is as little, it has all its text
+# in a sidebar, and nothing is beside.
 LEAST_SHARE = 0.2
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
@@ -65,14 +66,16 @@ _UNSPACED = re.compile(
 
 
 class Block(NamedTuple):
-    """The text of one block-level element, its id, and whether it is beside the content.
+    """The text of one block-level element and its id.
 
-    Beside is what stands in a sidebar or the like, and what is nothing but links.
+    *is_beside* says that it stands in a sidebar or the like, *is_links* that it is nothing
+    but links.
     """
 
     text: str
     id: int
     is_beside: bool
+    is_links: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,8 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
         nonlocal in_links
         text = " ".join("".join(pieces).split())
         if text:
-            links_only = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            found.append(Block(text, hash_feature(text), beside is not None or links_only))
+            is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
+            found.append(Block(text, hash_feature(text), beside is not None, is_links))
         pieces.clear()
         in_links = 0
 
@@ -172,10 +175,8 @@ def content_of(
     ids = tuple({block.id: None for block in blocks})
     own = [block for block in blocks if block.id not in template]
     if not own:
-        own = [Block(title, hash_feature(title), is_beside=False), *blocks]
-    texts = [block for block in own if not block.is_beside]
-    if sum(map(_length, texts)) < LEAST_SHARE * sum(map(_length, own)):
-        texts = own
+        own = [Block(title, hash_feature(title), is_beside=False, is_links=False), *blocks]
+    texts = _texts(own)
     found: list[str] = []
     owners: list[int] = []
     for block in texts:
@@ -189,8 +190,18 @@ def content_of(
     return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids)
 
 
-def _length(block: Block) -> int:
-    return len(block.text)
+def _texts(own: list[Block]) -> list[Block]:
+    """Return the blocks that are a page's content: no sidebars and no links, if that is enough."""
+    in_place = [block for block in own if not block.is_beside]
+    texts = [block for block in in_place if not block.is_links]
+    for found in (texts, in_place):
+        if _length(found) >= LEAST_SHARE * _length(own):
+            return found
+    return own
+
+
+def _length(blocks: list[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
 
 
 def text_shingles(text: str) -> list[str]:
