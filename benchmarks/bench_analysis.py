@@ -26,8 +26,9 @@ from pathlib import Path
 from scrapy_simhash.analysis.content import content_of, visible_blocks
 from scrapy_simhash.analysis.extraction import decode, parse, trafilatura_text
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
-from scrapy_simhash.analysis.fingerprint import hash_feature, majority, simhash
+from scrapy_simhash.analysis.fingerprint import hash_feature, majority
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.middleware import VERIFIED_DISTANCE
 from scrapy_simhash.sketch import Sketch, overlap
 from scrapy_simhash.tables import PermutedTables
@@ -59,9 +60,7 @@ def content_alone(body: bytes) -> None:
 
 
 def main_text_fingerprint(text: str) -> int:
-    scheme = FeatureScheme.from_name(DEFAULT_SCHEME)
-    tokens = scheme.tokens(text)
-    return simhash(scheme.features(text, tokens))
+    return fingerprint_text(text, FeatureScheme.from_name(DEFAULT_SCHEME)).fingerprint
 
 
 def main_text_of(body: bytes) -> str:

@@ -24,8 +24,8 @@ import time
 from collections.abc import Callable
 
 from scrapy_simhash import FeatureScheme, fingerprint_text, simhash
+from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise
-from scrapy_simhash.analysis.text import simhash_of_words
 
 SCHEME = FeatureScheme.from_name("words-3")
 
@@ -96,7 +96,7 @@ def main() -> None:
     options = parser.parse_args()
 
     functions: dict[str, Callable[[str], object]] = {"scrapy-simhash": ours}
-    if simhash_of_words is None:
+    if compiled is None:
         print("the compiled pass is not built: ours is in Python", file=sys.stderr)
     else:
         functions["scrapy-simhash in Python"] = in_python

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme, fingerprint_text, hash_feature, simhash
-from scrapy_simhash.analysis import text as module
+from scrapy_simhash.analysis import content, engine, fingerprint
+from scrapy_simhash.analysis import text as text_module
+from scrapy_simhash.analysis.content import shingle_hashes
 from scrapy_simhash.analysis.features import character_classes, normalise, tokenise
 
-compiled = pytest.mark.skipif(module.simhash_of_words is None, reason="not compiled")
+needs_compiled = pytest.mark.skipif(engine.compiled is None, reason="not compiled")
 
 # Where tokens begin and end: spaced and unspaced scripts, marks behind both, what folds or
 # composes, digits of many scripts, lone surrogates, beyond the basic plane.
@@ -24,22 +26,24 @@ def by_features(text: str, scheme: FeatureScheme) -> tuple[int, list[str]]:
 
 
 def assert_same(text: str, width: int, weights: str = "") -> None:
-    assert module.simhash_of_words is not None
+    assert engine.compiled is not None
     scheme = FeatureScheme.from_name(f"words-{width}{weights}")
-    value, joined, count = module.simhash_of_words(normalise(text), width, weights == "-tf")
+    value, joined, count = engine.compiled.simhash_of_words(
+        normalise(text), width, weights == "-tf"
+    )
     expected, tokens = by_features(text, scheme)
     assert joined == " ".join(tokens).encode("utf-8", "surrogatepass")
     assert count == len(tokens)
     assert f"{value:064b}" == f"{expected:064b}"
 
 
-@compiled
+@needs_compiled
 @given(TEXTS, st.integers(1, 10), st.sampled_from(["", "-tf"]))
 def test_the_compiled_pass_is_that_of_the_features(text: str, width: int, weights: str) -> None:
     assert_same(text, width, weights)
 
 
-@compiled
+@needs_compiled
 def test_every_character_is_cut_the_same() -> None:
     for start in range(0, 0x110000, 0x1000):
         page = "".join(map(chr, range(start, start + 0x1000)))
@@ -47,7 +51,7 @@ def test_every_character_is_cut_the_same() -> None:
         assert_same("x".join(page), 3)
 
 
-@compiled
+@needs_compiled
 def test_every_length_of_a_feature_is_hashed_the_same() -> None:
     for length in range(1, 70):
         assert fingerprint_text("y" * length, FeatureScheme.from_name("words-1")).fingerprint == (
@@ -55,7 +59,7 @@ def test_every_length_of_a_feature_is_hashed_the_same() -> None:
         )
 
 
-@compiled
+@needs_compiled
 def test_many_repeated_shingles_are_counted_the_same() -> None:
     text = "the same ten words again and again in one text " * 500
     for weights in ("", "-tf"):
@@ -70,7 +74,7 @@ def test_without_the_compiled_pass_nothing_changes(
     scheme = FeatureScheme.from_name(name)
     texts = ["", "One", "Two two words, 漢字 and ümläute " * 30]
     before = [fingerprint_text(text, scheme) for text in texts]
-    monkeypatch.setattr(module, "simhash_of_words", None)
+    monkeypatch.setattr(text_module, "compiled", None)
     assert [fingerprint_text(text, scheme) for text in texts] == before
 
 
@@ -94,3 +98,21 @@ def test_classes_are_those_of_the_pattern() -> None:
     for start in range(0, 0x3200, 0x100):
         for offset, found in enumerate(character_classes(start, start + 0x100)):
             assert bool(found & 3) == bool(tokenise(chr(start + offset)))
+
+
+@needs_compiled
+@given(TEXTS)
+def test_shingles_of_content_are_hashed_the_same(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        compiled_hashes = list(shingle_hashes(text))
+        patch.setattr(content, "compiled", None)
+        assert list(shingle_hashes(text)) == compiled_hashes
+
+
+@needs_compiled
+@given(st.lists(st.integers(0, (1 << 64) - 1), max_size=300))
+def test_votes_are_counted_the_same(hashes: list[int]) -> None:
+    counted = fingerprint.majority(hashes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fingerprint, "compiled", None)
+        assert fingerprint.majority(hashes) == counted

@@ -16,8 +16,11 @@ are runs of words that count once each, or as often as they stand in the text::
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
+from cpython.unicode cimport Py_UNICODE_ISSPACE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
+
+from array import array
 
 from scrapy_simhash.analysis.features import character_classes
 
@@ -67,8 +70,7 @@ def simhash_of_words(str normalised, int width, bint repeated):
     """
     cdef Tokens tokens
     cdef Py_ssize_t length = PyUnicode_GET_LENGTH(normalised)
-    if length > 0x3FFFFFFF:
-        raise OverflowError(f"a text has at most 2**30 - 1 characters: got {length}")
+    check_length(length)
     # Each character takes at most 4 bytes, and as many of a single token with a space 5.
     tokens.text = <unsigned char *>PyMem_Malloc(5 * length + 1)
     tokens.ends = <uint32_t *>PyMem_Malloc((length + 1) * sizeof(uint32_t))
@@ -82,6 +84,93 @@ def simhash_of_words(str normalised, int width, bint repeated):
     finally:
         PyMem_Free(tokens.text)
         PyMem_Free(tokens.ends)
+
+
+def hash_runs(str text, int width, bint of_characters):
+    """Return the 64-bit hashes of all runs of *width* words, or of as many characters, of a text.
+
+    Words are what white space parts, joined by one space in a run; the text begins and ends
+    with an empty one.  White space does not count as a character.  Fewer make one run.
+    """
+    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text)
+    cdef Py_ssize_t run, runs
+    cdef Tokens pieces
+    check_length(length)
+    hashes = array("Q")
+    pieces.text = <unsigned char *>PyMem_Malloc(5 * length + 2)
+    pieces.ends = <uint32_t *>PyMem_Malloc((length + 2) * sizeof(uint32_t))
+    try:
+        if pieces.text == NULL or pieces.ends == NULL:
+            raise MemoryError
+        split(text, of_characters, &pieces)
+        if pieces.count == 0:
+            return hashes
+        runs = max(1, <Py_ssize_t>pieces.count - width + 1)
+        hashes.frombytes(bytes(8 * runs))
+        hash_pieces(&pieces, width, 0 if of_characters else 1, hashes)
+        return hashes
+    finally:
+        PyMem_Free(pieces.text)
+        PyMem_Free(pieces.ends)
+
+
+cdef int split(str text, bint of_characters, Tokens *pieces) noexcept:
+    """Fill *pieces* with the characters of a text, or its words between two empty ones."""
+    cdef int kind = PyUnicode_KIND(text)
+    cdef const void *data = PyUnicode_DATA(text)
+    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), i
+    cdef unsigned char *at = pieces.text
+    cdef uint32_t character, count = 0
+    cdef bint in_word = False
+    for i in range(length):
+        character = <uint32_t>PyUnicode_READ(kind, data, i)
+        if Py_UNICODE_ISSPACE(character):
+            in_word = False
+            continue
+        if not of_characters and not in_word:
+            in_word = True
+            pieces.ends[count] = <uint32_t>(at - pieces.text)
+            count += 1
+            at[0] = 32
+            at += 1
+        at = put(at, character)
+        if of_characters:
+            pieces.ends[count] = <uint32_t>(at - pieces.text)
+            count += 1
+    if count and not of_characters:
+        pieces.ends[count] = <uint32_t>(at - pieces.text)
+        at[0] = 32
+        pieces.ends[count + 1] = pieces.ends[count] + 1
+        count += 2
+    pieces.count = count
+    return 0
+
+
+cdef int hash_pieces(const Tokens *pieces, uint32_t width, int gap, uint64_t[::1] hashes) noexcept:
+    """Hash each run of *width* pieces, between two of which stand *gap* bytes."""
+    cdef Py_ssize_t run
+    cdef uint32_t start, last
+    for run in range(hashes.shape[0]):
+        start = pieces.ends[run - 1] + gap if run else 0
+        last = min(<uint32_t>run + width, pieces.count) - 1
+        hashes[run] = murmur3_x64(pieces.text + start, pieces.ends[last] - start)
+    return 0
+
+
+def majority(const uint64_t[::1] hashes):
+    """Return the integer in which a bit is 1 where more than half of the hashes have it."""
+    cdef uint64_t planes[PLANES]
+    cdef Py_ssize_t i
+    memset(planes, 0, sizeof(planes))
+    for i in range(hashes.shape[0]):
+        count(planes, hashes[i])
+    return most(planes, <uint32_t>hashes.shape[0])
+
+
+cdef int check_length(Py_ssize_t length) except -1:
+    if length > 0x3FFFFFFF:
+        raise OverflowError(f"a text has at most 2**30 - 1 characters: got {length}")
+    return 0
 
 
 cdef int cut(str text, Tokens *tokens) except -1:
@@ -168,7 +257,7 @@ cdef uint64_t vote(const Tokens *tokens, uint32_t width, bint repeated) except? 
             count(planes, shingle.hash)
             votes += 1
     PyMem_Free(seen)
-    return majority(planes, votes)
+    return most(planes, votes)
 
 
 cdef bint is_new(
@@ -199,7 +288,7 @@ cdef inline void count(uint64_t *planes, uint64_t ones) noexcept:
         plane += 1
 
 
-cdef uint64_t majority(const uint64_t *planes, uint32_t votes) noexcept:
+cdef uint64_t most(const uint64_t *planes, uint32_t votes) noexcept:
     """Return the bits whose count is more than half of the votes."""
     cdef uint64_t found = 0, ones
     cdef int bit, plane

@@ -8,7 +8,7 @@ page's own.  See docs/quality.md for what each rule was measured to bring.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from lxml import etree
 from lxml.html import HtmlElement, defs
 
+from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
 from scrapy_simhash.sketch import Sketch
@@ -177,16 +178,12 @@ def content_of(
     if not own:
         own = [Block(title, hash_feature(title), is_beside=False, is_links=False), *blocks]
     texts = _texts(own)
-    found: list[str] = []
-    owners: list[int] = []
-    for block in texts:
-        own_shingles = text_shingles(normalise(block.text))
-        found += own_shingles
-        owners += [block.id] * len(own_shingles)
-    if not found:
-        return None
+    hashes: dict[int, int] = {}
     # Backwards, so that a shingle belongs to the first block that it stands in.
-    hashes = dict(zip(reversed(hash_features(found)), reversed(owners), strict=True))
+    for block in reversed(texts):
+        hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
+    if not hashes:
+        return None
     return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids)
 
 
@@ -216,9 +213,24 @@ def text_shingles(text: str) -> list[str]:
     ['网页去重方', '页去重方法']
     """
     words = text.split()
-    unspaced = 0 if text.isascii() else sum(map(len, _UNSPACED.findall(text)))
-    if unspaced > UNSPACED_SHARE * len(text):
+    if _is_unspaced(text):
         characters = "".join(words)
         runs = range(max(1, len(characters) - SHINGLE_CHARACTERS + 1))
         return [characters[i : i + SHINGLE_CHARACTERS] for i in runs]
     return shingles(["", *words, ""], SHINGLE_WORDS) if words else []
+
+
+def shingle_hashes(text: str) -> Iterable[int]:
+    """Return the hashes of :func:`text_shingles`, by the compiled pass where it is built."""
+    if compiled is None:
+        return hash_features(text_shingles(text))
+    of_characters = _is_unspaced(text)
+    width = SHINGLE_CHARACTERS if of_characters else SHINGLE_WORDS
+    return compiled.hash_runs(text, width, of_characters)  # type: ignore[no-any-return]
+
+
+def _is_unspaced(text: str) -> bool:
+    """Whether much of a text is in scripts without spaces."""
+    if text.isascii():
+        return False
+    return sum(map(len, _UNSPACED.findall(text))) > UNSPACED_SHARE * len(text)

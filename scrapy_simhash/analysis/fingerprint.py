@@ -18,11 +18,14 @@ its weight, for a bit where its hash has a 1 and against it where it has a 0.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from math import fsum
 
 import mmh3
+
+from scrapy_simhash.analysis.engine import compiled
 
 BITS = 64
 _MASK = (1 << BITS) - 1
@@ -87,12 +90,14 @@ def signature(sums: Iterable[float]) -> int:
 def majority(hashes: Sequence[int]) -> int:
     """Return the integer in which a bit is 1 where more than half of the 64-bit *hashes* have it.
 
-    That is the signature of hashes with one vote each.  Bits are counted a column at a time:
-    0.3 ms for 5,000 hashes, of which the sums of their weights take 3 ms.
+    That is the signature of hashes with one vote each.  In Python, bits are counted a column
+    at a time: 0.3 ms for 5,000 hashes, of which the sums of their weights take 3 ms.
 
     >>> f"{majority([0b101, 0b011, 0b001]):03b}"
     '001'
     """
+    if compiled is not None:
+        return compiled.majority(array("Q", hashes))  # type: ignore[no-any-return]
     votes = struct.pack(f">{len(hashes)}Q", *hashes)
     ones = int.from_bytes(b"\1" * len(hashes), "big")
     value = 0

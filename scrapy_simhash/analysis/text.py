@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import FeatureScheme, normalise
 from scrapy_simhash.analysis.fingerprint import simhash
-
-SimhashOfWords = Callable[[str, int, bool], tuple[int, bytes, int]]
-simhash_of_words: SimhashOfWords | None
-
-if TYPE_CHECKING:
-    simhash_of_words = None
-else:
-    try:
-        from scrapy_simhash.analysis.compiled import simhash_of_words
-    except ImportError:
-        simhash_of_words = None
 
 
 class TextFingerprint(NamedTuple):
@@ -42,8 +31,8 @@ def fingerprint_text(text: str, scheme: FeatureScheme) -> TextFingerprint:
     >>> fingerprint_text("The same text", FeatureScheme.from_name("words-2")).tokens
     3
     """
-    if simhash_of_words is not None and scheme.counts_words:
-        value, joined, tokens = simhash_of_words(
+    if compiled is not None and scheme.counts_words:
+        value, joined, tokens = compiled.simhash_of_words(
             normalise(text), scheme.width, scheme.weights == "tf"
         )
         return TextFingerprint(value, _digest(joined), tokens)
