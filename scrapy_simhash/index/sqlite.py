@@ -106,6 +106,11 @@ class SQLiteIndex(Index):
         query = "SELECT count(*) FROM pages WHERE representative IS NULL"
         return int(self._connection.execute(query).fetchone()[0])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the tables hold, about."""
+        return self._tables.nbytes
+
     def rows(self) -> Iterable[Row]:
         return map(_row, self._connection.execute(_ROW + "ORDER BY id"))
 

@@ -21,6 +21,11 @@ class ViewTables:
         self._design = design(PLANNED_PAGES, distance, PLANNED_PAGES * PLANNED_BYTES)
         self._tables: dict[tuple[str, str], PermutedTables] = {}
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that all tables hold, about."""
+        return sum(tables.nbytes for tables in self._tables.values())
+
     def add(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:
         """Let a row be found by a fingerprint."""
         tables = self._tables.get((scope, view))

@@ -1,0 +1,171 @@
+"""What does a page cost in the index file: time on the reactor, disk, and memory?
+
+Judges seeded pages with 80-byte URLs and sketches of realistic size, four in five of them unique
+(uniform fingerprints), one a near-duplicate of an earlier one; every page as a crawl would have it
+(two views, 30 blocks of which the site repeats 10). Prints pages a second, the time of single calls
+(they stand on the reactor), bytes on disk beside the sketch, growth of memory with what the tables
+take of it, and the time to open the file again. With several processes, all write to one file at once.
+
+Leaves out: the analysis of pages, fingerprints that cluster, and recrawls.
+
+    python benchmarks/bench_store.py [--pages 1000000] [--processes 1] [--file PATH] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import resource
+import struct
+import tempfile
+import time
+from array import array
+from hashlib import blake2b
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+from scrapy_simhash.index import IndexParameters, Page, SQLiteIndex
+from scrapy_simhash.middleware import VERIFIED_DISTANCE
+from scrapy_simhash.sketch import SAMPLES, Sketch
+
+PARAMETERS = IndexParameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
+SITES = 20
+BLOCKS = 30
+REPEATED_BLOCKS = 10
+# Sketches of texts that have nothing in common; that pages far apart share one does no harm,
+# since they are no candidates for each other.
+POOL = 2_000
+
+
+def sketches() -> list[bytes]:
+    """Three in four of long pages, as on documentation sites, the others of any length."""
+    rng = random.Random(1)
+    pool = []
+    for i in range(POOL):
+        shingles = SAMPLES + 100 if i % 4 else rng.randint(5, SAMPLES)
+        pool.append(Sketch.of({rng.getrandbits(64): rng.getrandbits(5) for _ in range(shingles)}))
+    return [sketch.to_bytes() for sketch in pool]
+
+
+class Pages:
+    """Page number i, the same on every run."""
+
+    def __init__(self) -> None:
+        self._sketches = sketches()
+
+    def __getitem__(self, i: int) -> Page:
+        # Every fifth page is the page before it, with another address and two other bits.
+        origin, flipped = (i - 1, 0b101) if i % 5 == 4 else (i, 0)
+        digest = blake2b(struct.pack(">Q", origin), digest_size=32).digest()
+        main, content = struct.unpack_from(">QQ", digest, 16)
+        site = f"site{origin % SITES}.example"
+        blocks = range(origin * 1000, origin * 1000 + BLOCKS - REPEATED_BLOCKS)
+        return Page(
+            url=f"https://{site}/{i:0{80 - 9 - len(site)}}",
+            request_fingerprint=blake2b(struct.pack(">Q", i), digest_size=20).digest(),
+            scope="",
+            fingerprint=main ^ flipped,
+            digest=digest[:15] + bytes([flipped]),
+            tokens=500,
+            judged_at=1.8e9 + i,
+            content_fingerprint=content ^ flipped,
+            sketch=self._sketches[origin % POOL],
+            site=site,
+            blocks=(*range(REPEATED_BLOCKS), *blocks),
+        )
+
+    def sketch_bytes(self, count: int) -> int:
+        lengths = [len(sketch) for sketch in self._sketches]
+        return sum(lengths[(i - 1 if i % 5 == 4 else i) % POOL] for i in range(count))
+
+
+def resident_bytes() -> int:
+    fields = Path("/proc/self/statm").read_text().split()
+    return int(fields[1]) * resource.getpagesize()
+
+
+def judge(path: Path, first: int, count: int, start: Barrier, results: Any) -> None:
+    """Judge pages first to first + count, and tell how long each took."""
+    pages = Pages()
+    seconds = array("d")
+    with SQLiteIndex(path, PARAMETERS) as index:
+        start.wait()
+        before, started = resident_bytes(), time.perf_counter()
+        kept = 0
+        for i in range(first, first + count):
+            page = pages[i]
+            called = time.perf_counter()
+            decision = index.check_and_add(page)
+            seconds.append(time.perf_counter() - called)
+            kept += decision.verdict == "unique"
+        ended = time.perf_counter()
+        grown = resident_bytes() - before - seconds.itemsize * count
+        tables = index.nbytes
+    results.put((kept, started, ended, grown, tables, seconds.tobytes()))
+
+
+def measure(path: Path, pages: int, processes: int) -> dict[str, Any]:
+    spawn = multiprocessing.get_context("spawn")
+    start, results = spawn.Barrier(processes), spawn.Queue()
+    share = pages // processes
+    children = [
+        spawn.Process(target=judge, args=(path, n * share, share, start, results))
+        for n in range(processes)
+    ]
+    for child in children:
+        child.start()
+    told = [results.get() for _ in children]
+    for child in children:
+        child.join()
+    calls = array("d")
+    for *_, taken in told:
+        calls.frombytes(taken)
+    ordered = sorted(calls)
+    wall = max(one[2] for one in told) - min(one[1] for one in told)
+    disk = path.stat().st_size
+    opened = time.perf_counter()
+    with SQLiteIndex(path, PARAMETERS) as index:
+        open_seconds = time.perf_counter() - opened
+        kept = len(index)
+    return {
+        "pages": len(calls),
+        "processes": processes,
+        "kept": kept,
+        "pages_per_second": len(calls) / (sum(calls) if processes == 1 else wall),
+        "milliseconds": {
+            name: 1000 * ordered[min(int(len(ordered) * part), len(ordered) - 1)]
+            for name, part in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("worst", 1)]
+        },
+        "calls_over_1_ms": sum(1 for one in calls if one > 0.001),
+        "calls_over_10_ms": sum(1 for one in calls if one > 0.010),
+        "disk_bytes_per_page": disk / len(calls),
+        "beside_its_sketch": (disk - Pages().sketch_bytes(len(calls))) / len(calls),
+        "memory_bytes_per_page": max(one[3] for one in told) / len(calls),
+        "of_it_tables": max(one[4] for one in told) / len(calls),
+        "open_seconds": open_seconds,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=1_000_000)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--file", type=Path, help="where the index is made (and left)")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        found = measure(args.file or Path(folder) / "pages.simhash", args.pages, args.processes)
+    if args.json:
+        print(json.dumps(found))
+        return
+    for name, value in found.items():
+        for key, number in value.items() if isinstance(value, dict) else [("", value)]:
+            print(f"{name:>22} {key:6} {number:,.3f}".rstrip("0").rstrip("."))
+
+
+if __name__ == "__main__":
+    main()
