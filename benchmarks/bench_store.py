@@ -2,9 +2,9 @@
 
 Judges seeded pages with 80-byte URLs and sketches of realistic size, four in five of them unique
 (uniform fingerprints), one a near-duplicate of an earlier one; every page as a crawl would have it
-(two views, 30 blocks of which the site repeats 10). Prints pages a second, the time of single calls
-(they stand on the reactor), bytes on disk beside the sketch, growth of memory with what the tables
-take of it, and the time to open the file again. With several processes, all write to one file at once.
+(two views, 30 blocks of which the site repeats 10). Prints pages a second, the time of single
+calls (they stand on the reactor), bytes on disk beside the sketch, growth of memory with what the
+tables take of it, and the time to open the file again. Several processes write to one file.
 
 Leaves out: the analysis of pages, fingerprints that cluster, and recrawls.
 

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,8 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index import SQLiteIndex, sqlite
+from scrapy_simhash.index import SQLiteIndex, checkpoint, file, sqlite
+from scrapy_simhash.index.checkpoint import Checkpoints
 from tests.test_index import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
@@ -83,8 +85,8 @@ def test_truncated_file_is_refused(path: Path, share: float) -> None:
 
 def test_newer_format_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {sqlite.FORMAT + 1}")
-    refused(path, IndexFormatError, f"format {sqlite.FORMAT + 1}.*upgrade scrapy-simhash")
+        connection.execute(f"PRAGMA user_version = {file.FORMAT + 1}")
+    refused(path, IndexFormatError, f"format {file.FORMAT + 1}.*upgrade scrapy-simhash")
 
 
 def test_other_scheme_or_scope_is_refused(path: Path) -> None:
@@ -138,6 +140,45 @@ def test_pages_of_another_process_are_seen_at_once(path: Path) -> None:
         two.check_and_add(page("a", spread(998)))  # the page has changed
         assert one.check_and_add(page("c", spread(999) ^ 3)) == UNIQUE
         assert one.check_and_add(page("d", spread(998) ^ 3)) == near("a", 2)
+
+
+def test_file_that_was_taken_away_takes_no_page(path: Path) -> None:
+    with SQLiteIndex(path, PARAMETERS) as index:
+        aside = path.rename(path.with_name("aside"))
+        with pytest.raises(IndexUnavailableError, match="taken away or replaced"):
+            index.check_and_add(page("new", spread(999)))
+        path.write_bytes(aside.read_bytes())
+        with pytest.raises(IndexUnavailableError, match="taken away or replaced"):
+            index.check_and_add(page("new", spread(999)))
+
+
+def test_log_is_merged_while_the_crawl_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged = threading.Event()
+    original = Checkpoints._merge
+
+    def merge(self: Checkpoints, connection: sqlite3.Connection) -> None:
+        original(self, connection)
+        merged.set()
+
+    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 10)
+    monkeypatch.setattr(Checkpoints, "_merge", merge)
+    before = path.read_bytes()
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(10):
+            index.check_and_add(page(f"new{i}", spread(1000 + i)))
+        assert merged.wait(10)
+        assert path.read_bytes() != before
+
+
+def test_long_log_starts_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "LONG_LOG", 100)
+    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 50)
+    log = path.with_name(path.name + "-wal")
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(500):
+            index.check_and_add(page(f"new{i}", spread(1000 + i)))
+        # 500 pages write 1,500 pages of 4 KB at least.
+        assert log.stat().st_size < 1_500 * 4096
 
 
 WRITER = """

@@ -74,14 +74,21 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A page that is stored: *representative* is the id of the kept page, None where it is one."""
+    """A page that is stored: *representative* is the id of the kept page, None where it is one.
+
+    *crawl* is the number of the crawl that judged it last, None where that is not known.
+    """
 
     id: int
+    crawl: int | None
+    scope: str
+    request_fingerprint: bytes
     url: str
     fingerprint: int
     digest: bytes
     tokens: int
     representative: int | None
+    judged_at: float
     content_fingerprint: int | None = None
     sketch: bytes | None = None
 
@@ -137,7 +144,7 @@ class Index(ABC):
         :raises IndexUnavailableError: the index did not answer; nothing was remembered.
         """
         with self._transaction():
-            own = self._row_of_request(page)
+            own = self._row_of_request(page.scope, page.request_fingerprint)
             if own is not None and own.representative is None:
                 distance = (own.fingerprint ^ page.fingerprint).bit_count()
                 self._write(page, own, representative=None)
@@ -201,11 +208,14 @@ class Index(ABC):
 
     def _views(self, page: Page | Row) -> list[tuple[str, int]]:
         """Return the names and fingerprints under which a page is looked up and found."""
+        return self._views_of(page.tokens, page.fingerprint, page.content_fingerprint)
+
+    def _views_of(self, tokens: int, main: int, content: int | None) -> list[tuple[str, int]]:
         views = []
-        if self.parameters.share and page.content_fingerprint is not None:
-            views.append((CONTENT, page.content_fingerprint))
-        if page.tokens >= self.parameters.min_tokens:
-            views.append((MAIN_TEXT, page.fingerprint))
+        if self.parameters.share and content is not None:
+            views.append((CONTENT, content))
+        if tokens >= self.parameters.min_tokens:
+            views.append((MAIN_TEXT, main))
         return views
 
     @abstractmethod
@@ -240,8 +250,8 @@ class Index(ABC):
         """Keep all others who share the index out; on an error, undo."""
 
     @abstractmethod
-    def _row_of_request(self, page: Page) -> Row | None:
-        """Return the row of the same request in the same scope."""
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        """Return the row of a request in a scope."""
 
     @abstractmethod
     def _of_same_text(self, page: Page) -> Iterable[Row]:

@@ -36,8 +36,8 @@ class MemoryIndex(Index):
     def _transaction(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def _row_of_request(self, page: Page) -> Row | None:
-        row_id = self._ids_by_request.get((page.scope, page.request_fingerprint))
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        row_id = self._ids_by_request.get((scope, request_fingerprint))
         return None if row_id is None else self._rows[row_id]
 
     def _of_same_text(self, page: Page) -> Iterator[Row]:
@@ -56,11 +56,15 @@ class MemoryIndex(Index):
             self._withdraw(own, page.scope)
         row = Row(
             id=own.id if own else len(self._rows) + 1,
+            crawl=None,
+            scope=page.scope,
+            request_fingerprint=page.request_fingerprint,
             url=page.url,
             fingerprint=page.fingerprint,
             digest=page.digest,
             tokens=page.tokens,
             representative=representative,
+            judged_at=page.judged_at,
             content_fingerprint=page.content_fingerprint,
             sketch=page.sketch,
         )

@@ -1,77 +1,59 @@
 """The index in one SQLite file, shared by all processes of a machine.
 
 The rows are the truth; the permuted tables are made from them at open and kept up with
-what other processes add.  In a file's header stand ``application_id`` ("SIMH") and
-``user_version`` (the format); in the table ``parameters`` what the index was built for.
+what other processes add.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import struct
+import time
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.errors import (
-    FingerprintIndexError,
-    IndexFormatError,
-    IndexMismatchError,
-    IndexUnavailableError,
-)
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import file
+from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
 from scrapy_simhash.index.views import ViewTables
-
-APPLICATION_ID = int.from_bytes(b"SIMH", "big")
-FORMAT = 2
 
 # A page that finds the file locked waits this long, then passes unjudged, and the next ones
 # do not wait until one succeeds: other processes hold the lock for under a millisecond a page.
 BUSY_SECONDS = 1.0
-# At start there is no crawl to hold up yet, and another process may be loading its tables.
-OPEN_SECONDS = 30.0
+# Between two looks at a lock. SQLite's own waiting sleeps up to 100 ms and lets others overtake:
+# with four processes the worst page waited 1.2 s.
+LOOK_SECONDS = 0.0001
 
-# What sites repeat is stored after so many pages: losing the last of it costs nothing.
-SAVE_TEMPLATES_EVERY = 500
+# So many fingerprints at once go into the tables at open.
+BATCH = 100_000
 
-# The header by "Database File Format", section 1.3 (sqlite.org/fileformat2.html): magic,
-# page size at byte 16, pages at 28, user_version at 60, application_id at 68.
-_MAGIC = b"SQLite format 3\x00"
-_HEADER_BYTES = 100
-_HEADER = struct.Struct(">16x H 10x I 28x i 4x i 28x")
-
-# "change" grows with every insert and update, whichever process made it: a process that
-# has seen all up to one change reads the later ones.  Ids never change; lower is older.
-_SCHEMA = f"""
-PRAGMA journal_mode = WAL;
-PRAGMA application_id = {APPLICATION_ID};
-BEGIN;
-CREATE TABLE parameters (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE pages (
-    id INTEGER PRIMARY KEY,
-    change INTEGER NOT NULL,
-    scope TEXT NOT NULL,
-    request_fingerprint BLOB NOT NULL,
-    url TEXT NOT NULL,
-    fingerprint INTEGER NOT NULL,
-    digest BLOB NOT NULL,
-    tokens INTEGER NOT NULL,
-    representative INTEGER REFERENCES pages (id),
-    judged_at REAL NOT NULL,
-    content_fingerprint INTEGER,
-    sketch BLOB,
-    UNIQUE (scope, request_fingerprint)
-);
-CREATE TABLE templates (site TEXT PRIMARY KEY, state BLOB NOT NULL);
-CREATE UNIQUE INDEX pages_by_change ON pages (change);
-CREATE INDEX pages_by_text ON pages (scope, digest) WHERE representative IS NULL;
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
-_COLUMNS = "id, url, fingerprint, digest, tokens, representative, content_fingerprint, sketch"
+_COLUMNS = (
+    "id, crawl, scope, request_fingerprint, url, fingerprint, digest, tokens, representative,"
+    " judged_at, content_fingerprint, sketch"
+)
 _ROW = f"SELECT {_COLUMNS} FROM pages "  # noqa: S608 - a constant
+_NAMES = _COLUMNS.split(", ")[1:]
+_INSERT = f"INSERT INTO pages ({_COLUMNS}) VALUES (?{', ?' * len(_NAMES)})"  # noqa: S608
+_UPDATE = f"UPDATE pages SET change = ?, {', '.join(f'{n} = ?' for n in _NAMES)} WHERE id = ?"  # noqa: S608
+
+# The highest number of the sequence: pages that were forgotten may have had higher ones.
+_LAST_CHANGE = (
+    "SELECT max(coalesce((SELECT max(id) FROM pages), 0),"
+    " coalesce((SELECT max(change) FROM pages WHERE change IS NOT NULL), 0),"
+    " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0))"
+)
+# What the tables need of the representatives that were written since.
+_SINCE = (
+    "SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
+    " WHERE id > ?1 AND representative IS NULL"
+    " UNION ALL SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
+    " WHERE change > ?1 AND id <= ?1 AND representative IS NULL"
+)
 
 
 class SQLiteIndex(Index):
@@ -90,14 +72,21 @@ class SQLiteIndex(Index):
         super().__init__(parameters)
         self.path = Path(path)
         self._tables = ViewTables(parameters.distance)
-        self._unsaved = 0
         self._last_change = 0
+        self._seen_version = -1
+        self._patient = True
+        self._crawl: int | None = None
+        self._unpresented: list[tuple[str, str, int, int]] = []
         if not self.path.exists():
-            _create(self.path, parameters)
-        _check(self.path, parameters)
+            file.create(self.path, parameters)
+        file.check(self.path, parameters)
+        file.bring_up_to_date(self.path)
         self._load()
-        self._connection = self._open()
-        self._wait_for_lock(True)
+        self._connection = file.writable(self.path)
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        self._inode = self._inode_of_path()
+        self._checkpoints = Checkpoints(self.path)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -116,80 +105,110 @@ class SQLiteIndex(Index):
 
     def close(self) -> None:
         with suppress(sqlite3.Error):  # what a site repeats can be learned again
-            self._save_templates()
+            self._save_templates(self.templates.take_changed())
+        self._checkpoints.close()
         self._connection.close()
 
     def _load(self) -> None:
         """Make the tables from the rows, without writing: a damaged file stays as it is."""
         try:
-            with closing(_read_only(self.path)) as connection:
+            with closing(file.read_only(self.path)) as connection:
+                connection.execute("BEGIN")
                 self._catch_up(connection)
                 for site, state in connection.execute("SELECT site, state FROM templates"):
                     self.templates.restore(site, state)
         except sqlite3.Error as exc:
-            raise _translated(self.path, exc) from exc
-
-    def _open(self) -> sqlite3.Connection:
-        """Return a connection that can write."""
-        connection = sqlite3.connect(self.path, timeout=OPEN_SECONDS, isolation_level=None)
-        try:
-            # With WAL, NORMAL survives the death of the process, not that of the machine;
-            # FULL would cost a flush of the disk for each page.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        except sqlite3.Error as exc:
-            connection.close()
-            raise _translated(self.path, exc) from exc
-        return connection
+            raise file.translated(self.path, exc) from exc
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        connection, last_change = self._connection, self._last_change
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._catch_up(self._connection)
+            self._begin()
+            # Grows with every commit of another connection, and with no other.
+            (version,) = connection.execute("PRAGMA data_version").fetchone()
+            if version != self._seen_version:
+                self._catch_up(connection)
+                self._seen_version = version
+            last_change = self._last_change
             yield
-            self._connection.execute("COMMIT")
-            if not self._patient:
-                self._wait_for_lock(True)
+            connection.execute("COMMIT")
         except BaseException as exc:
+            self._last_change = last_change
+            self._unpresented.clear()
             with suppress(sqlite3.Error):
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
             if isinstance(exc, sqlite3.Error):
-                self._wait_for_lock(False)
                 raise IndexUnavailableError(f"{self.path} did not take a page: {exc}") from exc
             raise
+        for scope, view, fingerprint, row_id in self._unpresented:
+            self._tables.add(scope, view, fingerprint, row_id)
+        self._unpresented.clear()
+        self._checkpoints.written()
 
-    def _wait_for_lock(self, patient: bool) -> None:
-        """While the file stays locked, only the first page waits for it."""
-        self._patient = patient
-        with suppress(sqlite3.Error):
-            milliseconds = int(BUSY_SECONDS * 1000) if patient else 0
-            self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
+    def _begin(self) -> None:
+        """Take the lock of the file; while it stays locked, only the first page waits for it."""
+        if self._inode_of_path() != self._inode:
+            raise IndexUnavailableError(f"{self.path} was taken away or replaced; start again")
+        deadline = time.monotonic() + BUSY_SECONDS if self._patient else 0.0
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as exc:
+                if "locked" not in str(exc) or time.monotonic() >= deadline:
+                    self._patient = False
+                    raise
+                time.sleep(LOOK_SECONDS)
+            else:
+                self._patient = True
+                return
+
+    def _inode_of_path(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Put into the tables what was written since the last look."""
-        rows = connection.execute(
-            f"SELECT change, scope, {_COLUMNS} FROM pages "  # noqa: S608 - a constant
-            "WHERE change > ? ORDER BY change",
-            (self._last_change,),
+        (last_change,) = connection.execute(_LAST_CHANGE).fetchone()
+        batches: dict[tuple[str, str], tuple[array[int], array[int]]] = defaultdict(
+            lambda: (array("Q"), array("I"))
         )
-        for change, scope, *columns in rows:
-            row = _row(columns)
-            if row.representative is None:
-                for view, fingerprint in self._views(row):
-                    self._tables.add(scope, view, fingerprint, row.id)
-            self._last_change = change
+        rows = connection.execute(_SINCE, (self._last_change,))
+        for scope, row_id, tokens, fingerprint, content in rows:
+            for view, found in self._views_of(tokens, _unsigned(fingerprint), _optional(content)):
+                fingerprints, items = batches[scope, view]
+                fingerprints.append(found)
+                items.append(row_id)
+                if len(items) == BATCH:
+                    self._tables.add_many(scope, view, *batches.pop((scope, view)))
+        for (scope, view), (fingerprints, items) in batches.items():
+            self._tables.add_many(scope, view, fingerprints, items)
+        self._last_change = last_change
 
-    def _row_of_request(self, page: Page) -> Row | None:
+    def _next_change(self) -> int:
+        self._last_change += 1
+        return self._last_change
+
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
         return self._find(
-            "WHERE scope = ? AND request_fingerprint = ?", page.scope, page.request_fingerprint
+            "WHERE scope = ? AND substr(request_fingerprint, 1, 8) = ? AND request_fingerprint = ?",
+            scope,
+            request_fingerprint[:8],
+            request_fingerprint,
         )
 
     def _of_same_text(self, page: Page) -> Iterable[Row]:
-        where = "WHERE scope = ? AND digest = ? AND representative IS NULL ORDER BY id"
-        return map(_row, self._connection.execute(_ROW + where, (page.scope, page.digest)))
+        return self._select(
+            "WHERE scope = ? AND substr(digest, 1, 8) = ? AND digest = ?"
+            " AND representative IS NULL ORDER BY id",
+            page.scope,
+            page.digest[:8],
+            page.digest,
+        )
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         seen: set[int] = set()
@@ -207,142 +226,58 @@ class SQLiteIndex(Index):
                 yield row, distance
 
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        self._connection.execute(
-            "INSERT INTO pages (change, scope, request_fingerprint, url, fingerprint, digest,"
-            " tokens, representative, judged_at, content_fingerprint, sketch)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (scope, request_fingerprint) DO UPDATE SET change = excluded.change,"
-            " url = excluded.url, fingerprint = excluded.fingerprint, digest = excluded.digest,"
-            " tokens = excluded.tokens, representative = excluded.representative,"
-            " judged_at = excluded.judged_at,"
-            " content_fingerprint = excluded.content_fingerprint, sketch = excluded.sketch",
-            (
-                self._last_change + 1,
-                page.scope,
-                page.request_fingerprint,
-                page.url,
-                _signed(page.fingerprint),
-                page.digest,
-                page.tokens,
-                representative,
-                page.judged_at,
-                _signed(page.content_fingerprint),
-                page.sketch,
-            ),
+        change = self._next_change()
+        row_id = change if own is None else own.id
+        values = (
+            self._crawl,
+            page.scope,
+            page.request_fingerprint,
+            page.url,
+            _signed(page.fingerprint),
+            page.digest,
+            page.tokens,
+            representative,
+            int(page.judged_at),
+            _signed(page.content_fingerprint),
+            page.sketch,
         )
-        self._unsaved += 1
-        if self._unsaved >= SAVE_TEMPLATES_EVERY:
-            self._save_templates()
+        if own is None:
+            self._connection.execute(_INSERT, (row_id, *values))
+        else:
+            self._connection.execute(_UPDATE, (change, *values, row_id))
+        if representative is None:
+            for view, fingerprint in self._views(page):
+                self._unpresented.append((page.scope, view, fingerprint, row_id))
+        self._save_templates(self.templates.take_due(page.site))
 
-    def _save_templates(self) -> None:
-        """Store what the sites repeat, as far as this process has learned it."""
-        self._unsaved = 0
+    def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
+        """Store what sites repeat, as far as this process has learned it."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)",
-            self.templates.take_changed(),
+            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", learned
         )
+
+    def _select(self, where: str, *values: Any) -> Iterable[Row]:
+        return map(_row, self._connection.execute(_ROW + where, values))
 
     def _find(self, where: str, *values: Any) -> Row | None:
-        found = self._connection.execute(_ROW + where, values).fetchone()
-        return None if found is None else _row(found)
-
-
-def _create(path: Path, parameters: IndexParameters) -> None:
-    """Make an empty index at *path* in one step: nobody ever sees half of one."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.unlink(missing_ok=True)
-        with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
-            connection.executescript(_SCHEMA)
-            connection.executemany(
-                "INSERT INTO parameters VALUES (?, ?)",
-                [("scheme", parameters.scheme), ("scope", parameters.scope)],
-            )
-        with suppress(FileExistsError):  # another process was quicker: use its file
-            os.link(unfinished, path)
-    except (OSError, sqlite3.Error) as exc:
-        raise IndexUnavailableError(f"{path} cannot be made: {exc}") from exc
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-
-
-def _check(path: Path, parameters: IndexParameters) -> None:
-    """Refuse a file that is no index for *parameters*; whatever it is, it stays as it was."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-            size = file.seek(0, os.SEEK_END)
-            unmerged = _has_write_ahead_log(path)
-    except OSError as exc:
-        raise IndexUnavailableError(f"{path} cannot be read: {exc}") from exc
-    keep = "It was left as it is; point SIMHASH_INDEX at another file"
-    if not header.startswith(_MAGIC[: len(header)]):
-        raise IndexFormatError(f"{path} is not an index of scrapy-simhash. {keep}.")
-    if len(header) < _HEADER_BYTES:
-        raise IndexFormatError(f"{path} is truncated: {size} bytes. {keep} or restore a copy.")
-    page_size, pages, version, application_id = _HEADER.unpack(header)
-    if application_id != APPLICATION_ID:
-        raise IndexFormatError(
-            f"{path} is an SQLite file of something else (application_id {application_id:#010x}, "
-            f"not {APPLICATION_ID:#010x}). {keep}."
-        )
-    if version != FORMAT:
-        raise IndexFormatError(
-            f"{path} is of format {version}; this version of scrapy-simhash reads format {FORMAT}. "
-            f"{keep} or upgrade scrapy-simhash."
-        )
-    expected = pages * (65536 if page_size == 1 else page_size)
-    if size < expected and not unmerged:
-        raise IndexFormatError(
-            f"{path} is truncated: {size} bytes of {expected}. {keep} or restore a copy."
-        )
-    try:
-        # Where no process has the file open, it is read with no trace beside it.
-        with closing(_read_only(path, "" if unmerged else "&immutable=1")) as connection:
-            stored = dict(connection.execute("SELECT name, value FROM parameters"))
-    except sqlite3.Error as exc:
-        raise _translated(path, exc) from exc
-    for name, wanted in (("scheme", parameters.scheme), ("scope", parameters.scope)):
-        if stored.get(name) != wanted:
-            raise IndexMismatchError(
-                f"{path} was built with {name} {stored.get(name)!r}; this crawl asks for "
-                f"{wanted!r}. {keep}, or set what it was built with."
-            )
-
-
-def _read_only(path: Path, options: str = "") -> sqlite3.Connection:
-    uri = f"{path.resolve().as_uri()}?mode=ro{options}"
-    return sqlite3.connect(uri, uri=True, timeout=OPEN_SECONDS)
-
-
-def _has_write_ahead_log(path: Path) -> bool:
-    """Whether pages are waiting to be merged into the file, which may then be behind its header."""
-    log = path.with_name(path.name + "-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-def _translated(path: Path, exc: sqlite3.Error) -> FingerprintIndexError:
-    """Return our error for one of SQLite's that was met while opening."""
-    if isinstance(exc, sqlite3.OperationalError):
-        return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")
-    return IndexFormatError(
-        f"{path} is damaged: {exc}. It was left as it is; point SIMHASH_INDEX at another file or "
-        f"restore a copy."
-    )
+        return next(iter(self._select(where, *values)), None)
 
 
 def _row(values: Sequence[Any]) -> Row:
-    row_id, url, fingerprint, digest, tokens, representative, content, sketch = values
+    row_id, crawl, scope, request, url, fingerprint, digest, tokens, *rest = values
+    representative, judged_at, content, sketch = rest
     return Row(
         id=row_id,
+        crawl=crawl,
+        scope=scope,
+        request_fingerprint=request,
         url=url,
         fingerprint=_unsigned(fingerprint),
         digest=digest,
         tokens=tokens,
         representative=representative,
-        content_fingerprint=None if content is None else _unsigned(content),
+        judged_at=judged_at,
+        content_fingerprint=_optional(content),
         sketch=sketch,
     )
 
@@ -354,3 +289,7 @@ def _signed(fingerprint: int | None) -> int | None:
 
 def _unsigned(stored: int) -> int:
     return stored & (1 << 64) - 1
+
+
+def _optional(stored: int | None) -> int | None:
+    return None if stored is None else _unsigned(stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 
 from scrapy_simhash.tables import PermutedTables, design, say_if_not_compiled
@@ -28,10 +29,13 @@ class ViewTables:
 
     def add(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:
         """Let a row be found by a fingerprint."""
-        tables = self._tables.get((scope, view))
-        if tables is None:
-            tables = self._tables[scope, view] = PermutedTables(self._distance, self._design.tables)
-        tables.add(fingerprint, row_id)
+        self._of(scope, view).add(fingerprint, row_id)
+
+    def add_many(
+        self, scope: str, view: str, fingerprints: array[int], row_ids: array[int]
+    ) -> None:
+        """Let rows be found, each by the fingerprint at its place."""
+        self._of(scope, view).add_many(fingerprints, row_ids)
 
     def remove(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:
         """Let a row be found by a fingerprint no more."""
@@ -49,3 +53,9 @@ class ViewTables:
             if tables is not None:
                 for match in tables.matches(fingerprint):
                     yield match.distance, match.item, view, match.fingerprint
+
+    def _of(self, scope: str, view: str) -> PermutedTables:
+        tables = self._tables.get((scope, view))
+        if tables is None:
+            tables = self._tables[scope, view] = PermutedTables(self._distance, self._design.tables)
+        return tables
