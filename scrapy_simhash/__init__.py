@@ -29,7 +29,7 @@ from scrapy_simhash.tables import Match, PermutedTables
 
 if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
-    from scrapy_simhash.exceptions import NearDuplicate
+    from scrapy_simhash.exceptions import NearDuplicate, UnchangedPage
 
 __all__ = [
     "Addon",
@@ -38,6 +38,7 @@ __all__ = [
     "NearDuplicate",
     "PermutedTables",
     "TextFingerprint",
+    "UnchangedPage",
     "__version__",
     "bit_sums",
     "fingerprint_text",
@@ -48,7 +49,11 @@ __all__ = [
 ]
 
 # Workers import this package, and have no use for Scrapy.
-_SCRAPY_FACES = {"Addon": "scrapy_simhash.addon", "NearDuplicate": "scrapy_simhash.exceptions"}
+_SCRAPY_FACES = {
+    "Addon": "scrapy_simhash.addon",
+    "NearDuplicate": "scrapy_simhash.exceptions",
+    "UnchangedPage": "scrapy_simhash.exceptions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,3 +21,15 @@ class NearDuplicate(IgnoreRequest):
         super().__init__(
             f"{url} is a near-duplicate of {self.representative} (distance {self.distance})"
         )
+
+
+class UnchangedPage(IgnoreRequest):
+    """The page at *url* was dropped: it is as it was when an earlier crawl passed it on.
+
+    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
+    """
+
+    def __init__(self, url: str, decision: Decision) -> None:
+        self.url = url
+        self.decision = decision
+        super().__init__(f"{url} has the text that it had before")

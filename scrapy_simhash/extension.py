@@ -80,6 +80,8 @@ class SimhashExtension:
             self._add_seconds("analysis", judgement.analysis.seconds)
             if judgement.analysis.recalled:
                 stats.inc_value("simhash/analyses_avoided")
+        if decision.changed is False:
+            stats.inc_value("simhash/unchanged")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
             if judgement.is_start_request and judgement.action == "pass":

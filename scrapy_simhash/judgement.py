@@ -38,6 +38,7 @@ class Judgement:
             "distance": self.decision.distance,
             "share": None if self.decision.share is None else round(self.decision.share, 3),
             "reason": self.decision.reason,
+            "changed": self.decision.changed,
             "action": self.action,
             "fingerprint": None if analysis is None else f"{analysis.fingerprint:016x}",
             "tokens": None if analysis is None else analysis.tokens,

@@ -20,7 +20,7 @@ from scrapy_simhash import signals
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.components import active_settings
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
-from scrapy_simhash.exceptions import NearDuplicate
+from scrapy_simhash.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
 from scrapy_simhash.judgement import Action, Judgement
 from scrapy_simhash.log import RareWarning
@@ -33,6 +33,7 @@ from scrapy_simhash.workers import InProcess, WorkerProcesses
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.exceptions import IgnoreRequest
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
@@ -55,6 +56,8 @@ _ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "
 # Verification needs many candidates, and the plain rule few (docs/quality.md).
 VERIFIED_DISTANCE = 7
 PLAIN_DISTANCE = 3
+
+SECONDS_A_DAY = 86_400
 
 # As many bytes as Scrapy looks at to tell text from binary data, and the bytes that it takes for
 # binary: looking at each by itself, as Scrapy does, took 0.1 ms a page.
@@ -122,6 +125,7 @@ class SimhashDownloaderMiddleware:
         middleware = cls(crawler, settings, workers, index)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
+        crawler.signals.connect(middleware.spider_error, scrapy_signals.spider_error)
         return middleware
 
     def spider_opened(self, spider: Spider) -> None:
@@ -136,12 +140,45 @@ class SimhashDownloaderMiddleware:
             extra={"spider": spider},
         )
         self.workers.start()
+        self.index.begin_crawl(self.spider_name)
+        self._expire(spider)
 
     def spider_closed(self, spider: Spider) -> None:
         try:
             _workers.give_back(self.workers)
         finally:
+            self.index.end_crawl()
             _indexes.give_back(self.index)
+
+    def spider_error(self, response: Response, spider: Spider) -> None:
+        """Take back a page that a callback failed on: it must not stand for its copies."""
+        request = response.request
+        decision = None if request is None else request.meta.get(DECISION_META_KEY)
+        if request is None or decision is None:
+            return
+        scope = scope_key(self.settings.scope, response.url, self.spider_name)
+        request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
+        try:
+            self.index.withdraw(scope, request_fingerprint, decision)
+        except IndexUnavailableError as exc:
+            logger.warning(
+                "Not taken back after its callback failed: %(response)s: %(error)s",
+                {"response": response, "error": exc},
+                extra={"spider": spider},
+            )
+        else:
+            self.crawler.stats.inc_value("simhash/withdrawn")
+
+    def _expire(self, spider: Spider) -> None:
+        """Forget what was judged too long ago."""
+        if self.settings.expire_days is None:
+            return
+        try:
+            expired = self.index.expire(time.time() - self.settings.expire_days * SECONDS_A_DAY)
+        except IndexUnavailableError as exc:
+            logger.warning("Old pages stay: %(error)s", {"error": exc}, extra={"spider": spider})
+        else:
+            logger.info("%(n)d old pages forgotten", {"n": expired}, extra={"spider": spider})
 
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
@@ -151,23 +188,12 @@ class SimhashDownloaderMiddleware:
         if request.callback is NO_CALLBACK:
             return response
         judgement = await self._judge(request, response)
-        decision = judgement.decision
         self.crawler.signals.send_catch_log(
             signals.page_judged, judgement=judgement, response=response, spider=self.crawler.spider
         )
         if judgement.action == "drop":
-            logger.debug(
-                "Dropped near-duplicate %(response)s: representative %(representative)s, "
-                "distance %(distance)d",
-                {
-                    "response": response,
-                    "representative": decision.representative,
-                    "distance": decision.distance,
-                },
-                extra={"spider": self.crawler.spider},
-            )
-            raise NearDuplicate(response.url, decision)
-        (response.request or request).meta[DECISION_META_KEY] = decision
+            raise self._dropped(response, judgement.decision)
+        (response.request or request).meta[DECISION_META_KEY] = judgement.decision
         if judgement.action == "flag":
             response.flags = [*response.flags, FLAG]
         return response
@@ -243,11 +269,31 @@ class SimhashDownloaderMiddleware:
     def _action(self, request: Request, decision: Decision) -> Action:
         """Return what becomes of a judged page."""
         protected = self.settings.protect_start_requests and is_start_request(request)
-        if protected or not decision.is_duplicate:
-            return "pass"
         wish = request.meta.get(META_KEY)
-        action = wish if wish in ACTIONS else self.settings.action
-        return _ACTION_TAKEN[action]
+        action = _ACTION_TAKEN[wish if wish in ACTIONS else self.settings.action]
+        if protected:
+            return "pass"
+        if self.settings.skip_unchanged and decision.is_unchanged and action == "drop":
+            return "drop"
+        return action if decision.is_duplicate else "pass"
+
+    def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
+        """Log that a page is dropped, and return what its errback gets."""
+        extra = {"spider": self.crawler.spider}
+        if decision.is_unchanged:
+            logger.debug("Dropped unchanged %(response)s", {"response": response}, extra=extra)
+            return UnchangedPage(response.url, decision)
+        logger.debug(
+            "Dropped near-duplicate %(response)s: representative %(representative)s, "
+            "distance %(distance)d",
+            {
+                "response": response,
+                "representative": decision.representative,
+                "distance": decision.distance,
+            },
+            extra=extra,
+        )
+        return NearDuplicate(response.url, decision)
 
     def _failed(self, response: Response, reason: str, exc: Exception) -> Decision:
         """Warn of a page that the plug-in failed on, and let it pass."""

@@ -147,6 +147,8 @@ class SimhashSettings:
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)
+    skip_unchanged: bool = _setting(False, _BOOLEAN)
+    expire_days: float | None = _setting(None, _number(float, 0))
     workers: int = _setting("auto", Rule("'auto' or a whole number from 0 to 256", _read_workers))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))

@@ -14,7 +14,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from scrapy_simhash import NearDuplicate, signals
+from scrapy_simhash import NearDuplicate, UnchangedPage, signals
 from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.judgement import Judgement
 from scrapy_simhash.workers import WORKER_BYTES
@@ -102,6 +102,8 @@ class Errback(Links):
                 "distance": error.distance,
                 "error": str(error),
             }
+        if isinstance(error, UnchangedPage):
+            yield {"url": error.url, "error": str(error)}
 
 
 class CopiesMeta(Links):
@@ -147,6 +149,17 @@ class Fetches(Links):
         yield {"url": inner.url}
         for link in response.xpath("//a/@href").getall():
             yield response.follow(link)
+
+
+class FailsOnce(Links):
+    """Fail on the page ``/fails``, the first time that it comes."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        failed = self.crawler.stats.get_value("failed", 0)
+        if response.url.endswith("/fails") and not failed:
+            self.crawler.stats.inc_value("failed")
+            raise RuntimeError("a mistake in the spider")
+        yield from super().parse(response)
 
 
 class Breaks(Links):

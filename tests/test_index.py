@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -58,6 +58,10 @@ def exact(representative: str) -> Decision:
     return Decision("exact_duplicate", "same_text", f"http://site.example/{representative}", 0)
 
 
+def refreshed(name: str, distance: int, changed: bool, reason: str = "seen_before") -> Decision:
+    return Decision("refresh", reason, f"http://site.example/{name}", distance, changed=changed)
+
+
 UNIQUE = Decision("unique", "new_text")
 
 
@@ -103,7 +107,7 @@ def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Index) -> None
 def test_same_request_is_never_a_duplicate_of_itself(index: Index) -> None:
     index.check_and_add(page("a", 0b0))
     again = index.check_and_add(page("a", 0b1))
-    assert again == Decision("refresh", "seen_before", "http://site.example/a", 1)
+    assert again == refreshed("a", 1, changed=True)
     assert len(index) == 1
 
 
@@ -158,37 +162,175 @@ def test_rows_tell_representatives_from_duplicates(index: Index) -> None:
     assert (second.url, second.representative) == ("http://site.example/b", first.id)
 
 
+def ids_by_name(index: Index) -> dict[str, int]:
+    return {row.url.rpartition("/")[2]: row.id for row in index.rows()}
+
+
+def groups(index: Index) -> dict[str, str | None]:
+    """Name -> name of its representative."""
+    rows = list(index.rows())
+    names = {row.id: row.url.rpartition("/")[2] for row in rows}
+    return {
+        names[row.id]: None if row.representative is None else names[row.representative]
+        for row in rows
+    }
+
+
+def test_request_met_again_with_the_same_text_is_unchanged(index: Index) -> None:
+    index.check_and_add(page("a", 0b0))
+    assert index.check_and_add(page("a", 0b0)) == refreshed("a", 0, changed=False)
+    assert index.check_and_add(page("a", 0b0, text="new")) == refreshed("a", 0, changed=True)
+
+
+def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(tmp_path: Path) -> None:
+    path = str(tmp_path / "pages.simhash")
+    for ends, reason in [(False, None), (True, "seen_before"), (False, "unchanged")]:
+        with open_index(path, PARAMETERS) as index:
+            index.begin_crawl("spider")
+            decision = index.check_and_add(page("a", 0b0))
+            if reason is None:
+                assert decision == UNIQUE
+            else:
+                assert decision == refreshed("a", 0, changed=False, reason=reason)
+                # Only what an earlier crawl has passed on counts, not the one that goes on.
+                assert index.check_and_add(page("a", 0b0)).reason == reason
+            if ends:
+                index.end_crawl()
+
+
+def test_refreshed_page_that_was_not_passed_on_is_not_skipped(tmp_path: Path) -> None:
+    with open_index(str(tmp_path / "pages.simhash"), PARAMETERS) as index:
+        for reason in ("new_text", "unchanged", "seen_before"):
+            index.begin_crawl("spider")
+            new = page("a", 0b0)
+            decision = index.check_and_add(new)
+            assert decision.reason == reason
+            if decision.reason == "unchanged":
+                index.withdraw("", new.request_fingerprint, decision)
+            index.end_crawl()
+
+
+def test_oldest_of_the_group_takes_the_place_of_a_forgotten_page(index: Index) -> None:
+    for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10), ("d", 0xFF00)]:
+        index.check_and_add(page(name, fingerprint))
+    assert index.forget([ids_by_name(index)["a"]]) == 1
+    assert groups(index) == {"b": None, "c": "b", "d": None}
+    assert index.check_and_add(page("e", 0b101)) == near("b", 1)
+    assert index.check_and_add(page("a", 0b100)) == near("b", 2)
+
+
+def test_several_of_a_group_can_be_forgotten_at_once(index: Index) -> None:
+    for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10), ("d", 0b11)]:
+        index.check_and_add(page(name, fingerprint))
+    ids = ids_by_name(index)
+    assert index.forget([ids["a"], ids["b"], ids["c"], 10**6]) == 3
+    assert groups(index) == {"d": None}
+    assert index.forget(ids.values()) == 1
+    assert len(index) == 0
+    assert index.check_and_add(page("a", 0b00)) == UNIQUE
+
+
+def test_forgotten_duplicate_leaves_its_group(index: Index) -> None:
+    for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10)]:
+        index.check_and_add(page(name, fingerprint))
+    assert index.forget([ids_by_name(index)["b"]]) == 1
+    assert groups(index) == {"a": None, "c": "a"}
+
+
+def test_old_pages_expire(index: Index) -> None:
+    index.check_and_add(page("old", 0b0))
+    index.check_and_add(replace(page("copy", 0b1), judged_at=1000))
+    index.check_and_add(replace(page("new", 0xFF00), judged_at=1000))
+    assert index.expire(before=1000) == 1
+    assert groups(index) == {"copy": None, "new": None}
+
+
+def test_withdrawn_page_takes_its_copies_with_it(index: Index) -> None:
+    new = page("a", 0b0)
+    decision = index.check_and_add(new)
+    index.check_and_add(page("b", 0b1))
+    index.withdraw("", new.request_fingerprint, decision)
+    assert groups(index) == {}
+    assert index.check_and_add(page("b", 0b1)) == UNIQUE
+
+
+def test_withdrawn_duplicate_changes_nothing(index: Index) -> None:
+    index.check_and_add(page("a", 0b0))
+    copy = page("b", 0b1)
+    index.withdraw("", copy.request_fingerprint, index.check_and_add(copy))
+    assert groups(index) == {"a": None, "b": "a"}
+
+
+def test_forgetting_is_seen_by_others_who_have_the_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+        for name, fingerprint in [("a", 0b00), ("b", 0b01)]:
+            one.check_and_add(page(name, fingerprint))
+        two.forget(ids_by_name(two).values())
+        # A number that was used again would be one that "one" thinks it has seen.
+        with SQLiteIndex(path, PARAMETERS) as three:
+            assert three.check_and_add(page("c", 0b11)) == UNIQUE
+        assert one.check_and_add(page("d", 0b10)) == near("c", 1)
+
+
 @dataclass
-class Kept:
-    name: str
+class Stored:
     page: Page
+    representative: str | None
 
 
 class LinearScan:
     """The contract once more, with no index: what every index must answer."""
 
     def __init__(self) -> None:
-        self.kept: list[Kept] = []
+        self.stored: dict[str, Stored] = {}  # in the order of the first writing
+
+    def kept(self) -> int:
+        return sum(one.representative is None for one in self.stored.values())
 
     def check_and_add(self, name: str, new: Page) -> Decision:
-        for one in self.kept:
-            if one.name == name:
-                distance = hamming_distance(one.page.fingerprint, new.fingerprint)
-                one.page = new
-                return Decision("refresh", "seen_before", new.url, distance)
-        for one in self.kept:
-            if one.page.digest == new.digest:
-                return exact(one.name)
+        own = self.stored.get(name)
+        if own is not None and own.representative is None:
+            distance = hamming_distance(own.page.fingerprint, new.fingerprint)
+            changed = own.page.digest != new.digest
+            own.page = new
+            return refreshed(name, distance, changed)
+        decision, representative = self.compare(new)
+        if own is None:
+            self.stored[name] = Stored(new, representative)
+        else:
+            own.page, own.representative = new, representative
+        return decision
+
+    def compare(self, new: Page) -> tuple[Decision, str | None]:
+        kept = {name: one.page for name, one in self.stored.items() if not one.representative}
+        for name, old in kept.items():
+            if old.digest == new.digest:
+                return exact(name), name
         found = [
-            (hamming_distance(one.page.fingerprint, new.fingerprint), position)
-            for position, one in enumerate(self.kept)
-            if min(one.page.tokens, new.tokens) >= PARAMETERS.min_tokens
+            (hamming_distance(old.fingerprint, new.fingerprint), position, name)
+            for position, (name, old) in enumerate(kept.items())
+            if min(old.tokens, new.tokens) >= PARAMETERS.min_tokens
         ]
-        distance, position = min(found, default=(99, 0))
+        distance, _, name = min(found, default=(99, 0, ""))
         if distance <= PARAMETERS.distance:
-            return near(self.kept[position].name, distance)
-        self.kept.append(Kept(name, new))
-        return UNIQUE
+            return near(name, distance), name
+        return UNIQUE, None
+
+    def forget(self, names: set[str]) -> None:
+        for name in names:
+            self.stored.pop(name, None)
+        for name, one in self.stored.items():
+            if one.representative in names:
+                gone, one.representative = one.representative, None
+                for other in self.stored.values():
+                    if other.representative == gone:
+                        other.representative = name
+
+    def withdraw(self, name: str) -> None:
+        group = {n for n, one in self.stored.items() if one.representative == name}
+        for one in group | {name}:
+            del self.stored[one]
 
 
 class IndexAgainstLinearScan(RuleBasedStateMachine):
@@ -202,24 +344,30 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.files = [SQLiteIndex(self.path, PARAMETERS) for _ in range(2)]
         self.model = LinearScan()
         self.turn = itertools.cycle([0, 1])
-        # "Oldest" means first judged; the model keeps pages that were duplicates first in
-        # the order in which they became representatives, so names are used once or kept.
-        self.duplicates: set[str] = set()
 
     @rule(
         name=st.sampled_from("abcdefgh"),
         fingerprint=st.integers(0, 255),
         tokens=st.sampled_from([5, 50]),
+        fails=st.booleans(),
     )
-    def judge(self, name: str, fingerprint: int, tokens: int) -> None:
-        if name in self.duplicates:
-            return
+    def judge(self, name: str, fingerprint: int, tokens: int, fails: bool) -> None:
         new = page(name, fingerprint, tokens, text=f"text {fingerprint} {tokens}")
         expected = self.model.check_and_add(name, new)
-        if expected.is_duplicate:
-            self.duplicates.add(name)
-        assert self.memory.check_and_add(new) == expected
-        assert self.files[next(self.turn)].check_and_add(new) == expected
+        indexes = [self.memory, self.files[next(self.turn)]]
+        for index in indexes:
+            assert index.check_and_add(new) == expected
+        if fails and expected == UNIQUE:
+            self.model.withdraw(name)
+            for index in indexes:
+                index.withdraw("", new.request_fingerprint, expected)
+
+    @rule(names=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
+    def forget(self, names: set[str]) -> None:
+        self.model.forget(names)
+        for index in [self.memory, self.files[next(self.turn)]]:
+            ids = ids_by_name(index)
+            index.forget(ids[name] for name in names & ids.keys())
 
     @rule(which=st.sampled_from([0, 1]))
     def reopen(self, which: int) -> None:
@@ -227,8 +375,11 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.files[which] = SQLiteIndex(self.path, PARAMETERS)
 
     @invariant()
-    def as_many_are_kept(self) -> None:
-        assert len(self.memory) == len(self.files[0]) == len(self.files[1]) == len(self.model.kept)
+    def groups_are_the_same(self) -> None:
+        expected = {name: one.representative for name, one in self.model.stored.items()}
+        for index in [self.memory, *self.files]:
+            assert groups(index) == expected
+            assert len(index) == self.model.kept()
 
     def teardown(self) -> None:
         for file in self.files:

@@ -23,6 +23,9 @@ CONTENT = "content"
 # A page is compared with the closest candidates, so many at the most: each takes about 40 us.
 MAX_VERIFIED = 100
 
+# So many rows are forgotten at once: others who share the index wait for about 20 ms.
+FORGET_AT_ONCE = 500
+
 # Pages with the same main text are one when they share this much of their content; where one has
 # all that the other has, half is enough (measured on pages with and without a notice).
 SAME_TEXT_SHARE = 0.75
@@ -100,7 +103,8 @@ class Decision:
     *representative* is the URL of the kept page, *distance* the bits between the two
     fingerprints (of the view by which it was found); both None for a page without one.
     *share* is the share of text in common, where it was verified.  *reason* is one of the
-    short codes listed in docs/decisions.md.
+    short codes listed in docs/decisions.md.  *changed* says of a ``refresh`` whether its text
+    is another one than before, and is None for any other verdict.
     """
 
     verdict: Verdict
@@ -108,11 +112,17 @@ class Decision:
     representative: str | None = None
     distance: int | None = None
     share: float | None = None
+    changed: bool | None = None
 
     @property
     def is_duplicate(self) -> bool:
         """Whether the page is a duplicate of a kept one."""
         return self.verdict in DUPLICATES
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the page is as it was when an earlier crawl passed it on to its spider."""
+        return self.reason == "unchanged"
 
 
 class Index(ABC):
@@ -132,7 +142,8 @@ class Index(ABC):
 
         In this order:
 
-        1. the request of a representative again: ``refresh``, and its text is the new one;
+        1. the request of a representative again: ``refresh``, compared with its own last text,
+           and its text is the new one;
         2. without verification: a representative has the same text, ``exact_duplicate``, or
            both texts have at least ``min_tokens`` tokens and fingerprints within ``distance``
            bits, ``near_duplicate`` of the closest, of the oldest of several;
@@ -146,9 +157,7 @@ class Index(ABC):
         with self._transaction():
             own = self._row_of_request(page.scope, page.request_fingerprint)
             if own is not None and own.representative is None:
-                distance = (own.fingerprint ^ page.fingerprint).bit_count()
-                self._write(page, own, representative=None)
-                return Decision("refresh", "seen_before", own.url, distance)
+                return self._refresh(page, own)
             found = self._most_alike(page) if self.parameters.share else self._closest(page)
             if found is not None:
                 row, decision = found
@@ -157,6 +166,78 @@ class Index(ABC):
             self._write(page, own, representative=None)
         self.templates.learn(page.site, page.blocks)
         return Decision("unique", "new_text")
+
+    def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        """Take back what *decision* on a page said, since the spider could not use the page.
+
+        A page that was new is forgotten with all that points to it, so that the next copy of it
+        is kept; one that was met again stays, but does not count as passed on.
+
+        :raises IndexUnavailableError: the index did not answer; everything is as it was.
+        """
+        if decision.verdict not in ("unique", "refresh"):
+            return
+        with self._transaction():
+            row = self._row_of_request(scope, request_fingerprint)
+            if row is None or row.representative is not None:
+                return
+            if decision.verdict == "unique":
+                self._delete_group(row)
+            else:
+                self._mark_undelivered(row)
+
+    def expire(self, before: float) -> int:
+        """Forget the pages that were judged last before a time, and return how many.
+
+        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
+        """
+        return self.forget(self._judged_before(before))
+
+    def forget(self, ids: Iterable[int]) -> int:
+        """Forget rows, and return how many there were.
+
+        Where a representative goes, the oldest that stays of those that point to it takes its
+        place, and the others point to that one.
+
+        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
+        """
+        wanted = sorted(set(ids))
+        # First those that others cannot point to: so no place is taken only to be left again.
+        duplicates = self._forget(wanted, duplicates_only=True)
+        return duplicates + self._forget(wanted, duplicates_only=False)
+
+    def _forget(self, wanted: list[int], duplicates_only: bool) -> int:
+        forgotten = 0
+        for start in range(0, len(wanted), FORGET_AT_ONCE):
+            with self._transaction():
+                for row in filter(None, map(self._row, wanted[start : start + FORGET_AT_ONCE])):
+                    if row.representative is None:
+                        if duplicates_only:
+                            continue
+                        self._pass_on(row)
+                    self._delete(row)
+                    forgotten += 1
+        return forgotten
+
+    def _refresh(self, page: Page, own: Row) -> Decision:
+        """Compare a page with what it was, and remember what it is."""
+        distance = (own.fingerprint ^ page.fingerprint).bit_count()
+        changed = not self._is_same(page, own)
+        if not changed and self._was_delivered(own):
+            self._write(page, own, representative=None, crawl=own.crawl)
+            return Decision("refresh", "unchanged", own.url, distance, changed=False)
+        self._write(page, own, representative=None)
+        return Decision("refresh", "seen_before", own.url, distance, changed=changed)
+
+    def _is_same(self, page: Page, row: Row) -> bool:
+        """Whether a page has the main text of a row and, where that is compared, its content."""
+        if page.digest != row.digest:
+            return False
+        if page.sketch is None or row.sketch is None or not self.parameters.share:
+            return page.sketch == row.sketch or not self.parameters.share
+        template = {mark(block) for block in self.templates.blocks(page.site)}
+        sketches = Sketch.from_bytes(page.sketch), Sketch.from_bytes(row.sketch)
+        return overlap(*sketches, template).share == 1
 
     def _closest(self, page: Page) -> tuple[Row, Decision] | None:
         """Return the duplicate by the paper's plain rule."""
@@ -231,6 +312,14 @@ class Index(ABC):
         """Yield every stored page, representatives and duplicates, oldest first."""
 
     @abstractmethod
+    def begin_crawl(self, spider: str) -> None:
+        """Note that the pages from now on are judged for *spider*."""
+
+    @abstractmethod
+    def end_crawl(self) -> None:
+        """Note that all pages of the crawl that began were passed on, or dropped."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give back what the index holds; closing twice is no error."""
 
@@ -265,5 +354,38 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in the place of *own*, or as a new row."""
+    def _write(
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+    ) -> None:
+        """Store *page* in the place of *own*, or as a new row.
+
+        As judged in *crawl*, or else in the one that is going on.
+        """
+
+    @abstractmethod
+    def _row(self, row_id: int) -> Row | None:
+        """Return the row with an id."""
+
+    @abstractmethod
+    def _judged_before(self, time: float) -> Iterable[int]:
+        """Return the ids of the rows that were judged last before *time*."""
+
+    @abstractmethod
+    def _was_delivered(self, row: Row) -> bool:
+        """Whether the crawl that judged a row is known to have passed it on to its spider."""
+
+    @abstractmethod
+    def _mark_undelivered(self, row: Row) -> None:
+        """Make :meth:`_was_delivered` say no."""
+
+    @abstractmethod
+    def _delete(self, row: Row) -> None:
+        """Remove a row that none points to."""
+
+    @abstractmethod
+    def _delete_group(self, row: Row) -> None:
+        """Remove a representative and all that point to it."""
+
+    @abstractmethod
+    def _pass_on(self, row: Row) -> None:
+        """Let the oldest of those that point to a representative take its place, if any do."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import count
 
 from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
 from scrapy_simhash.index.views import ViewTables
@@ -19,7 +21,9 @@ class MemoryIndex(Index):
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
         self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)
         self._tables = ViewTables(parameters.distance)
+        self._groups: dict[int, set[int]] = defaultdict(set)
         self._representatives = 0
+        self._ids = count(1)
 
     def __str__(self) -> str:
         return "memory:"
@@ -29,6 +33,12 @@ class MemoryIndex(Index):
 
     def rows(self) -> Iterable[Row]:
         return self._rows.values()
+
+    def begin_crawl(self, spider: str) -> None:
+        pass
+
+    def end_crawl(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -51,11 +61,13 @@ class MemoryIndex(Index):
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        if own is not None and own.representative is None:
-            self._withdraw(own, page.scope)
+    def _write(
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+    ) -> None:
+        if own is not None:
+            self._withdraw(own)
         row = Row(
-            id=own.id if own else len(self._rows) + 1,
+            id=own.id if own else next(self._ids),
             crawl=None,
             scope=page.scope,
             request_fingerprint=page.request_fingerprint,
@@ -70,19 +82,55 @@ class MemoryIndex(Index):
         )
         self._rows[row.id] = row
         self._ids_by_request[page.scope, page.request_fingerprint] = row.id
-        if representative is None:
-            self._present(row, page.scope)
+        self._present(row)
 
-    def _present(self, row: Row, scope: str) -> None:
-        """Let others be compared with a representative."""
+    def _row(self, row_id: int) -> Row | None:
+        return self._rows.get(row_id)
+
+    def _judged_before(self, time: float) -> list[int]:
+        return [row.id for row in self._rows.values() if row.judged_at < time]
+
+    def _was_delivered(self, row: Row) -> bool:
+        return False  # the index ends with the crawl
+
+    def _mark_undelivered(self, row: Row) -> None:
+        pass
+
+    def _delete(self, row: Row) -> None:
+        self._withdraw(row)
+        del self._rows[row.id]
+        del self._ids_by_request[row.scope, row.request_fingerprint]
+
+    def _delete_group(self, row: Row) -> None:
+        for row_id in [*self._groups[row.id], row.id]:
+            self._delete(self._rows[row_id])
+
+    def _pass_on(self, row: Row) -> None:
+        if group := sorted(self._groups[row.id]):
+            for row_id in group:
+                self._withdraw(self._rows[row_id])
+                representative = None if row_id == group[0] else group[0]
+                self._rows[row_id] = replace(self._rows[row_id], representative=representative)
+                self._present(self._rows[row_id])
+
+    def _present(self, row: Row) -> None:
+        """Let others be compared with a representative, and a duplicate be found by its own."""
+        if row.representative is not None:
+            self._groups[row.representative].add(row.id)
+            return
         self._representatives += 1
+        scope = row.scope
         self._ids_by_text[scope, row.digest].add(row.id)
         for view, fingerprint in self._views(row):
             self._tables.add(scope, view, fingerprint, row.id)
 
-    def _withdraw(self, row: Row, scope: str) -> None:
+    def _withdraw(self, row: Row) -> None:
         """Undo :meth:`_present`."""
+        if row.representative is not None:
+            self._groups[row.representative].discard(row.id)
+            return
         self._representatives -= 1
+        scope = row.scope
         ids = self._ids_by_text[scope, row.digest]
         ids.remove(row.id)
         if not ids:

@@ -101,7 +101,19 @@ class SQLiteIndex(Index):
         return self._tables.nbytes
 
     def rows(self) -> Iterable[Row]:
-        return map(_row, self._connection.execute(_ROW + "ORDER BY id"))
+        return map(_row_of, self._connection.execute(_ROW + "ORDER BY id"))
+
+    def begin_crawl(self, spider: str) -> None:
+        with suppress(IndexUnavailableError), self._transaction():
+            self._crawl = self._connection.execute(
+                "INSERT INTO crawls (spider, started_at) VALUES (?, ?)", (spider, int(time.time()))
+            ).lastrowid
+
+    def end_crawl(self) -> None:
+        with suppress(IndexUnavailableError), self._transaction():
+            self._connection.execute(
+                "UPDATE crawls SET finished_at = ? WHERE id = ?", (int(time.time()), self._crawl)
+            )
 
     def close(self) -> None:
         with suppress(sqlite3.Error):  # what a site repeats can be learned again
@@ -225,11 +237,13 @@ class SQLiteIndex(Index):
                 seen.add(row_id)
                 yield row, distance
 
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+    def _write(
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+    ) -> None:
         change = self._next_change()
         row_id = change if own is None else own.id
         values = (
-            self._crawl,
+            self._crawl if crawl is None else crawl,
             page.scope,
             page.request_fingerprint,
             page.url,
@@ -246,9 +260,56 @@ class SQLiteIndex(Index):
         else:
             self._connection.execute(_UPDATE, (change, *values, row_id))
         if representative is None:
-            for view, fingerprint in self._views(page):
-                self._unpresented.append((page.scope, view, fingerprint, row_id))
+            self._present(row_id, page)
         self._save_templates(self.templates.take_due(page.site))
+
+    def _row(self, row_id: int) -> Row | None:
+        return self._find("WHERE id = ?", row_id)
+
+    def _judged_before(self, time: float) -> list[int]:
+        found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (time,))
+        return [row_id for (row_id,) in found]
+
+    def _was_delivered(self, row: Row) -> bool:
+        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
+        return self._connection.execute(query, (row.crawl,)).fetchone() is not None
+
+    def _mark_undelivered(self, row: Row) -> None:
+        self._connection.execute("UPDATE pages SET crawl = NULL WHERE id = ?", (row.id,))
+
+    def _delete(self, row: Row) -> None:
+        self._connection.execute("DELETE FROM pages WHERE id = ?", (row.id,))
+        self._remember_last_change()
+
+    def _delete_group(self, row: Row) -> None:
+        self._connection.execute("DELETE FROM pages WHERE representative = ?", (row.id,))
+        self._delete(row)
+
+    def _pass_on(self, row: Row) -> None:
+        query = "SELECT min(id) FROM pages WHERE representative = ?"
+        (heir,) = self._connection.execute(query, (row.id,)).fetchone()
+        if heir is None:
+            return
+        self._connection.execute(
+            "UPDATE pages SET change = ?, representative = NULL, crawl = NULL WHERE id = ?",
+            (self._next_change(), heir),
+        )
+        self._connection.execute(
+            "UPDATE pages SET representative = ? WHERE representative = ?", (heir, row.id)
+        )
+        for promoted in self._select("WHERE id = ?", heir):
+            self._present(heir, promoted)
+
+    def _remember_last_change(self) -> None:
+        """Keep the numbers of what is forgotten from being used again."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO parameters VALUES ('last_change', ?)", (str(self._last_change),)
+        )
+
+    def _present(self, row_id: int, page: Page | Row) -> None:
+        """Let others be compared with a representative, as soon as it is committed."""
+        for view, fingerprint in self._views(page):
+            self._unpresented.append((page.scope, view, fingerprint, row_id))
 
     def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
         """Store what sites repeat, as far as this process has learned it."""
@@ -257,13 +318,13 @@ class SQLiteIndex(Index):
         )
 
     def _select(self, where: str, *values: Any) -> Iterable[Row]:
-        return map(_row, self._connection.execute(_ROW + where, values))
+        return map(_row_of, self._connection.execute(_ROW + where, values))
 
     def _find(self, where: str, *values: Any) -> Row | None:
         return next(iter(self._select(where, *values)), None)
 
 
-def _row(values: Sequence[Any]) -> Row:
+def _row_of(values: Sequence[Any]) -> Row:
     row_id, crawl, scope, request, url, fingerprint, digest, tokens, *rest = values
     representative, judged_at, content, sketch = rest
     return Row(
