@@ -100,22 +100,8 @@ class SimhashDownloaderMiddleware:
                 "TWISTED_REACTOR must be the asyncio reactor, as it is by default: "
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
-        analyser = Analyser.create(
-            settings.extractor,
-            settings.features,
-            settings.stop_words,
-            settings.idf,
-            settings.verify,
-            settings.max_tags,
-            settings.max_depth,
-        )
-        parameters = IndexParameters(
-            scheme=analyser.identity,
-            scope=settings.scope,
-            distance=distance_of(settings),
-            min_tokens=settings.min_tokens,
-            share=settings.share if settings.verify else None,
-        )
+        analyser = analyser_of(settings)
+        parameters = parameters_of(settings, analyser)
         place = settings.index or default_index(crawler.spidercls.name)
         index = _indexes.take((place, parameters), lambda: open_index(place, parameters))
         workers = _workers.take(
@@ -251,19 +237,11 @@ class SimhashDownloaderMiddleware:
         return None
 
     def _page(self, request: Request, response: Response, analysis: PageAnalysis) -> Page:
-        content = analysis.content
-        return Page(
-            url=response.url,
-            request_fingerprint=self.crawler.request_fingerprinter.fingerprint(request),
-            scope=scope_key(self.settings.scope, response.url, self.spider_name),
-            fingerprint=analysis.fingerprint,
-            digest=analysis.digest,
-            tokens=analysis.tokens,
-            judged_at=time.time(),
-            content_fingerprint=None if content is None else content.fingerprint,
-            sketch=None if content is None else content.sketch,
-            site=host_of(response.url),
-            blocks=() if content is None else content.blocks,
+        return page_of(
+            analysis,
+            response.url,
+            self.crawler.request_fingerprinter.fingerprint(request),
+            scope_key(self.settings.scope, response.url, self.spider_name),
         )
 
     def _action(self, request: Request, decision: Decision) -> Action:
@@ -321,6 +299,51 @@ def is_start_request(request: Request) -> bool:
     requests, the mark comes along, but then their depth is above 0.
     """
     return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
+
+
+def analyser_of(settings: SimhashSettings) -> Analyser:
+    """Return what analyses the pages of a crawl.
+
+    :raises SettingsError: no such extractor or features.
+    """
+    return Analyser.create(
+        settings.extractor,
+        settings.features,
+        settings.stop_words,
+        settings.idf,
+        settings.verify,
+        settings.max_tags,
+        settings.max_depth,
+    )
+
+
+def parameters_of(settings: SimhashSettings, analyser: Analyser) -> IndexParameters:
+    """Return what the index of a crawl must be built for."""
+    return IndexParameters(
+        scheme=analyser.identity,
+        scope=settings.scope,
+        distance=distance_of(settings),
+        min_tokens=settings.min_tokens,
+        share=settings.share if settings.verify else None,
+    )
+
+
+def page_of(analysis: PageAnalysis, url: str, request_fingerprint: bytes, scope: str) -> Page:
+    """Return a page that was analysed as an index sees it."""
+    content = analysis.content
+    return Page(
+        url=url,
+        request_fingerprint=request_fingerprint,
+        scope=scope,
+        fingerprint=analysis.fingerprint,
+        digest=analysis.digest,
+        tokens=analysis.tokens,
+        judged_at=time.time(),
+        content_fingerprint=None if content is None else content.fingerprint,
+        sketch=None if content is None else content.sketch,
+        site=host_of(url),
+        blocks=() if content is None else content.blocks,
+    )
 
 
 def distance_of(settings: SimhashSettings) -> int:

@@ -10,8 +10,14 @@ from rich.console import Console
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_simhash.commands.check import CheckCommand
 from scrapy_simhash.commands.design import DesignCommand
+from scrapy_simhash.commands.explain import ExplainCommand
+from scrapy_simhash.commands.export import ExportCommand
+from scrapy_simhash.commands.forget import ForgetCommand
 from scrapy_simhash.commands.match import MatchCommand, PackCommand
+from scrapy_simhash.commands.stats import StatsCommand
+from scrapy_simhash.commands.verify import VerifyCommand
 from scrapy_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -20,7 +26,17 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.commands.base import Subcommand
 
-SUBCOMMANDS: Sequence[type[Subcommand]] = (DesignCommand, MatchCommand, PackCommand)
+SUBCOMMANDS: Sequence[type[Subcommand]] = (
+    DesignCommand,
+    MatchCommand,
+    PackCommand,
+    StatsCommand,
+    CheckCommand,
+    ExplainCommand,
+    ExportCommand,
+    ForgetCommand,
+    VerifyCommand,
+)
 
 FAILED = 2
 
@@ -28,8 +44,8 @@ FAILED = 2
 class SimhashCommand(ScrapyCommand):
     """The command ``simhash`` of Scrapy, which is nothing but its subcommands.
 
-    Each takes ``--json``.  Exit code 0: done; 2: it could not be done, and standard error
-    says why.
+    Each takes ``--json``.  Exit code 0: done; 1: done, and what was found is bad; 2: it could
+    not be done, and standard error says why.
     """
 
     requires_crawler_process = False
@@ -58,13 +74,17 @@ class SimhashCommand(ScrapyCommand):
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
         subcommand: type[Subcommand] = opts.subcommand
+        opts.scrapy_settings = self.settings
         try:
             found = subcommand.find(opts)
         except SimhashError as exc:
             print(f"scrapy simhash {subcommand.name}: {exc}", file=sys.stderr)
             self.exitcode = FAILED
             return
+        if found is None:
+            return
         if opts.json:
             print(json.dumps(found, indent=2))
         else:
             subcommand.show(found, Console())
+        self.exitcode = subcommand.exit_code(found)

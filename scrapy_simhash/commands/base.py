@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from rich.console import Console
+from rich.progress import track
+
+from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
     import argparse
 
-    from rich.console import Console
+T = TypeVar("T")
 
 
 class Subcommand(ABC):
@@ -25,7 +32,7 @@ class Subcommand(ABC):
     @classmethod
     @abstractmethod
     def find(cls, options: argparse.Namespace) -> Any:
-        """Return what was found, as values that JSON has.
+        """Return what was found, as values that JSON has; None if that is shown already.
 
         :raises SimhashError: it could not be done; the message is for the user.
         """
@@ -34,3 +41,26 @@ class Subcommand(ABC):
     @abstractmethod
     def show(cls, found: Any, console: Console) -> None:
         """Print what was found for people to read."""
+
+    @classmethod
+    def exit_code(cls, found: Any) -> int:
+        """Return the exit code that says what was found."""
+        return 0
+
+
+def add_index(parser: argparse.ArgumentParser) -> None:
+    """Declare the argument that nearly every subcommand has."""
+    parser.add_argument("index", type=Path, metavar="INDEX", help="the path of an index file")
+
+
+def settings_of(options: argparse.Namespace) -> SimhashSettings:
+    """Return the settings ``SIMHASH_*`` of the project, and of ``-s`` on the command line."""
+    return SimhashSettings.read(options.scrapy_settings)
+
+
+def progress(items: Iterable[T], doing: str, total: int | None) -> Iterable[T]:
+    """Yield *items*, and show on a terminal how far that is."""
+    console = Console(stderr=True)
+    return track(
+        items, doing, total, console=console, transient=True, disable=not console.is_terminal
+    )

@@ -156,16 +156,31 @@ class Index(ABC):
         """
         with self._transaction():
             own = self._row_of_request(page.scope, page.request_fingerprint)
-            if own is not None and own.representative is None:
-                return self._refresh(page, own)
-            found = self._most_alike(page) if self.parameters.share else self._closest(page)
-            if found is not None:
-                row, decision = found
-                self._write(page, own, representative=row.id)
-                return decision
-            self._write(page, own, representative=None)
-        self.templates.learn(page.site, page.blocks)
-        return Decision("unique", "new_text")
+            decision, kept = self._judge(page, own)
+            crawl = own.crawl if own is not None and decision.is_unchanged else None
+            self._write(page, own, None if kept is None else kept.id, crawl)
+        if decision.verdict == "unique":
+            self.templates.learn(page.site, page.blocks)
+        return decision
+
+    def check(self, page: Page) -> Decision:
+        """Return what :meth:`check_and_add` would, and remember nothing.
+
+        :raises IndexUnavailableError: the index did not answer.
+        """
+        with self._transaction():
+            own = self._row_of_request(page.scope, page.request_fingerprint)
+            return self._judge(page, own)[0]
+
+    def _judge(self, page: Page, own: Row | None) -> tuple[Decision, Row | None]:
+        """Return the decision on *page*, and its representative if it is a duplicate."""
+        if own is not None and own.representative is None:
+            return self._refresh(page, own), None
+        found = self._most_alike(page) if self.parameters.share else self._closest(page)
+        if found is not None:
+            row, decision = found
+            return decision, row
+        return Decision("unique", "new_text"), None
 
     def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         """Take back what *decision* on a page said, since the spider could not use the page.
@@ -220,13 +235,11 @@ class Index(ABC):
         return forgotten
 
     def _refresh(self, page: Page, own: Row) -> Decision:
-        """Compare a page with what it was, and remember what it is."""
+        """Compare a page with what it was."""
         distance = (own.fingerprint ^ page.fingerprint).bit_count()
         changed = not self._is_same(page, own)
         if not changed and self._was_delivered(own):
-            self._write(page, own, representative=None, crawl=own.crawl)
             return Decision("refresh", "unchanged", own.url, distance, changed=False)
-        self._write(page, own, representative=None)
         return Decision("refresh", "seen_before", own.url, distance, changed=changed)
 
     def _is_same(self, page: Page, row: Row) -> bool:

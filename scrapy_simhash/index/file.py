@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from scrapy_simhash.errors import (
@@ -236,6 +237,15 @@ def _has_write_ahead_log(path: Path) -> bool:
     """Whether pages are waiting to be merged into the file, which may then be behind its header."""
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
+
+
+@contextmanager
+def errors_translated(path: Path) -> Iterator[None]:
+    """Raise our errors for those of SQLite."""
+    try:
+        yield
+    except sqlite3.Error as exc:
+        raise translated(path, exc) from exc
 
 
 def translated(path: Path, exc: sqlite3.Error) -> FingerprintIndexError:

@@ -95,6 +95,10 @@ class SQLiteIndex(Index):
         query = "SELECT count(*) FROM pages WHERE representative IS NULL"
         return int(self._connection.execute(query).fetchone()[0])
 
+    def count(self) -> int:
+        """Return how many pages there are, representatives and duplicates."""
+        return int(self._connection.execute("SELECT count(*) FROM pages").fetchone()[0])
+
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the tables hold, about."""

@@ -1,0 +1,129 @@
+"""Does an index keep its own rules?  What is broken is repaired where nothing is lost by it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from scrapy_simhash.index import file
+from scrapy_simhash.index.upkeep import parameters_of
+
+# As many as one wants to read.
+SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A rule, how many rows break it (with the ids of some), and whether that is mended now."""
+
+    rule: str
+    count: int
+    ids: list[int]
+    repaired: bool
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of rows: which break it, and what mends one (None: nothing does)."""
+
+    words: str
+    broken: str
+    mend: str | None
+
+
+_NEXT = (
+    "(SELECT 1 + max((SELECT max(id) FROM pages), coalesce((SELECT max(change) FROM pages), 0),"
+    " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0)))"
+)
+_KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
+
+# In this order: a page whose group was mended before is not looked at with what it had.
+RULES = [
+    Rule(
+        "fingerprint, digest, tokens, time and address of a page are of their kind",
+        "typeof(fingerprint) != 'integer' OR typeof(digest) != 'blob' OR length(digest) != 16"
+        " OR typeof(tokens) != 'integer' OR tokens < 0 OR typeof(judged_at) != 'integer'"
+        " OR typeof(url) != 'text' OR typeof(scope) != 'text'"
+        " OR typeof(request_fingerprint) != 'blob'",
+        None,
+    ),
+    Rule(
+        "a page has both a sketch and a fingerprint of its content, or none",
+        "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
+        " (VALUES ('null', 'null'), ('blob', 'integer')) OR length(sketch) % 6 != 1",
+        "sketch = NULL, content_fingerprint = NULL",
+    ),
+    Rule(
+        "the crawl that judged a page is known",
+        "crawl IS NOT NULL AND crawl NOT IN (SELECT id FROM crawls)",
+        "crawl = NULL",
+    ),
+    Rule(
+        "a duplicate points to a kept page of its scope",
+        "representative IS NOT NULL AND NOT EXISTS"
+        f" ({_KEPT} AND kept.representative IS NULL AND kept.scope = pages.scope)",
+        f"representative = NULL, crawl = NULL, change = {_NEXT}",
+    ),
+    Rule(
+        "a request stands once in its scope",
+        "id NOT IN (SELECT max(id) FROM pages GROUP BY scope, request_fingerprint)",
+        None,
+    ),
+]
+
+
+def verify(path: Path) -> list[Problem]:
+    """Return what is wrong with the index at *path*, after mending what can be.
+
+    A damaged structure of the file is left as it is, but for that of indexes, which are made
+    anew from the rows.
+
+    :raises FingerprintIndexError: there is none, or it cannot be used.
+    """
+    parameters_of(path)
+    file.bring_up_to_date(path)
+    with file.errors_translated(path), closing(file.writable(path)) as connection:
+        problems = _check_structure(connection)
+        if all(problem.repaired for problem in problems):
+            connection.execute("BEGIN IMMEDIATE")
+            problems += [found for rule in RULES for found in _check_rule(connection, rule)]
+            connection.execute("COMMIT")
+    return problems
+
+
+def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
+    errors = _integrity(connection)
+    if not errors:
+        return []
+    try:
+        connection.execute("REINDEX")
+        repaired = not _integrity(connection)
+    except sqlite3.Error:
+        repaired = False
+    return [Problem(f"the file is whole: {errors[0]}", len(errors), [], repaired)]
+
+
+def _integrity(connection: sqlite3.Connection) -> list[str]:
+    try:
+        told = [line for (line,) in connection.execute("PRAGMA integrity_check")]
+    except sqlite3.DatabaseError as exc:
+        return [str(exc)]
+    return [line for line in told if line != "ok"]
+
+
+def _check_rule(connection: sqlite3.Connection, rule: Rule) -> list[Problem]:
+    query = f"SELECT id FROM pages WHERE {rule.broken} ORDER BY id"  # noqa: S608 - constants
+    ids = [row_id for (row_id,) in connection.execute(query)]
+    if not ids:
+        return []
+    if rule.mend is not None:
+        # One by one: the first of a group that is mended may mend the next.
+        for row_id in ids:
+            connection.execute(
+                f"UPDATE pages SET {rule.mend} WHERE id = ? AND ({rule.broken})",  # noqa: S608
+                (row_id,),
+            )
+    left = connection.execute(query).fetchone() is not None
+    return [Problem(rule.words, len(ids), ids[:SAMPLES], not left)]
