@@ -1,0 +1,47 @@
+"""A process that judges pages until it is killed, or has no more; one line for each.
+
+    python -m tests.fault_writer PATH FIRST COUNT WRITER [FILE_LIMIT]
+
+Page i is near page i of every other writer, and far from all others. With a limit, no file may
+grow above so many bytes, as on a full disk; a page that was not taken is told as such.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import Page, SQLiteIndex, checkpoint, sqlite
+from tests.test_index import PARAMETERS, page
+
+# So that few pages meet many checkpoints, and none gives up on a busy machine.
+checkpoint.EVERY_WRITES = 20
+checkpoint.LONG_LOG = 200
+sqlite.BUSY_SECONDS = 60.0
+
+
+def spread(i: int) -> int:
+    """A fingerprint that is far from those of all other i (Fibonacci hashing)."""
+    return (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
+
+
+def page_of(i: int, writer: int) -> Page:
+    return page(f"{i}-{writer}", spread(i) ^ 1 << writer, text=f"{i} {writer}")
+
+
+def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
+    with SQLiteIndex(path, PARAMETERS) as index:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
+        for i in range(int(first), int(first) + int(count)):
+            try:
+                verdict: str = index.check_and_add(page_of(i, int(writer))).verdict
+            except IndexUnavailableError:
+                verdict = "passed"
+            print(i, verdict, flush=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

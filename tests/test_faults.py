@@ -1,0 +1,254 @@
+"""Whatever happens to an index, no page that was acknowledged is lost, and the file is whole.
+
+The short form runs always. The long one, as for a release:
+
+    FAULTS=200 PAIRS=10000 python -m pytest tests/test_faults.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
+from scrapy_simhash.index import SQLiteIndex, file
+from scrapy_simhash.index.verify import verify
+from tests.fault_writer import page_of
+from tests.test_index import PARAMETERS, UNIQUE, page
+from tests.test_verified_index import PARAMETERS as VERIFIED
+from tests.test_verified_index import page as page_with_content
+
+FOLDER = Path(__file__).parents[1]
+FAULTS = int(os.environ.get("FAULTS", "20"))
+PAIRS = int(os.environ.get("PAIRS", "200"))
+
+
+def writer(
+    path: Path, first: int, count: int, number: int = 0, limit: int | None = None
+) -> subprocess.Popen[str]:
+    arguments = [str(path), str(first), str(count), str(number)]
+    if limit is not None:
+        arguments.append(str(limit))
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.fault_writer", *arguments],
+        cwd=FOLDER,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def stored(path: Path) -> set[str]:
+    with SQLiteIndex(path, PARAMETERS) as index:
+        return {row.url.rpartition("/")[2] for row in index.rows()}
+
+
+def acknowledged(lines: list[str], number: int = 0) -> set[str]:
+    """The names of the pages of whole lines that say that they were taken."""
+    told = [line.split() for line in lines if line.endswith("\n")]
+    return {f"{i}-{number}" for i, verdict in told if verdict != "passed"}
+
+
+def test_index_survives_kills_at_any_moment(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    rng = random.Random(1)
+    expected: set[str] = set()
+    for kill in range(FAULTS):
+        with writer(path, 1_000_000 * kill, 1_000_000) as child:
+            assert child.stdout is not None
+            lines: list[str] = []
+            if kill % 4:
+                lines = list(itertools.islice(child.stdout, rng.randrange(1, 300)))
+            else:  # while it starts
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(rng.uniform(0, 0.6))
+            child.send_signal(signal.SIGKILL)
+            lines += child.stdout
+        expected |= acknowledged(lines)
+        if path.exists():
+            assert verify(path) == []
+            assert expected <= stored(path)
+    assert len(expected) > FAULTS
+
+
+@pytest.mark.parametrize("writers", [2, 8])
+def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(
+    tmp_path: Path, writers: int
+) -> None:
+    path = tmp_path / "pages.simhash"
+    children = [writer(path, 0, PAIRS, number) for number in range(writers)]
+    told = [child.communicate()[0].split("\n")[:-1] for child in children]
+    assert [child.returncode for child in children] == [0] * writers
+    lines = itertools.chain.from_iterable(told)
+    kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
+    assert kept == {str(i): 1 for i in range(PAIRS)}
+    assert verify(path) == []
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert (len(index), index.count()) == (PAIRS, PAIRS * writers)
+
+
+def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    rng = random.Random(2)
+    lines: list[str] = []
+    with writer(path, 0, 10_000_000) as child:
+        assert child.stdout is not None
+        for copied in range(FAULTS):
+            lines += itertools.islice(child.stdout, rng.randrange(1, 200))
+            child.send_signal(signal.SIGSTOP)
+            os.waitpid(child.pid, os.WUNTRACED)
+            folder = tmp_path / f"copy{copied}"
+            folder.mkdir()
+            for found in tmp_path.glob("pages.simhash*"):
+                shutil.copy(found, folder)
+            child.send_signal(signal.SIGCONT)
+            (folder / "pages.simhash-shm").unlink()  # is in memory only, gone with the power
+            assert verify(folder / "pages.simhash") == []
+            assert acknowledged(lines) <= stored(folder / "pages.simhash")
+        child.kill()
+
+
+@pytest.fixture
+def unmerged(tmp_path: Path) -> Path:
+    """A folder with an index of 300 pages, 200 of which are only in the log; nobody has it open."""
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(100):
+            index.check_and_add(page_of(i, 0))
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(100, 300):
+            index.check_and_add(page_of(i, 0))
+        (tmp_path / "copy").mkdir()
+        for name in ("pages.simhash", "pages.simhash-wal"):
+            shutil.copy(tmp_path / name, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_torn_log_gives_the_pages_before_the_tear(unmerged: Path, tmp_path: Path) -> None:
+    rng = random.Random(3)
+    content = (unmerged / "pages.simhash-wal").read_bytes()
+    counts = set()
+    for torn in range(FAULTS):
+        folder = tmp_path / f"torn{torn}"
+        shutil.copytree(unmerged, folder)
+        cut = rng.randrange(len(content))
+        tail = b"" if torn % 2 else bytes(min(512, len(content) - cut)) + content[cut + 512 :]
+        (folder / "pages.simhash-wal").write_bytes(content[:cut] + tail)
+        path = folder / "pages.simhash"
+        assert verify(path) == []
+        names = stored(path)
+        assert names == {f"{i}-0" for i in range(len(names))}
+        counts.add(len(names))
+    assert min(counts) >= 100
+    assert len(counts) > 3
+
+
+def test_flipped_bits_are_detected_or_harmless(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.simhash"
+    with SQLiteIndex(whole, VERIFIED) as index:
+        for i in range(60):
+            known = page_with_content(f"p{i}", range(1000 * i + 1, 1000 * i + 60), main_text=i << 9)
+            index.check_and_add(replace(known, content_fingerprint=i << 40))
+    content = whole.read_bytes()
+    rng = random.Random(4)
+    refused = 0
+    for _ in range(10 * FAULTS):
+        path = tmp_path / "flipped.simhash"
+        flipped = bytearray(content)
+        flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            with SQLiteIndex(path, VERIFIED) as index:
+                for i in range(0, 60, 7):
+                    # As near as can be by both fingerprints, with other content.
+                    start = 1_000_000 + 1000 * i
+                    other = page_with_content("x", range(start, start + 60), main_text=i << 9)
+                    with suppress(IndexUnavailableError):
+                        assert index.check(replace(other, content_fingerprint=i << 40)) == UNIQUE
+        except FingerprintIndexError:
+            refused += 1
+            assert path.read_bytes() == flipped
+        with suppress(FingerprintIndexError):
+            verify(path)
+        for left in tmp_path.glob("flipped*"):
+            left.unlink()
+    assert refused > 0
+
+
+def test_full_disk_takes_no_page_and_loses_none(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with writer(path, 0, 50) as child:
+        assert child.communicate()[0].count("unique") == 50
+    limit = path.stat().st_size + 100_000
+    lines = writer(path, 50, 500, limit=limit).communicate()[0].splitlines(keepends=True)
+    taken = acknowledged(lines)
+    assert 0 < len(taken) < 500
+    assert verify(path) == []
+    names = stored(path)
+    assert taken <= names
+    assert len(names) == 50 + len(taken)
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert index.check_and_add(page_of(10_000, 0)) == UNIQUE
+
+
+def test_index_works_on_when_the_disk_has_room_again(tmp_path: Path) -> None:
+    with SQLiteIndex(tmp_path / "pages.simhash", PARAMETERS) as index:
+        (pages,) = index._connection.execute("PRAGMA page_count").fetchone()
+        index._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        taken = 0
+        with suppress(IndexUnavailableError):
+            for taken in range(1000):
+                index.check_and_add(page_of(taken, 0))
+        with pytest.raises(IndexUnavailableError, match="full"):
+            index.check_and_add(page_of(taken, 0))
+        index._connection.execute("PRAGMA max_page_count = 1000000")
+        assert index.check_and_add(page_of(taken, 0)) == UNIQUE
+        assert index.check_and_add(page_of(taken, 1)).is_duplicate
+        assert index.count() == taken + 2
+    assert verify(tmp_path / "pages.simhash") == []
+
+
+def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pages.simhash"
+    rng = random.Random(5)
+    for jump in range(FAULTS):
+        now = rng.choice([0.0, -1e9, 4e9, 1.7e9, 1e12])
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        with SQLiteIndex(path, PARAMETERS) as index:
+            index.begin_crawl("spider")
+            for i in range(20):
+                new = replace(page_of(20 * jump + i, 0), judged_at=now + rng.uniform(-5, 5))
+                assert index.check_and_add(new) == UNIQUE
+                assert index.check_and_add(new).verdict == "refresh"
+            index.end_crawl()
+    assert verify(path) == []
+    assert len(stored(path)) == 20 * FAULTS
+
+
+def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as index:
+        for i in range(100):
+            index.check_and_add(page(f"{i}", i << 10))
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'pages'"
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    content[(root - 1) * 4096 : (root - 1) * 4096 + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    (problem,) = verify(path)
+    assert not problem.repaired
+    assert file.stored_parameters(path)["scheme"] == PARAMETERS.scheme
