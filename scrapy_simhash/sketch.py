@@ -36,6 +36,11 @@ _BLOCK = struct.Struct(">HB")
 _HASH = struct.Struct(">BH")
 
 
+def is_sketch(stored: bytes) -> bool:
+    """Whether bytes can be what :meth:`Sketch.to_bytes` gave."""
+    return len(stored) % _SAMPLE.size == _HEAD.size
+
+
 def mark(block: int) -> int:
     """Return the mark of a block in a sketch: the lower 16 bits of its id."""
     return block & 0xFFFF

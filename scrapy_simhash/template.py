@@ -147,8 +147,17 @@ class Templates:
         return [(site, template.to_bytes())]
 
     def restore(self, site: str, stored: bytes) -> None:
-        """Put back what :meth:`take_changed` gave."""
-        self._sites[site] = Template.from_bytes(stored)
+        """Put back what :meth:`take_changed` gave.
+
+        :raises ValueError: it is something else.
+        """
+        try:
+            template = Template.from_bytes(stored)
+        except (struct.error, TypeError) as exc:
+            raise ValueError(f"no template: {exc}") from exc
+        if not template.pages >= 0:
+            raise ValueError(f"no template: pages must be at least 0: got {template.pages}")
+        self._sites[site] = template
         self._use(site)
 
     def _use(self, site: str) -> None:

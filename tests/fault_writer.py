@@ -15,11 +15,6 @@ from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import Page, SQLiteIndex, checkpoint, sqlite
 from tests.test_index import PARAMETERS, page
 
-# So that few pages meet many checkpoints, and none gives up on a busy machine.
-checkpoint.EVERY_WRITES = 20
-checkpoint.LONG_LOG = 200
-sqlite.BUSY_SECONDS = 60.0
-
 
 def spread(i: int) -> int:
     """A fingerprint that is far from those of all other i (Fibonacci hashing)."""
@@ -31,6 +26,10 @@ def page_of(i: int, writer: int) -> Page:
 
 
 def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
+    # So that few pages meet many checkpoints, and none gives up on a busy machine.
+    checkpoint.EVERY_WRITES = 20
+    checkpoint.LONG_LOG = 200
+    sqlite.BUSY_SECONDS = 60.0
     with SQLiteIndex(path, PARAMETERS) as index:
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))

@@ -35,6 +35,9 @@ OPEN_SECONDS = 30.0
 
 _KEEP = "It was left as it is; point SIMHASH_INDEX at another file"
 
+# What SQLite raises, and Python's module where a message holds bytes of a damaged file.
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+
 # The header by "Database File Format", section 1.3 (sqlite.org/fileformat2.html): magic,
 # page size at byte 16, pages at 28, user_version at 60, application_id at 68.
 _MAGIC = b"SQLite format 3\x00"
@@ -149,12 +152,10 @@ def stored_parameters(path: Path) -> dict[str, str]:
     except OSError as exc:
         raise IndexUnavailableError(f"{path} cannot be read: {exc}") from exc
     _check_header(path, header, size, unmerged)
-    try:
-        # Where no process has the file open, it is read with no trace beside it.
-        with closing(read_only(path, "" if unmerged else "&immutable=1")) as connection:
-            return dict(connection.execute("SELECT name, value FROM parameters"))
-    except sqlite3.Error as exc:
-        raise translated(path, exc) from exc
+    # Where no process has the file open, it is read with no trace beside it.
+    options = "" if unmerged else "&immutable=1"
+    with errors_translated(path), closing(read_only(path, options)) as connection:
+        return dict(connection.execute("SELECT name, value FROM parameters"))
 
 
 def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
@@ -187,7 +188,7 @@ def _check_format(path: Path, version: int) -> None:
 
 def bring_up_to_date(path: Path) -> None:
     """Make an index of an older format one of this format, in one transaction."""
-    try:
+    with errors_translated(path):
         with closing(read_only(path)) as connection:
             if _format_of(connection) == FORMAT:
                 return
@@ -200,8 +201,6 @@ def bring_up_to_date(path: Path) -> None:
             for statement in _FROM_FORMAT_2.split(";"):
                 connection.execute(statement)
             connection.execute("COMMIT")
-    except sqlite3.Error as exc:
-        raise translated(path, exc) from exc
 
 
 def _format_of(connection: sqlite3.Connection) -> int:
@@ -216,15 +215,16 @@ def writable(path: Path) -> sqlite3.Connection:
 
     :raises FingerprintIndexError: it cannot be written.
     """
-    connection = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
-    try:
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    except sqlite3.Error as exc:
-        connection.close()
-        raise translated(path, exc) from exc
+    with errors_translated(path):
+        connection = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except ERRORS:
+            connection.close()
+            raise
     return connection
 
 
@@ -241,14 +241,14 @@ def _has_write_ahead_log(path: Path) -> bool:
 
 @contextmanager
 def errors_translated(path: Path) -> Iterator[None]:
-    """Raise our errors for those of SQLite."""
+    """Raise our errors for those of SQLite that are met while opening."""
     try:
         yield
-    except sqlite3.Error as exc:
-        raise translated(path, exc) from exc
+    except ERRORS as exc:
+        raise _translated(path, exc) from exc
 
 
-def translated(path: Path, exc: sqlite3.Error) -> FingerprintIndexError:
+def _translated(path: Path, exc: Exception) -> FingerprintIndexError:
     """Return our error for one of SQLite's that was met while opening."""
     if isinstance(exc, sqlite3.OperationalError):
         return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")

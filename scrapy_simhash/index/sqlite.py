@@ -21,6 +21,7 @@ from scrapy_simhash.index import file
 from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
 from scrapy_simhash.index.views import ViewTables
+from scrapy_simhash.sketch import is_sketch
 
 # A page that finds the file locked waits this long, then passes unjudged, and the next ones
 # do not wait until one succeeds: other processes hold the lock for under a millisecond a page.
@@ -120,21 +121,20 @@ class SQLiteIndex(Index):
             )
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):  # what a site repeats can be learned again
+        with suppress(*file.ERRORS):  # what a site repeats can be learned again
             self._save_templates(self.templates.take_changed())
         self._checkpoints.close()
         self._connection.close()
 
     def _load(self) -> None:
         """Make the tables from the rows, without writing: a damaged file stays as it is."""
-        try:
-            with closing(file.read_only(self.path)) as connection:
-                connection.execute("BEGIN")
-                self._catch_up(connection)
-                for site, state in connection.execute("SELECT site, state FROM templates"):
+        path = self.path
+        with file.errors_translated(path), closing(file.read_only(path)) as connection:
+            connection.execute("BEGIN")
+            self._catch_up(connection)
+            for site, state in connection.execute("SELECT site, state FROM templates"):
+                with suppress(ValueError):  # damaged; it can be learned again
                     self.templates.restore(site, state)
-        except sqlite3.Error as exc:
-            raise file.translated(self.path, exc) from exc
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -152,10 +152,10 @@ class SQLiteIndex(Index):
         except BaseException as exc:
             self._last_change = last_change
             self._unpresented.clear()
-            with suppress(sqlite3.Error):
+            with suppress(*file.ERRORS):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-            if isinstance(exc, sqlite3.Error):
+            if isinstance(exc, file.ERRORS):
                 raise IndexUnavailableError(f"{self.path} did not take a page: {exc}") from exc
             raise
         for scope, view, fingerprint, row_id in self._unpresented:
@@ -195,7 +195,8 @@ class SQLiteIndex(Index):
         )
         rows = connection.execute(_SINCE, (self._last_change,))
         for scope, row_id, tokens, fingerprint, content in rows:
-            for view, found in self._views_of(tokens, _unsigned(fingerprint), _optional(content)):
+            views = self._views_of(_number(tokens), _unsigned(fingerprint), _optional(content))
+            for view, found in views:
                 fingerprints, items = batches[scope, view]
                 fingerprints.append(found)
                 items.append(row_id)
@@ -331,6 +332,12 @@ class SQLiteIndex(Index):
 def _row_of(values: Sequence[Any]) -> Row:
     row_id, crawl, scope, request, url, fingerprint, digest, tokens, *rest = values
     representative, judged_at, content, sketch = rest
+    if not (
+        isinstance(url, str)
+        and isinstance(digest, bytes)
+        and (sketch is None or (isinstance(sketch, bytes) and is_sketch(sketch)))
+    ):
+        raise _damaged(row_id)
     return Row(
         id=row_id,
         crawl=crawl,
@@ -339,12 +346,17 @@ def _row_of(values: Sequence[Any]) -> Row:
         url=url,
         fingerprint=_unsigned(fingerprint),
         digest=digest,
-        tokens=tokens,
+        tokens=_number(tokens),
         representative=representative,
-        judged_at=judged_at,
+        judged_at=_number(judged_at),
         content_fingerprint=_optional(content),
         sketch=sketch,
     )
+
+
+def _damaged(value: object) -> sqlite3.DatabaseError:
+    """Return the error for what only a damaged file can hold: SQLite has no checksums of rows."""
+    return sqlite3.DatabaseError(f"a row is damaged: {value!r}")
 
 
 def _signed(fingerprint: int | None) -> int | None:
@@ -352,9 +364,15 @@ def _signed(fingerprint: int | None) -> int | None:
     return None if fingerprint is None else fingerprint - (fingerprint >> 63 << 64)
 
 
-def _unsigned(stored: int) -> int:
-    return stored & (1 << 64) - 1
+def _number(stored: Any) -> int:
+    if not isinstance(stored, int):
+        raise _damaged(stored)
+    return stored
 
 
-def _optional(stored: int | None) -> int | None:
+def _unsigned(stored: Any) -> int:
+    return _number(stored) & (1 << 64) - 1
+
+
+def _optional(stored: Any) -> int | None:
     return None if stored is None else _unsigned(stored)

@@ -100,7 +100,7 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
     try:
         connection.execute("REINDEX")
         repaired = not _integrity(connection)
-    except sqlite3.Error:
+    except file.ERRORS:
         repaired = False
     return [Problem(f"the file is whole: {errors[0]}", len(errors), [], repaired)]
 
@@ -108,7 +108,7 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
 def _integrity(connection: sqlite3.Connection) -> list[str]:
     try:
         told = [line for (line,) in connection.execute("PRAGMA integrity_check")]
-    except sqlite3.DatabaseError as exc:
+    except file.ERRORS as exc:
         return [str(exc)]
     return [line for line in told if line != "ok"]
 
