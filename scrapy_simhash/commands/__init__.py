@@ -10,12 +10,15 @@ from rich.console import Console
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_simhash.commands.calibrate import CalibrateCommand
 from scrapy_simhash.commands.check import CheckCommand
 from scrapy_simhash.commands.design import DesignCommand
 from scrapy_simhash.commands.explain import ExplainCommand
 from scrapy_simhash.commands.export import ExportCommand
 from scrapy_simhash.commands.forget import ForgetCommand
+from scrapy_simhash.commands.importing import ImportCommand
 from scrapy_simhash.commands.match import MatchCommand, PackCommand
+from scrapy_simhash.commands.rebuild import RebuildCommand
 from scrapy_simhash.commands.stats import StatsCommand
 from scrapy_simhash.commands.verify import VerifyCommand
 from scrapy_simhash.errors import SimhashError
@@ -30,11 +33,14 @@ SUBCOMMANDS: Sequence[type[Subcommand]] = (
     DesignCommand,
     MatchCommand,
     PackCommand,
+    CalibrateCommand,
     StatsCommand,
     CheckCommand,
     ExplainCommand,
     ExportCommand,
+    ImportCommand,
     ForgetCommand,
+    RebuildCommand,
     VerifyCommand,
 )
 

@@ -49,9 +49,11 @@ class CheckCommand(Subcommand):
 
     @classmethod
     def show(cls, found: Any, console: Console) -> None:
-        console.print(f"{found['verdict']} ({found['reason']}): {found['url']}", markup=False)
+        console.print(
+            f"{found['verdict']} ({found['reason']}): {found['url']}", markup=False, soft_wrap=True
+        )
         if found["representative"] is not None and found["verdict"] != "refresh":
-            console.print(f"kept page: {found['representative']}", markup=False)
+            console.print(f"kept page: {found['representative']}", markup=False, soft_wrap=True)
         if found["distance"] is not None:
             console.print(f"distance: {found['distance']} bits")
         if found["share"] is not None:

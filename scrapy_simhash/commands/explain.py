@@ -92,7 +92,7 @@ class ExplainCommand(Subcommand):
     def show(cls, found: Any, console: Console) -> None:
         for page in found["pages"]:
             console.rule(page["place"])
-            console.print(page["text"], markup=False)
+            console.print(page["text"], markup=False, soft_wrap=True)
         grid = Grid("", "first", "second", box=box.SIMPLE)
         first, second = found["pages"]
         for heading in ("fingerprint", "tokens", "features"):

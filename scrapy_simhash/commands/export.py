@@ -47,7 +47,9 @@ class ExportCommand(Subcommand):
 
     @classmethod
     def show(cls, found: Any, console: Console) -> None:
-        console.print(f"{found['pages']:,} pages written to {found['output']}", markup=False)
+        console.print(
+            f"{found['pages']:,} pages written to {found['output']}", markup=False, soft_wrap=True
+        )
 
 
 def _write(index: SQLiteIndex, file: TextIO) -> int:

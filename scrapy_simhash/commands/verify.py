@@ -40,7 +40,9 @@ class VerifyCommand(Subcommand):
             ids = f" (ids {', '.join(map(str, problem['ids']))} ...)" if problem["ids"] else ""
             state = "mended" if problem["repaired"] else "NOT mended"
             console.print(
-                f"{state}: {problem['count']:,} against: {problem['rule']}{ids}", markup=False
+                f"{state}: {problem['count']:,} against: {problem['rule']}{ids}",
+                markup=False,
+                soft_wrap=True,
             )
 
     @classmethod

@@ -1,0 +1,194 @@
+"""Subcommands that read stored pages: an HTTP cache that Scrapy wrote, WARC files, a folder."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CrawlFixture, Reply, Site, article, prose
+from tests.test_commands_index import INDEX, simhash, simhash_json
+
+FAST = ("-s", "SIMHASH_WORKERS=0", "-s", "SIMHASH_MIN_TOKENS=20")
+
+
+@pytest.fixture
+def pages(site: Site) -> Site:
+    """/, /a and its copy /b, /c; /b comes gzipped; /notes is no HTML, /gone is not there."""
+    site["/"] = article(prose("start"), ["/a", "/b", "/c", "/notes", "/gone"])
+    site["/a"] = article(prose("the same text"))
+    packed = gzip.compress(article(prose("the same text")).encode())
+    site["/b"] = Reply(packed, headers={"Content-Encoding": "gzip"})
+    site["/c"] = article(prose("another"))
+    site["/notes"] = Reply("notes", content_type="text/plain")
+    return site
+
+
+def cached(crawl: CrawlFixture, folder: Path, **settings: Any) -> Path:
+    """Crawl with Scrapy's HTTP cache, and return its folder."""
+    assert crawl(HTTPCACHE_ENABLED=True, **settings).returncode == 0
+    return folder / ".scrapy" / "httpcache" / "links"
+
+
+def write_warc(path: Path, pages: dict[str, str]) -> None:
+    """Write records as section 6 of ISO 28500 has them; gzipped one by one for .gz."""
+    records = [("warcinfo", "", b"software: test\r\n")]
+    for url, body in pages.items():
+        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+        records.append(("response", url, http + body.encode()))
+    with path.open("wb") as file:
+        for kind, url, block in records:
+            head = (
+                f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+                f"Content-Type: application/http; msgtype=response\r\n"
+                f"Content-Length: {len(block)}\r\n\r\n"
+            )
+            record = head.encode() + block + b"\r\n\r\n"
+            file.write(gzip.compress(record) if path.suffix == ".gz" else record)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_http_cache_is_imported_as_the_crawl_judged_it(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path, packed: bool
+) -> None:
+    cache = cached(crawl, tmp_path, HTTPCACHE_GZIP=packed)
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
+    assert found == {"pages": 4, "unique": 3, "exact_duplicate": 1}
+    # The same requests: into the index of the crawl itself, nothing new comes.
+    again = simhash_json(tmp_path, "import", str(INDEX), str(cache), *FAST)
+    assert again == {"pages": 4, "refresh": 3, "exact_duplicate": 1}
+
+
+def test_entry_of_the_cache_that_is_broken_is_left_out(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    cache = cached(crawl, tmp_path)
+    broken = sorted(cache.rglob("meta"))
+    broken[0].write_text("__import__('os').abort()")
+    broken[1].write_bytes(b"\x1f\x8bno gzip")
+    broken[2].unlink()
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
+    assert found["pages"] <= 3
+
+
+@pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
+def test_warc_is_imported(tmp_path: Path, name: str) -> None:
+    text = article(prose("the same text"))
+    pages = {"http://a.example/": text, "http://b.example/": text, "http://c.example/": ""}
+    write_warc(tmp_path / name, pages)
+    found = simhash_json(tmp_path, "import", "new.simhash", name, *FAST)
+    assert found == {"pages": 3, "unique": 1, "exact_duplicate": 1, "skipped": 1}
+
+
+def test_folder_is_imported_by_worker_processes(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    (folder / "deep").mkdir(parents=True)
+    for i in range(12):
+        (folder / "deep" / f"{i:02}.html").write_text(article(prose(f"topic{i % 4}x")))
+    found = simhash_json(tmp_path, "import", "new.simhash", "pages", "-s", "SIMHASH_WORKERS=2")
+    assert found == {"pages": 12, "unique": 4, "exact_duplicate": 8}
+
+
+def test_export_is_imported_and_what_is_known_is_not_taken_twice(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl()
+    simhash_json(tmp_path, "export", str(INDEX), "pages.jsonl")
+    for verdict in ("unique", "refresh"):
+        found = simhash_json(tmp_path, "import", "new.simhash", "pages.jsonl", *FAST)
+        assert found == {"pages": 4, verdict: 3, "exact_duplicate": 1}
+    simhash_json(tmp_path, "export", "new.simhash", "again.jsonl")
+    lines = [(tmp_path / name).read_text() for name in ("pages.jsonl", "again.jsonl")]
+    first, again = ([without_numbers(line) for line in text.splitlines()] for text in lines)
+    assert first == again
+
+
+def without_numbers(line: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(line)
+    return {name: value for name, value in record.items() if name != "id"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none", None, "must be an HTTP cache of Scrapy"),
+        ("empty.warc", "no WARC at all", "cannot be read"),
+        ("decisions.jsonl", '{"url": "http://a.example/"}', "A decisions feed does not hold"),
+        ("broken.jsonl", "{", "line 1, must be JSON"),
+        ("list.jsonl", "[]", "line 1, must be a JSON object"),
+        ("missing.jsonl", None, "cannot be read"),
+        (
+            "half.jsonl",
+            '{"simhash_index": 1, "scheme": "x", "scope": "global"}\n{"url": "u"}',
+            "must be whole",
+        ),
+        (
+            "newer.jsonl",
+            '{"simhash_index": 2, "scheme": "x", "scope": "global"}',
+            "simhash_index 2",
+        ),
+    ],
+)
+def test_source_that_cannot_be_read_is_refused(
+    tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    done = simhash(tmp_path, "import", "new.simhash", name)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_export_of_another_scheme_is_refused(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl()
+    header = {"simhash_index": 1, "scheme": "other", "scope": "global"}
+    (tmp_path / "other.jsonl").write_text(json.dumps(header))
+    done = simhash(tmp_path, "import", str(INDEX), "other.jsonl")
+    assert done.returncode == 2
+    assert "made with scheme 'other'" in done.stderr
+
+
+def test_calibrate_shows_what_each_distance_would_drop(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"{i}.html").write_text(article(prose(f"topic{i}x", 400)))
+        (folder / f"{i}a.html").write_text(article(prose(f"topic{i}x", 400)))
+        (folder / f"{i}b.html").write_text(article(prose(f"topic{i}x", 400) + f" end {i}"))
+    found = simhash_json(tmp_path, "calibrate", "pages", *FAST)
+    rows = found["distances"]
+    assert [row["distance"] for row in rows] == list(range(8))
+    assert found["pages"] == 12
+    assert {row["exact"] for row in rows} == {4}
+    assert rows[0]["near"] <= rows[7]["near"] == 4
+    samples = [pair for row in rows for pair in row["samples"]]
+    assert samples
+    assert all(pair["representative"] for pair in samples)
+    shown = simhash(tmp_path, "calibrate", "pages", *FAST).stdout
+    assert "12 pages" in shown
+    assert "0a.html for" in shown.replace("\n", " ")
+    assert list(tmp_path.glob("*.simhash")) == []
+
+
+def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    cache = cached(crawl, tmp_path)
+    pages["/"] = article(prose("start"), ["/new"])
+    pages["/new"] = article(prose("later"))
+    crawl()
+    before = (tmp_path / INDEX).read_bytes()
+    words = ("-s", "SIMHASH_FEATURES=words-2")
+    found = simhash_json(tmp_path, "rebuild", str(INDEX), "new.simhash", str(cache), *FAST, *words)
+    assert found == {"pages": 4, "kept": 3, "without_source": [pages.url + "/new"]}
+    assert (tmp_path / INDEX).read_bytes() == before
+    stats = simhash_json(tmp_path, "stats", "new.simhash")
+    assert "words-2" in stats["scheme"]
+    shown = simhash(tmp_path, "rebuild", str(INDEX), "new.simhash", str(cache), *FAST)
+    assert shown.returncode == 2
+    assert "is there already" in shown.stderr
