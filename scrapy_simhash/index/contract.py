@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
+from scrapy_simhash.index.forgetting import Forgetful
 from scrapy_simhash.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
 from scrapy_simhash.template import Templates
 
@@ -22,9 +22,6 @@ CONTENT = "content"
 
 # A page is compared with the closest candidates, so many at the most: each takes about 40 us.
 MAX_VERIFIED = 100
-
-# So many rows are forgotten at once: others who share the index wait for about 20 ms.
-FORGET_AT_ONCE = 500
 
 # Pages with the same main text are one when they share this much of their content; where one has
 # all that the other has, half is enough (measured on pages with and without a notice).
@@ -125,7 +122,7 @@ class Decision:
         return self.reason == "unchanged"
 
 
-class Index(ABC):
+class Index(Forgetful):
     """Pages kept so far, and the rule that compares a new one with them.
 
     :meth:`check_and_add` is atomic among all who share the index.  Only representatives
@@ -181,58 +178,6 @@ class Index(ABC):
             row, decision = found
             return decision, row
         return Decision("unique", "new_text"), None
-
-    def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        """Take back what *decision* on a page said, since the spider could not use the page.
-
-        A page that was new is forgotten with all that points to it, so that the next copy of it
-        is kept; one that was met again stays, but does not count as passed on.
-
-        :raises IndexUnavailableError: the index did not answer; everything is as it was.
-        """
-        if decision.verdict not in ("unique", "refresh"):
-            return
-        with self._transaction():
-            row = self._row_of_request(scope, request_fingerprint)
-            if row is None or row.representative is not None:
-                return
-            if decision.verdict == "unique":
-                self._delete_group(row)
-            else:
-                self._mark_undelivered(row)
-
-    def expire(self, before: float) -> int:
-        """Forget the pages that were judged last before a time, and return how many.
-
-        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
-        """
-        return self.forget(self._judged_before(before))
-
-    def forget(self, ids: Iterable[int]) -> int:
-        """Forget rows, and return how many there were.
-
-        Where a representative goes, the oldest that stays of those that point to it takes its
-        place, and the others point to that one.
-
-        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
-        """
-        wanted = sorted(set(ids))
-        # First those that others cannot point to: so no place is taken only to be left again.
-        duplicates = self._forget(wanted, duplicates_only=True)
-        return duplicates + self._forget(wanted, duplicates_only=False)
-
-    def _forget(self, wanted: list[int], duplicates_only: bool) -> int:
-        forgotten = 0
-        for start in range(0, len(wanted), FORGET_AT_ONCE):
-            with self._transaction():
-                for row in filter(None, map(self._row, wanted[start : start + FORGET_AT_ONCE])):
-                    if row.representative is None:
-                        if duplicates_only:
-                            continue
-                        self._pass_on(row)
-                    self._delete(row)
-                    forgotten += 1
-        return forgotten
 
     def _refresh(self, page: Page, own: Row) -> Decision:
         """Compare a page with what it was."""
@@ -348,14 +293,6 @@ class Index(ABC):
         self.close()
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[None]:
-        """Keep all others who share the index out; on an error, undo."""
-
-    @abstractmethod
-    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
-        """Return the row of a request in a scope."""
-
-    @abstractmethod
     def _of_same_text(self, page: Page) -> Iterable[Row]:
         """Yield the representatives in the page's scope with the page's digest, oldest first."""
 
@@ -376,29 +313,5 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _row(self, row_id: int) -> Row | None:
-        """Return the row with an id."""
-
-    @abstractmethod
-    def _judged_before(self, time: float) -> Iterable[int]:
-        """Return the ids of the rows that were judged last before *time*."""
-
-    @abstractmethod
     def _was_delivered(self, row: Row) -> bool:
         """Whether the crawl that judged a row is known to have passed it on to its spider."""
-
-    @abstractmethod
-    def _mark_undelivered(self, row: Row) -> None:
-        """Make :meth:`_was_delivered` say no."""
-
-    @abstractmethod
-    def _delete(self, row: Row) -> None:
-        """Remove a row that none points to."""
-
-    @abstractmethod
-    def _delete_group(self, row: Row) -> None:
-        """Remove a representative and all that point to it."""
-
-    @abstractmethod
-    def _pass_on(self, row: Row) -> None:
-        """Let the oldest of those that point to a representative take its place, if any do."""
