@@ -30,7 +30,7 @@ from typing import Any
 
 from scrapy_simhash.index import IndexParameters, Page, SQLiteIndex
 from scrapy_simhash.middleware import VERIFIED_DISTANCE
-from scrapy_simhash.sketch import SAMPLES, Sketch
+from scrapy_simhash.sketch import Sketch
 
 PARAMETERS = IndexParameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
 SITES = 20
@@ -46,7 +46,7 @@ def sketches() -> list[bytes]:
     rng = random.Random(1)
     pool = []
     for i in range(POOL):
-        shingles = SAMPLES + 100 if i % 4 else rng.randint(5, SAMPLES)
+        shingles = 250 if i % 4 else rng.randint(5, 150)
         pool.append(Sketch.of({rng.getrandbits(64): rng.getrandbits(5) for _ in range(shingles)}))
     return [sketch.to_bytes() for sketch in pool]
 

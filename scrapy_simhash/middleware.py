@@ -90,6 +90,7 @@ class SimhashDownloaderMiddleware:
         self.settings = settings
         self.workers = workers
         self.index = index
+        self._crawl: int | None = None
         self._failures: dict[str, RareWarning] = {}
 
     @classmethod
@@ -126,14 +127,14 @@ class SimhashDownloaderMiddleware:
             extra={"spider": spider},
         )
         self.workers.start()
-        self.index.begin_crawl(self.spider_name)
+        self._crawl = self.index.begin_crawl(self.spider_name)
         self._expire(spider)
 
     def spider_closed(self, spider: Spider) -> None:
         try:
             _workers.give_back(self.workers)
         finally:
-            self.index.end_crawl()
+            self.index.end_crawl(self._crawl)
             _indexes.give_back(self.index)
 
     def spider_error(self, response: Response, spider: Spider) -> None:
@@ -242,6 +243,7 @@ class SimhashDownloaderMiddleware:
             response.url,
             self.crawler.request_fingerprinter.fingerprint(request),
             scope_key(self.settings.scope, response.url, self.spider_name),
+            self._crawl,
         )
 
     def _action(self, request: Request, decision: Decision) -> Action:
@@ -328,7 +330,13 @@ def parameters_of(settings: SimhashSettings, analyser: Analyser) -> IndexParamet
     )
 
 
-def page_of(analysis: PageAnalysis, url: str, request_fingerprint: bytes, scope: str) -> Page:
+def page_of(
+    analysis: PageAnalysis,
+    url: str,
+    request_fingerprint: bytes,
+    scope: str,
+    crawl: int | None = None,
+) -> Page:
     """Return a page that was analysed as an index sees it."""
     content = analysis.content
     return Page(
@@ -339,6 +347,7 @@ def page_of(analysis: PageAnalysis, url: str, request_fingerprint: bytes, scope:
         digest=analysis.digest,
         tokens=analysis.tokens,
         judged_at=time.time(),
+        crawl=crawl,
         content_fingerprint=None if content is None else content.fingerprint,
         sketch=None if content is None else content.sketch,
         site=host_of(url),

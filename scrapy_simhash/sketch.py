@@ -38,7 +38,11 @@ _HASH = struct.Struct(">BH")
 
 def is_sketch(stored: bytes) -> bool:
     """Whether bytes can be what :meth:`Sketch.to_bytes` gave."""
-    return len(stored) % _SAMPLE.size == _HEAD.size
+    at = _HEAD.size
+    while at + _BLOCK.size <= len(stored):
+        _, count = _BLOCK.unpack_from(stored, at)
+        at += _BLOCK.size + _HASH.size * int(count)
+    return at == len(stored)
 
 
 def mark(block: int) -> int:

@@ -186,28 +186,43 @@ def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(tmp_path: P
     path = str(tmp_path / "pages.simhash")
     for ends, reason in [(False, None), (True, "seen_before"), (False, "unchanged")]:
         with open_index(path, PARAMETERS) as index:
-            index.begin_crawl("spider")
-            decision = index.check_and_add(page("a", 0b0))
+            crawl = index.begin_crawl("spider")
+            decision = index.check_and_add(replace(page("a", 0b0), crawl=crawl))
             if reason is None:
                 assert decision == UNIQUE
             else:
                 assert decision == refreshed("a", 0, changed=False, reason=reason)
                 # Only what an earlier crawl has passed on counts, not the one that goes on.
-                assert index.check_and_add(page("a", 0b0)).reason == reason
+                again = replace(page("a", 0b0), crawl=crawl)
+                assert index.check_and_add(again).reason == reason
             if ends:
-                index.end_crawl()
+                index.end_crawl(crawl)
 
 
 def test_refreshed_page_that_was_not_passed_on_is_not_skipped(tmp_path: Path) -> None:
     with open_index(str(tmp_path / "pages.simhash"), PARAMETERS) as index:
         for reason in ("new_text", "unchanged", "seen_before"):
-            index.begin_crawl("spider")
-            new = page("a", 0b0)
+            crawl = index.begin_crawl("spider")
+            new = replace(page("a", 0b0), crawl=crawl)
             decision = index.check_and_add(new)
             assert decision.reason == reason
             if decision.reason == "unchanged":
                 index.withdraw("", new.request_fingerprint, decision)
-            index.end_crawl()
+            index.end_crawl(crawl)
+
+
+def test_spiders_that_share_an_index_end_their_crawls_by_themselves(tmp_path: Path) -> None:
+    with open_index(str(tmp_path / "pages.simhash"), PARAMETERS) as index:
+        crawls = {name: index.begin_crawl(name) for name in ("quick", "slow")}
+        pages = {
+            name: replace(page(name, f), crawl=crawls[name])
+            for name, f in (("quick", 0), ("slow", 0xFF))
+        }
+        for name in pages:
+            assert index.check_and_add(pages[name]) == UNIQUE
+        index.end_crawl(crawls["quick"])
+        assert index.check_and_add(pages["quick"]).reason == "unchanged"
+        assert index.check_and_add(pages["slow"]).reason == "seen_before"
 
 
 def test_oldest_of_the_group_takes_the_place_of_a_forgotten_page(index: Index) -> None:

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.analysis.content import (
-    Block,
     Content,
     content_of,
     title_of,
@@ -142,15 +141,11 @@ class Analyser:
     def _analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
     ) -> PageAnalysis:
-        tree = self._tree(body, encoding)
-        blocks: list[Block] = []
+        page = self._parsed(body, encoding, url)
         content = None
-        if tree is not None and (self.verify or self.extractor == "text"):
-            blocks = visible_blocks(tree)
-        if tree is not None and self.verify:
-            content = content_of(blocks, template, title_of(tree))
-        text = main_text(self.extractor, ParsedPage(body, encoding, url, tree, blocks))
-        found = fingerprint_text(text, self.scheme)
+        if page.tree is not None and self.verify:
+            content = content_of(page.blocks, template, title_of(page.tree))
+        found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
             digest=found.digest,
@@ -158,6 +153,16 @@ class Analyser:
             seconds=perf_counter() - started,
             content=content,
         )
+
+    def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
+        """Return the text that the fingerprint of a page is made of."""
+        return main_text(self.extractor, self._parsed(body, encoding, url))
+
+    def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
+        tree = self._tree(body, encoding)
+        wants_blocks = tree is not None and (self.verify or self.extractor == "text")
+        blocks = visible_blocks(tree) if wants_blocks else []
+        return ParsedPage(body, encoding, url, tree, blocks)
 
     def _tree(self, body: bytes, encoding: str | None) -> HtmlElement | None:
         """Return the tree of a page that is within the limits."""

@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.analysis.extraction import (
-    DEFAULT_EXTRACTOR,
-    load_extractor,
-    parse,
-    trafilatura_text,
-)
 from scrapy_simhash.commands.base import Subcommand, settings_of
 from scrapy_simhash.commands.pages import analysed, load
 from scrapy_simhash.index import MemoryIndex
@@ -25,9 +19,8 @@ if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
-    from scrapy.http import HtmlResponse
 
-    from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+    from scrapy_simhash.analysis.page import PageAnalysis
 
 # As much as one looks at.
 SHOWN_FEATURES = 20
@@ -55,7 +48,7 @@ class ExplainCommand(Subcommand):
         analyser = analyser_of(settings)
         responses = [load(options.first), load(options.second)]
         analyses = [analysed(analyser, response, Templates()) for response in responses]
-        texts = [main_text(analyser, response) for response in responses]
+        texts = [analyser.main_text(r.body, r.encoding, r.url) for r in responses]
         features = [set(analyser.scheme.features(text)) for text in texts]
         index = MemoryIndex(parameters_of(settings, analyser))
         decisions = [
@@ -109,15 +102,6 @@ class ExplainCommand(Subcommand):
             )
         decision = found["decision"]
         console.print(f"verdict on the second: {decision['verdict']} ({decision['reason']})")
-
-
-def main_text(analyser: Analyser, response: HtmlResponse) -> str:
-    """Return the text that the fingerprint of a page is made of."""
-    if analyser.extractor != DEFAULT_EXTRACTOR:
-        extract = load_extractor(analyser.extractor)
-        return extract(response.body, response.encoding, response.url)
-    tree = parse(response.body, response.encoding)
-    return "" if tree is None else trafilatura_text(tree, response.url)
 
 
 def _content(analyses: list[PageAnalysis]) -> dict[str, Any] | None:

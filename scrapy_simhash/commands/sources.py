@@ -23,11 +23,12 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
+from scrapy_simhash.analysis.page import AnalysisError
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import Page
 from scrapy_simhash.middleware import page_of
 from scrapy_simhash.scope import host_of, scope_key
-from scrapy_simhash.workers import AnalysisFailedError, InProcess, WorkerProcesses
+from scrapy_simhash.workers import InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
     from scrapy_simhash.analysis.page import Analyser
@@ -107,7 +108,7 @@ def analysed_pages(
         template = templates.blocks(host_of(response.url))
         try:
             found = await workers.analyse(response.body, response.encoding, response.url, template)
-        except AnalysisFailedError:
+        except AnalysisError:
             return None
         if not found.tokens and found.content is None:
             return None

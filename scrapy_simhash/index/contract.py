@@ -54,9 +54,9 @@ class Page:
 
     *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
     share, *request_fingerprint* Scrapy's own, *scope* the part of the index to compare with,
-    *judged_at* seconds since the epoch.  The second view of a page, for an index that
-    verifies: *content_fingerprint*, *sketch* (:mod:`scrapy_simhash.sketch`), and the ids of
-    its *blocks* on *site*.
+    *judged_at* seconds since the epoch, *crawl* the number of the crawl that met it.  The
+    second view of a page, for an index that verifies: *content_fingerprint*, *sketch*
+    (:mod:`scrapy_simhash.sketch`), and the ids of its *blocks* on *site*.
     """
 
     url: str
@@ -66,6 +66,7 @@ class Page:
     digest: bytes
     tokens: int
     judged_at: float
+    crawl: int | None = None
     content_fingerprint: int | None = None
     sketch: bytes | None = None
     site: str = ""
@@ -154,7 +155,7 @@ class Index(Forgetful):
         with self._transaction():
             own = self._row_of_request(page.scope, page.request_fingerprint)
             decision, kept = self._judge(page, own)
-            crawl = own.crawl if own is not None and decision.is_unchanged else None
+            crawl = own.crawl if own is not None and decision.is_unchanged else page.crawl
             self._write(page, own, None if kept is None else kept.id, crawl)
         if decision.verdict == "unique":
             self.templates.learn(page.site, page.blocks)
@@ -270,12 +271,12 @@ class Index(Forgetful):
         """Yield every stored page, representatives and duplicates, oldest first."""
 
     @abstractmethod
-    def begin_crawl(self, spider: str) -> None:
-        """Note that the pages from now on are judged for *spider*."""
+    def begin_crawl(self, spider: str) -> int | None:
+        """Return a number for the pages that *spider* is about to meet; None where none is kept."""
 
     @abstractmethod
-    def end_crawl(self) -> None:
-        """Note that all pages of the crawl that began were passed on, or dropped."""
+    def end_crawl(self, crawl: int | None) -> None:
+        """Note that all pages of a crawl that began were passed on, or dropped."""
 
     @abstractmethod
     def close(self) -> None:
@@ -305,12 +306,9 @@ class Index(Forgetful):
 
     @abstractmethod
     def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
     ) -> None:
-        """Store *page* in the place of *own*, or as a new row.
-
-        As judged in *crawl*, or else in the one that is going on.
-        """
+        """Store *page*, as judged in *crawl*, in the place of *own*, or as a new row."""
 
     @abstractmethod
     def _was_delivered(self, row: Row) -> bool:

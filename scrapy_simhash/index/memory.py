@@ -35,9 +35,9 @@ class MemoryIndex(Index):
         return self._rows.values()
 
     def begin_crawl(self, spider: str) -> None:
-        pass
+        return None  # the index ends with the crawl
 
-    def end_crawl(self) -> None:
+    def end_crawl(self, crawl: int | None) -> None:
         pass
 
     def close(self) -> None:
@@ -62,13 +62,13 @@ class MemoryIndex(Index):
                 yield self._rows[row_id], distance
 
     def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
     ) -> None:
         if own is not None:
             self._withdraw(own)
         row = Row(
             id=own.id if own else next(self._ids),
-            crawl=None,
+            crawl=crawl,
             scope=page.scope,
             request_fingerprint=page.request_fingerprint,
             url=page.url,

@@ -76,7 +76,6 @@ class SQLiteIndex(Index):
         self._last_change = 0
         self._seen_version = -1
         self._patient = True
-        self._crawl: int | None = None
         self._unpresented: list[tuple[str, str, int, int]] = []
         if not self.path.exists():
             file.create(self.path, parameters)
@@ -108,16 +107,17 @@ class SQLiteIndex(Index):
     def rows(self) -> Iterable[Row]:
         return map(_row_of, self._connection.execute(_ROW + "ORDER BY id"))
 
-    def begin_crawl(self, spider: str) -> None:
+    def begin_crawl(self, spider: str) -> int | None:
         with suppress(IndexUnavailableError), self._transaction():
-            self._crawl = self._connection.execute(
+            return self._connection.execute(
                 "INSERT INTO crawls (spider, started_at) VALUES (?, ?)", (spider, int(time.time()))
             ).lastrowid
+        return None
 
-    def end_crawl(self) -> None:
+    def end_crawl(self, crawl: int | None) -> None:
         with suppress(IndexUnavailableError), self._transaction():
             self._connection.execute(
-                "UPDATE crawls SET finished_at = ? WHERE id = ?", (int(time.time()), self._crawl)
+                "UPDATE crawls SET finished_at = ? WHERE id = ?", (int(time.time()), crawl)
             )
 
     def close(self) -> None:
@@ -243,12 +243,12 @@ class SQLiteIndex(Index):
                 yield row, distance
 
     def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None = None
+        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
     ) -> None:
         change = self._next_change()
         row_id = change if own is None else own.id
         values = (
-            self._crawl if crawl is None else crawl,
+            crawl,
             page.scope,
             page.request_fingerprint,
             page.url,

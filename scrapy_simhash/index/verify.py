@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scrapy_simhash.index import file
 from scrapy_simhash.index.upkeep import parameters_of
+from scrapy_simhash.sketch import is_sketch
 
 # As many as one wants to read.
 SAMPLES = 5
@@ -52,7 +53,8 @@ RULES = [
     Rule(
         "a page has both a sketch and a fingerprint of its content, or none",
         "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
-        " (VALUES ('null', 'null'), ('blob', 'integer')) OR length(sketch) % 6 != 1",
+        " (VALUES ('null', 'null'), ('blob', 'integer'))"
+        " OR (typeof(sketch) = 'blob' AND NOT is_sketch(sketch))",
         "sketch = NULL, content_fingerprint = NULL",
     ),
     Rule(
@@ -85,6 +87,7 @@ def verify(path: Path) -> list[Problem]:
     parameters_of(path)
     file.bring_up_to_date(path)
     with file.errors_translated(path), closing(file.writable(path)) as connection:
+        connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):
             connection.execute("BEGIN IMMEDIATE")
