@@ -106,7 +106,7 @@ class SimhashDownloaderMiddleware:
         place = settings.index or default_index(crawler.spidercls.name)
         index = _indexes.take((place, parameters), lambda: open_index(place, parameters))
         workers = _workers.take(
-            (analyser, settings.workers, settings.page_timeout),
+            (analyser, settings.workers, settings.page_timeout, settings.max_waiting),
             lambda: workers_for(analyser, settings),
         )
         middleware = cls(crawler, settings, workers, index)
@@ -287,7 +287,7 @@ class SimhashDownloaderMiddleware:
 def workers_for(analyser: Analyser, settings: SimhashSettings) -> Workers:
     """Return what analyses the pages of a crawl."""
     workers: Workers = (
-        WorkerProcesses(analyser, settings.workers, settings.page_timeout)
+        WorkerProcesses(analyser, settings.workers, settings.page_timeout, settings.max_waiting)
         if settings.workers
         else InProcess(analyser)
     )

@@ -25,6 +25,9 @@ MAX_BYTES = 64 << 20
 ENTRY_BYTES = 1400
 BLOCK_BYTES = 45
 
+# Reasons that have other causes than the body.
+_PASSING_REASONS = frozenset({"worker_died", "workers_busy"})
+
 
 class _Key(NamedTuple):
     digest: bytes
@@ -78,7 +81,7 @@ class RecallingWorkers:
             try:
                 analysis = await self._workers.analyse(body, encoding, url, template)
             except AnalysisError as exc:
-                if exc.reason != "worker_died":  # that may have had other causes than the body
+                if exc.reason not in _PASSING_REASONS:
                     self._remember(key, _Known((exc.reason, exc.detail)))
                 raise
             self._remember(key, _Known(analysis, _in_template(analysis, template)))

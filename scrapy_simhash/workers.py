@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from time import monotonic
 from traceback import clear_frames
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +31,10 @@ GRACE_SECONDS = 5.0
 
 # A task that only has the pool start its workers; it takes no time.
 START_SECONDS = 10.0
+# Longer than the bursts of a crawl that its workers can keep up with.
+BACKLOG_SECONDS = 30.0
+
+logger = logging.getLogger(__name__)
 
 Template = frozenset[int]
 _T = TypeVar("_T")
@@ -46,8 +51,8 @@ class Workers(Protocol):
     ) -> PageAnalysis:
         """Return the analysis of one page; *template* as :meth:`Analyser.analyse` wants it.
 
-        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out`` or
-            ``worker_died``.
+        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
+            ``worker_died`` or ``workers_busy``.
         """
 
     def close(self) -> None:
@@ -72,17 +77,53 @@ class InProcess:
         """Nothing to stop."""
 
 
+class Backlog:
+    """Says once in the log that *processes* workers cannot keep up with a crawl."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self._since: float | None = None
+        self._said = False
+
+    def note(self, waiting: int) -> None:
+        """Take note of how many pages wait for a worker when a further one comes."""
+        now = monotonic()
+        if waiting < self._processes:
+            self._since = None
+        elif self._since is None:
+            self._since = now
+        elif now - self._since >= BACKLOG_SECONDS and not self._said:
+            self._said = True
+            logger.warning(
+                "The workers cannot keep up, so the crawl waits for them: for %d s, pages have "
+                "waited for each of %d. Set SIMHASH_WORKERS to more where there are processors "
+                "to spare, SIMHASH_EXTRACTOR to 'resiliparse', or SIMHASH_MAX_WAITING to let "
+                "pages pass unjudged",
+                BACKLOG_SECONDS,
+                self._processes,
+            )
+
+
 class WorkerProcesses:
     """Analyses pages in *processes* processes, each page within *timeout_seconds*.
 
     The time limit runs from when a worker takes the page up.  A worker that outlasts it
-    is killed, and one that dies is replaced; the pages of the others go on.
+    is killed, and one that dies is replaced; the pages of the others go on.  A page that would
+    be one of more than *max_waiting* that wait for a worker is refused.
     """
 
-    def __init__(self, analyser: Analyser, processes: int, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        analyser: Analyser,
+        processes: int,
+        timeout_seconds: float,
+        max_waiting: int | None = None,
+    ) -> None:
         self._analyser = analyser
         self._processes = processes
         self._timeout_seconds = timeout_seconds
+        self._max_waiting = max_waiting
+        self._backlog = Backlog(processes)
         self._pool: ProcessPool | None = None
         self._pending: set[Future[Any]] = set()
         self._closed = False
@@ -93,6 +134,10 @@ class WorkerProcesses:
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
     ) -> PageAnalysis:
+        waiting = len(self._pending) - self._processes  # below 0 while a worker is free
+        self._backlog.note(waiting)
+        if self._max_waiting is not None and waiting >= self._max_waiting:
+            raise AnalysisError("workers_busy", f"{waiting} pages wait for a worker")
         page = (body, encoding, url, template)
         try:
             try:

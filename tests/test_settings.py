@@ -25,6 +25,14 @@ def test_defaults() -> None:
     assert read(SIMHASH_ACTION=None) == read()
 
 
+@pytest.mark.parametrize(("processors", "workers"), [(1, 1), (2, 1), (4, 3), (64, 8)])
+def test_auto_leaves_a_processor_to_the_crawl(
+    monkeypatch: pytest.MonkeyPatch, processors: int, workers: int
+) -> None:
+    monkeypatch.setattr("scrapy_simhash.settings.cpu_count", lambda: processors)
+    assert read().workers == workers
+
+
 def test_values_from_the_command_line_are_strings() -> None:
     settings = read(
         SIMHASH_DISTANCE="5",
@@ -92,6 +100,9 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_PROTECT_START_REQUESTS", "no way"),
         ("SIMHASH_WORKERS", -1),
         ("SIMHASH_WORKERS", "many"),
+        ("SIMHASH_MAX_WAITING", -1),
+        ("SIMHASH_MAX_TAGS", 0),
+        ("SIMHASH_MAX_DEPTH", 256),
         ("SIMHASH_PAGE_TIMEOUT", 0),
         ("SIMHASH_PAGE_TIMEOUT", float("inf")),
         ("SIMHASH_PAGE_TIMEOUT", float("nan")),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
-from scrapy_simhash.workers import InProcess, WorkerProcesses
+from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 
 RUDE = Analyser.create(extractor="tests.spiders.rude_text")
@@ -104,6 +104,50 @@ def test_worker_is_ready_before_its_first_page() -> None:
         assert outcomes(pool, "a", "die", "b") == ["analysed", "worker_died", "analysed"]
     finally:
         pool.close()
+
+
+def test_pages_beyond_those_that_may_wait_are_refused() -> None:
+    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=1, max_waiting=1)
+    try:
+        reasons = outcomes(pool, "hang", "a", "b", "c")
+        assert reasons == ["timed_out", "analysed", "workers_busy", "workers_busy"]
+        assert outcomes(pool, "b") == ["analysed"]
+    finally:
+        pool.close()
+
+
+def test_backlog_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("scrapy_simhash.workers.monotonic", lambda: now)
+    backlog = Backlog(processes=2)
+    for seconds, waiting in [(0, 5), (29, 5), (0.5, 1), (1, 5), (29, 2)]:  # drained in between
+        now += seconds
+        backlog.note(waiting)
+    assert not caplog.records
+    for _ in range(3):
+        now += 31
+        backlog.note(2)
+    [said] = caplog.records
+    assert "Set SIMHASH_WORKERS to more" in said.getMessage()
+
+
+def test_crawl_lets_pages_pass_that_would_wait(site: Site, crawl: CrawlFixture) -> None:
+    paths = ["/hang", *(f"/{i}" for i in range(6))]
+    site["/"] = article(prose("start"), paths)
+    for path in paths:
+        site[path] = article(prose(path[1:]))
+    result = crawl(
+        SIMHASH_EXTRACTOR="tests.spiders.rude_text",
+        SIMHASH_WORKERS=1,
+        SIMHASH_MAX_WAITING=0,
+        SIMHASH_PAGE_TIMEOUT=2,
+        CONCURRENT_REQUESTS=8,
+    )
+    assert result.seen() == {"/", *paths}
+    assert result.simhash_stats()["skipped/workers_busy"] >= 1
+    assert "Page passed unjudged (workers_busy)" in result.log
 
 
 @pytest.mark.parametrize("action", ["raise", "number", "exit"])
