@@ -5,6 +5,9 @@ a sidebar and a footer that the site repeats, an article of 800 words and a scri
 for the given share of pages whose bodies are those of others, byte for byte.
 
     python benchmarks/seeded_site.py --pages 1000 [--bytes 60000] [--identical 0.5] [--seed 1]
+                                     [--counter]
+
+With --counter no two answers are the same: each ends with a number in a comment.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import random
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 
 WORDS = 5000
@@ -68,7 +72,9 @@ class SeededSite:
         return f'<div class="{name}"><ul>{items}</ul></div>'
 
 
-def serve(site: SeededSite) -> None:
+def serve(site: SeededSite, counter: bool) -> None:
+    numbers = count() if counter else None
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -77,6 +83,8 @@ def serve(site: SeededSite) -> None:
         def do_GET(self) -> None:
             try:
                 status, body = 200, site.body(int(self.path[1:]))
+                if numbers is not None:
+                    body += b"<!-- %d -->" % next(numbers)
             except (ValueError, IndexError):
                 status, body = 404, b"<p>not found</p>"
             self.send_response(status)
@@ -99,8 +107,9 @@ def main() -> None:
     parser.add_argument("--bytes", type=int, default=60_000)
     parser.add_argument("--identical", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--counter", action="store_true")
     args = parser.parse_args()
-    serve(SeededSite(args.pages, args.bytes, args.identical, args.seed))
+    serve(SeededSite(args.pages, args.bytes, args.identical, args.seed), args.counter)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import pickle
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.workers import Template, Workers
 
-# 64 MiB hold some 14,000 pages of 74 blocks, the median of a documentation site.
-MAX_BYTES = 64 << 20
-# By tracemalloc: an entry with a sketch, and each block of its page.
-ENTRY_BYTES = 1400
-BLOCK_BYTES = 45
+# Hold some 8,000 pages of 74 blocks, the median of a documentation site.
+MAX_BYTES = 16 << 20
+# What an entry takes beside its two strings of bytes, by tracemalloc.
+ENTRY_BYTES = 500
 
 # Reasons that have other causes than the body.
 _PASSING_REASONS = frozenset({"worker_died", "workers_busy"})
@@ -37,17 +36,33 @@ class _Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What came of a body: its analysis, or the reason and detail of the failure.
+    """What came of a body: its analysis or the error, pickled, which takes a third of the memory.
 
     *in_template* says of each block of the page whether the site's template held it.
     """
 
-    outcome: PageAnalysis | tuple[str, str]
-    in_template: bytes = b""
+    pickled: bytes
+    in_template: bytes
+
+    @classmethod
+    def of(cls, outcome: PageAnalysis | AnalysisError, template: Template) -> _Known:
+        return cls(pickle.dumps(outcome, protocol=5), _in_template(outcome, template))
 
     @property
     def size_bytes(self) -> int:
-        return ENTRY_BYTES + BLOCK_BYTES * len(self.in_template)
+        return ENTRY_BYTES + len(self.pickled) + len(self.in_template)
+
+    def analysis(self, template: Template) -> PageAnalysis | None:
+        """Return the analysis; None where *template* would change it.
+
+        :raises AnalysisError: that is what came of the body.
+        """
+        outcome: PageAnalysis | AnalysisError = pickle.loads(self.pickled)  # noqa: S301 - our own
+        if isinstance(outcome, AnalysisError):
+            raise outcome
+        if _in_template(outcome, template) != self.in_template:
+            return None
+        return replace(outcome, seconds=0.0, recalled=True)
 
 
 class RecallingWorkers:
@@ -76,15 +91,16 @@ class RecallingWorkers:
         key = _Key(digest, encoding, url if self._url_counts else "")
         async with self._alone(key):
             known = self._known.get(key)
-            if known is not None and known.in_template == _in_template(known.outcome, template):
-                return _recalled(known.outcome)
+            analysis = None if known is None else known.analysis(template)
+            if analysis is not None:
+                return analysis
             try:
                 analysis = await self._workers.analyse(body, encoding, url, template)
             except AnalysisError as exc:
                 if exc.reason not in _PASSING_REASONS:
-                    self._remember(key, _Known((exc.reason, exc.detail)))
+                    self._remember(key, _Known.of(exc, template))
                 raise
-            self._remember(key, _Known(analysis, _in_template(analysis, template)))
+            self._remember(key, _Known.of(analysis, template))
             return analysis
 
     def close(self) -> None:
@@ -106,13 +122,7 @@ class RecallingWorkers:
             self._known[key] = known
 
 
-def _in_template(outcome: PageAnalysis | tuple[str, str], template: Collection[int]) -> bytes:
-    if isinstance(outcome, tuple) or outcome.content is None:
+def _in_template(outcome: PageAnalysis | AnalysisError, template: Template) -> bytes:
+    if isinstance(outcome, AnalysisError) or outcome.content is None:
         return b""
     return bytes(block in template for block in outcome.content.blocks)
-
-
-def _recalled(outcome: PageAnalysis | tuple[str, str]) -> PageAnalysis:
-    if isinstance(outcome, tuple):
-        raise AnalysisError(*outcome)
-    return replace(outcome, seconds=0.0, recalled=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.recall import BLOCK_BYTES, ENTRY_BYTES, RecallingWorkers
+from scrapy_simhash.recall import RecallingWorkers, _Known
 from scrapy_simhash.workers import InProcess, Template
 from tests.conftest import CrawlFixture, Site, article, prose
 
@@ -170,7 +170,7 @@ def test_page_that_is_given_up_leaves_its_twins_to_themselves(
 
 @pytest.mark.parametrize(("room", "asked"), [(2, 3), (1, 4), (0, 4)])
 def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
-    entry = ENTRY_BYTES + BLOCK_BYTES * len(BLOCKS)
+    entry = _Known.of(ANALYSER.analyse(PAGE, "utf-8", URL), frozenset()).size_bytes + 1
     workers = RecallingWorkers(counting, url_counts=False, max_bytes=room * entry)
     other = PAGE.replace(b"One.", b"Two.")
 

@@ -1,0 +1,131 @@
+"""Does a crawl come through hours of bad luck, and does it keep its memory?
+
+``kill``: kills a random worker every second (SIGKILL) during a crawl, and counts what became of
+each page: judged, counted as failed, or lost.
+
+``leak``: crawls many pages, of which one in ten is new and no two are the same bytes, and says
+what the crawler and the workers hold at 5,000 pages and at the end.  The index grows with the
+new pages, which come first; so what grows after them is a leak.
+
+Leaves out: that the network fails, and pages that are hostile (tests/test_hostile.py).
+
+    python benchmarks/soak_crawl.py kill [--pages 2000] [--workers 2]
+    python benchmarks/soak_crawl.py leak [--pages 20000] [--workers 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+from benchmarks.bench_crawl import FOLDER, served
+
+EARLY_PAGES = 5000
+
+
+def start(folder: Path, base: str, args: argparse.Namespace) -> subprocess.Popen[str]:
+    """Start a crawl of all pages in order, with a decisions feed."""
+    settings = {
+        "ADDONS": {"scrapy_simhash.Addon": 500},
+        "SIMHASH_ACTION": "drop",
+        "SIMHASH_PROTECT_START_REQUESTS": False,
+        "SIMHASH_WORKERS": args.workers,
+        "SIMHASH_INDEX": str(folder / "soak.simhash"),
+        "SIMHASH_DECISIONS_FILE": str(folder / "decisions.jsonl"),
+        "METER_MEMORY_EVERY": 1000,
+    }
+    urls = [f"{base}{number}" for number in range(args.pages)]
+    job = folder / "job.json"
+    job.write_text(json.dumps({"urls": urls, "settings": settings, "warm_up": 100, "tick": True}))
+    command = [sys.executable, str(FOLDER / "measured_crawl.py"), str(job)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
+def workers_of(crawler: psutil.Process) -> list[psutil.Process]:
+    return [
+        child
+        for child in crawler.children(recursive=True)
+        if not any("resource_tracker" in word for word in child.cmdline())
+    ]
+
+
+def kill_workers(crawl: subprocess.Popen[str], rng: random.Random) -> int:
+    """Kill a random worker every second until the crawl ends; return how many."""
+    killed = 0
+    while True:
+        try:
+            crawl.wait(timeout=1)
+            return killed
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            workers = workers_of(psutil.Process(crawl.pid))
+            if workers:
+                rng.choice(workers).kill()
+                killed += 1
+        except psutil.NoSuchProcess:
+            continue
+
+
+def report_kill(
+    folder: Path, args: argparse.Namespace, result: dict[str, Any], killed: int
+) -> None:
+    lines = (folder / "decisions.jsonl").read_text().splitlines()
+    decisions = {(d := json.loads(line))["url"]: d for line in lines}
+    reasons = Counter(d["reason"] for d in decisions.values())
+    items = result["stats"].get("item_scraped_count", 0)
+    dropped = result["stats"].get("simhash/dropped", 0)
+    print(f"{killed} workers were killed; {len(lines):,} decisions on {len(decisions):,} pages of")
+    print(f"{pages:,}; by reason: {dict(reasons)}")
+    print(f"lost: {pages - items - dropped} pages ({items:,} items, {dropped:,} dropped)")
+    print(f"worst stall of the reactor {result['worst_stall_ms']:.0f} ms")
+
+
+def report_leak(result: dict[str, Any]) -> None:
+    memory = result["memory"]
+    for row in memory:
+        print(
+            f"{row['pages']:7,} pages: crawler {row['crawler_mb']:.1f} MB, "
+            f"workers {row['workers_mb']:.1f} MB"
+        )
+    early = next(row for row in memory if row["pages"] >= EARLY_PAGES)
+    for name in ("crawler_mb", "workers_mb"):
+        print(f"{name}: {memory[-1][name] / early[name] - 1:+.1%} since page {early['pages']:,}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("mode", choices=["kill", "leak"])
+    parser.add_argument("--pages", type=int)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.pages = args.pages or {"kill": 2000, "leak": 20_000}[args.mode]
+    identical = {"kill": 0.0, "leak": 0.9}[args.mode]
+    site = [str(FOLDER / "seeded_site.py"), "--counter", "--pages", str(args.pages)]
+    site += ["--identical", str(identical), "--bytes", "20000"]
+    with served(site) as base, tempfile.TemporaryDirectory(prefix="soak-") as name:
+        folder = Path(name)
+        started = time.monotonic()
+        crawl = start(folder, base, args)
+        killed = kill_workers(crawl, random.Random(args.seed)) if args.mode == "kill" else 0
+        output, _ = crawl.communicate()
+        print(f"the crawl ended with {crawl.returncode} after {time.monotonic() - started:.0f} s")
+        result = json.loads(output)
+        if args.mode == "kill":
+            report_kill(folder, args.pages, result, killed)
+        else:
+            report_leak(result)
+
+
+if __name__ == "__main__":
+    main()
