@@ -90,9 +90,7 @@ def verify(path: Path) -> list[Problem]:
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):
-            connection.execute("BEGIN IMMEDIATE")
             problems += [found for rule in RULES for found in _check_rule(connection, rule)]
-            connection.execute("COMMIT")
     return problems
 
 
@@ -117,16 +115,19 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _check_rule(connection: sqlite3.Connection, rule: Rule) -> list[Problem]:
+    """Look without the lock, so that crawls go on, and take it only to mend."""
     query = f"SELECT id FROM pages WHERE {rule.broken} ORDER BY id"  # noqa: S608 - constants
     ids = [row_id for (row_id,) in connection.execute(query)]
     if not ids:
         return []
     if rule.mend is not None:
+        connection.execute("BEGIN IMMEDIATE")
         # One by one: the first of a group that is mended may mend the next.
         for row_id in ids:
             connection.execute(
                 f"UPDATE pages SET {rule.mend} WHERE id = ? AND ({rule.broken})",  # noqa: S608
                 (row_id,),
             )
+        connection.execute("COMMIT")
     left = connection.execute(query).fetchone() is not None
     return [Problem(rule.words, len(ids), ids[:SAMPLES], not left)]
