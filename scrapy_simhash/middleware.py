@@ -139,9 +139,11 @@ class SimhashDownloaderMiddleware:
 
     def spider_error(self, response: Response, spider: Spider) -> None:
         """Take back a page that a callback failed on: it must not stand for its copies."""
-        request = response.request
-        decision = None if request is None else request.meta.get(DECISION_META_KEY)
-        if request is None or decision is None:
+        request = getattr(response, "request", None)  # for an errback, this is a Failure
+        if request is None:
+            return
+        decision = request.meta.get(DECISION_META_KEY)
+        if decision is None or decision.is_duplicate:
             return
         scope = scope_key(self.settings.scope, response.url, self.spider_name)
         request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)

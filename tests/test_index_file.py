@@ -152,36 +152,45 @@ def test_file_that_was_taken_away_takes_no_page(path: Path) -> None:
             index.check_and_add(page("new", spread(999)))
 
 
-def test_log_is_merged_while_the_crawl_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    merged = threading.Event()
+@pytest.fixture
+def merged(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when the log was merged, which is due after every 100 pages."""
+    event = threading.Event()
     original = Checkpoints._merge
 
     def merge(self: Checkpoints, connection: sqlite3.Connection) -> None:
         original(self, connection)
-        merged.set()
+        event.set()
 
-    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 10)
+    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 100)
     monkeypatch.setattr(Checkpoints, "_merge", merge)
+    return event
+
+
+def test_log_is_merged_while_the_crawl_runs(path: Path, merged: threading.Event) -> None:
     before = path.read_bytes()
     with SQLiteIndex(path, PARAMETERS) as index:
-        for i in range(10):
+        for i in range(100):
             index.check_and_add(page(f"new{i}", spread(1000 + i)))
-        assert merged.wait(10)
+        assert merged.wait(30)
         assert path.read_bytes() != before
 
 
-def test_long_log_starts_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "LONG_LOG", 100)
-    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 50)
+@pytest.mark.parametrize("long_log", [0, 10**6])
+def test_merged_log_starts_over(
+    path: Path, merged: threading.Event, monkeypatch: pytest.MonkeyPatch, long_log: int
+) -> None:
+    monkeypatch.setattr(checkpoint, "LONG_LOG", long_log)
     log = path.with_name(path.name + "-wal")
     with SQLiteIndex(path, PARAMETERS) as index:
-        for i in range(20_000):
-            index.check_and_add(page(f"new{i}", spread(1000 + i)))
-            # Each page writes three pages of 4 KB at least: some stand where others stood.
-            if log.stat().st_size < 3 * 4096 * i:
-                break
-        else:
-            pytest.fail("the log only grew")
+        sizes = []
+        for start in range(1000, 2000, 100):
+            merged.clear()
+            for i in range(start, start + 100):
+                index.check_and_add(page(f"new{i}", spread(i)))
+            assert merged.wait(30)
+            sizes.append(log.stat().st_size)
+        assert sizes[-1] < 2 * sizes[0]
 
 
 WRITER = """

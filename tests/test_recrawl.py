@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CrawlFixture, Site, article, path_of, prose
+from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +101,14 @@ def test_old_pages_are_forgotten_when_a_crawl_starts(crawl: CrawlFixture, tmp_pa
     result = crawl(SIMHASH_EXPIRE_DAYS=2)
     assert "3 old pages forgotten" in result.log
     assert {d["verdict"] for d in result.decisions[6:]} == {"unique"}
+
+
+def test_page_behind_a_redirect_is_judged_at_its_last_address(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/moved"])
+    site["/moved"] = Reply(status=302, headers={"Location": "/target"})
+    site["/target"] = article(prose("target"))
+    assert crawl().verdicts() == {"/": "unique", "/target": "unique"}
+    site["/"] = article(prose("start"), ["/target"])
+    assert crawl().decisions[-1]["reason"] == "unchanged"
