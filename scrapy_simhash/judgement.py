@@ -43,6 +43,8 @@ class Judgement:
             "fingerprint": None if analysis is None else f"{analysis.fingerprint:016x}",
             "tokens": None if analysis is None else analysis.tokens,
             "body_bytes": self.body_bytes,
+            "analysis_seconds": None if analysis is None else round(analysis.seconds, 6),
+            "index_seconds": None if analysis is None else round(self.index_seconds, 6),
             "start_request": self.is_start_request,
             "error": self.error,
         }

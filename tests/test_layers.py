@@ -23,6 +23,7 @@ LAYERS = [
         "feed",
         "judgement",
         "log",
+        "report",
         "scope",
         "shared",
         "signals",

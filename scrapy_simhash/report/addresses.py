@@ -1,0 +1,210 @@
+"""What the addresses of two equal pages differ in, and rules that would make them one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import parse_qsl
+
+Kind = Literal["parameter", "path", "host", "scheme"]
+
+# Addresses are shown, kept as examples and compared up to here; what is longer is cut.
+# Browsers and servers are only sure to take about 2,000 (RFC 9110 asks for 8,000 at least).
+MAX_URL = 500
+MAX_QUERY = 2000
+# A host name has up to 253 characters (RFC 1035), a port up to 5 digits.
+MAX_HOST = 260
+MAX_NAME = 100
+
+# A pattern says no more than so many folders: deeper ones differ from page to page in a trap.
+PATTERN_FOLDERS = 3
+# More than so many segments or parameters that differ are a page of its own, not an alias.
+MAX_DIFFERENCES = 2
+
+# RFC 3986, appendix B: it matches every string, takes half as long as urlsplit, and never raises.
+_PARTS = re.compile(
+    r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL
+).fullmatch
+_DIGITS = re.compile(r"\d+")
+
+
+class Address(NamedTuple):
+    """The parts of a URL that tell pages apart; a fragment is none of them."""
+
+    scheme: str
+    host: str
+    path: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        """Return the parts of *url*, whatever it is."""
+        scheme, authority, path, query = _PARTS(url).groups("")  # type: ignore[union-attr]
+        return cls(
+            scheme,
+            authority.rpartition("@")[2][:MAX_HOST].lower(),
+            path,
+            tuple(parse_qsl(query[:MAX_QUERY], keep_blank_values=True)) if query else (),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, in order, each once."""
+        return tuple(sorted({name[:MAX_NAME] for name, _ in self.parameters}))
+
+    @property
+    def folder(self) -> str:
+        """The path up to its last slash, of a few folders, with N for numbers.
+
+        >>> Address.of("http://a.example/calendar/2031/05/12?view=day").folder
+        '/calendar/N/N/'
+        >>> Address.of("http://a.example/loop/a/b/a/b/a/b/").folder
+        '/loop/a/b/**/'
+        """
+        folders = self.path.split("/")[1:-1]
+        if len(folders) > PATTERN_FOLDERS:
+            folders[PATTERN_FOLDERS:] = ["**"]
+        return _DIGITS.sub("N", "/".join(["", *folders, ""]))
+
+    @property
+    def pattern(self) -> str:
+        """The host, the folder and the names of the parameters.
+
+        >>> Address.of("http://a.example/article/lamp?sid=12").pattern
+        'a.example/article/*?sid'
+        """
+        query = f"?{'&'.join(self.names)}" if self.parameters else ""
+        return f"{self.host}{self.folder}*{query}"[:MAX_URL]
+
+    @property
+    def slug(self) -> str:
+        """The last segment of the path that says something: aliases mostly share it.
+
+        >>> Address.of("http://a.example/print/lamp/index.html?sid=12").slug
+        'lamp'
+        """
+        for segment in reversed(self.path.split("/")):
+            if segment and not segment.startswith("index."):
+                return segment
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Two addresses that differ in no more than this are one page.
+
+    *host* is the one that the rule is for.  *drop* is what the superfluous address has and
+    *keep* what the other one has in its place: names of parameters (and nothing), segments of
+    a path, hosts, or schemes.
+    """
+
+    kind: Kind
+    host: str
+    drop: str
+    keep: str
+
+    def reversed(self) -> Rule:
+        """Return the rule that would keep the other address."""
+        host = self.keep if self.kind == "host" else self.host
+        return Rule(self.kind, host, self.keep, self.drop)
+
+    def applied(self, address: Address) -> Address | None:
+        """Return the address to prefer to *address*, None where the rule is not about it."""
+        if address.host != self.host:
+            return None
+        if self.kind == "parameter":
+            ignored = self.drop.split("&")
+            kept = tuple(pair for pair in address.parameters if pair[0] not in ignored)
+            if len(kept) == len(address.parameters):
+                return None
+            return Address(address.scheme, address.host, address.path, kept)
+        if self.kind == "host":
+            return Address(address.scheme, self.keep, address.path, address.parameters)
+        if self.kind == "scheme":
+            if address.scheme != self.drop:
+                return None
+            return Address(self.keep, address.host, address.path, address.parameters)
+        path = _replaced(address.path, self.drop, self.keep)
+        if path is None:
+            return None
+        return Address(address.scheme, address.host, path, address.parameters)
+
+    def __str__(self) -> str:
+        """Return the rule as advice."""
+        if self.kind == "parameter":
+            plural = "s" if "&" in self.drop else ""
+            return f"Ignore the parameter{plural} {self.drop.replace('&', ', ')} on {self.host}"
+        if self.kind == "host":
+            return f"Prefer the host {self.keep} to {self.drop}"
+        if self.kind == "scheme":
+            return f"Prefer {self.keep}: to {self.drop}: on {self.host}"
+        return f"Prefer the path {self.keep} to {self.drop} on {self.host}"
+
+
+def difference(duplicate: Address, kept: Address) -> Rule | None:
+    """Return the rule by which two addresses of one text would be one, None where there is none.
+
+    >>> one = Address.of("http://a.example/print/lamp")
+    >>> str(difference(one, Address.of("http://a.example/article/lamp")))
+    'Prefer the path /article/ to /print/ on a.example'
+    """
+    if duplicate.host != kept.host:
+        if (duplicate.path, duplicate.parameters) != (kept.path, kept.parameters):
+            return None
+        return Rule("host", duplicate.host, duplicate.host, kept.host)
+    if duplicate.path != kept.path:
+        if duplicate.parameters != kept.parameters:
+            return None
+        drop, keep = _path_difference(duplicate.path, kept.path)
+        return Rule("path", duplicate.host, drop, keep) if drop else None
+    if duplicate.parameters != kept.parameters:
+        differing = {name[:MAX_NAME] for name, _ in {*duplicate.parameters} ^ {*kept.parameters}}
+        if not 0 < len(differing) <= MAX_DIFFERENCES:
+            return None
+        return Rule("parameter", duplicate.host, "&".join(sorted(differing)), "")
+    if duplicate.scheme != kept.scheme:
+        return Rule("scheme", duplicate.host, duplicate.scheme, kept.scheme)
+    return None
+
+
+def _path_difference(one: str, other: str) -> tuple[str, str]:
+    """Return what differs between two paths that end alike, with the slashes around it.
+
+    ``/print/`` and ``/article/``, ``/mirror/`` and ``/``, ``/index.html`` and ``/``; two empty
+    strings where they do not differ in whole segments only.
+    """
+    left, right = one.split("/"), other.split("/")
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    middles = left[start : len(left) - end], right[start : len(right) - end]
+    if start == 0 or max(map(len, middles)) > MAX_DIFFERENCES:
+        return "", ""
+    if end == 0:
+        names = {middle[0] if len(middle) == 1 else None for middle in middles}
+        if "" not in names or not any(name and name.startswith("index.") for name in names):
+            return "", ""
+        return f"/{middles[0][0]}", f"/{middles[1][0]}"
+    return _between_slashes(middles[0]), _between_slashes(middles[1])
+
+
+def _between_slashes(segments: list[str]) -> str:
+    return "/".join(["", *segments, ""])
+
+
+def _replaced(path: str, drop: str, keep: str) -> str | None:
+    """Return *path* with *drop* replaced where it stands first; None where it does not stand.
+
+    ``/`` stands at the front only, and ``/`` or ``/index.html`` at the end only where the
+    other side is the other of the two.
+    """
+    if not drop.endswith("/") or not keep.endswith("/"):
+        return path[: -len(drop)] + keep if path.endswith(drop) else None
+    if drop == "/":
+        return keep + path[1:]
+    before, found, after = path.partition(drop)
+    return before + keep + after if found else None

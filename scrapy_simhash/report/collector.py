@@ -1,0 +1,172 @@
+"""The collector: takes the decisions one by one and keeps what the report tells of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from scrapy_simhash.report.addresses import MAX_URL, Address, Rule, difference
+from scrapy_simhash.report.alarms import Alarm, Watch
+from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.sample import PageSample
+
+# At the limits below, and with addresses of 100 bytes, a collector takes about 20 MB
+# (benchmarks/bench_report.py).
+GROUPS = 2000
+SITES = 2000
+PATTERNS = 2000
+PARAMETERS = 1000
+RULES = 500
+
+GROUP_URLS = 5
+EXAMPLES = 3
+SLOWEST = 10
+# Shares are counted in steps of 5 %.
+SHARE_STEPS = 20
+
+
+@dataclass(slots=True)
+class Group:
+    """Duplicates of one kept page."""
+
+    pages: int = 0
+    exact: int = 0
+    body_bytes: int = 0
+    urls: list[str] = field(default_factory=list)
+
+    def add(self, line: Line) -> None:
+        self.pages += 1
+        self.exact += line.verdict == "exact_duplicate"
+        self.body_bytes += line.body_bytes
+        if len(self.urls) < GROUP_URLS:
+            self.urls.append(shortened(line.url))
+
+
+@dataclass(slots=True)
+class Source:
+    """Judged pages of a site, of a pattern, or with a parameter, and bytes of the duplicates."""
+
+    pages: int = 0
+    duplicates: int = 0
+    body_bytes: int = 0
+    skipped: int = 0
+
+    def add(self, line: Line) -> None:
+        self.pages += 1
+        if line.duplicate:
+            self.duplicates += 1
+            self.body_bytes += line.body_bytes
+
+
+@dataclass(slots=True)
+class RuleCount:
+    """Duplicates whose address differs from that of the kept page by one rule only."""
+
+    duplicates: int = 0
+    body_bytes: int = 0
+    kept: Distinct = field(default_factory=Distinct)
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, line: Line) -> None:
+        self.duplicates += 1
+        self.body_bytes += line.body_bytes
+        self.kept.add(line.text)
+        if len(self.examples) < EXAMPLES:
+            self.examples.append((shortened(line.url), shortened(line.text)))
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Pages that were not judged, for one reason."""
+
+    pages: int = 0
+    examples: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+def _sources(limit: int) -> Heaviest[str, Source]:
+    return Heaviest(limit, Source, attrgetter("pages"))
+
+
+class Collector:
+    """What is kept of all decisions: about 20 MB at the most, whatever the crawl's size.
+
+    It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* is
+    the share of recent duplicates above which there is an alarm.
+    """
+
+    def __init__(self, duplicate_share: float) -> None:
+        self.watch = Watch(duplicate_share)
+        self.alarms: list[Alarm] = []
+        self.pages = 0
+        self.body_bytes = 0
+        self.verdicts: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
+        self.dropped_bytes = 0
+        self.analysis_seconds = 0.0
+        self.index_seconds = 0.0
+        self.timeline = Timeline()
+        self.distances: Counter[int] = Counter()
+        self.shares: Counter[int] = Counter()
+        self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group, attrgetter("pages"))
+        self.sites = _sources(SITES)
+        self.patterns = _sources(PATTERNS)
+        self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(
+            PARAMETERS, Source, attrgetter("pages")
+        )
+        self.rules: Heaviest[Rule, RuleCount] = Heaviest(RULES, RuleCount, attrgetter("duplicates"))
+        self.sample = PageSample()
+        self.skipped: dict[str, Skipped] = {}
+        self.slowest = Largest(SLOWEST)
+
+    def add(self, line: Line) -> list[Alarm]:
+        """Take in a decision, and return the alarms that it raises; O(1), amortised."""
+        self.pages += 1
+        self.body_bytes += line.body_bytes
+        self.verdicts[line.verdict] += 1
+        self.timeline.add(line.judged_at, line.duplicate)
+        if line.verdict == "skipped":
+            self._add_skipped(line)
+        else:
+            self._add_judged(line)
+        raised = list(self.watch.look(line))
+        self.alarms += raised
+        return raised
+
+    def _add_skipped(self, line: Line) -> None:
+        skipped = self.skipped.setdefault(line.reason, Skipped())
+        skipped.pages += 1
+        if len(skipped.examples) < EXAMPLES:
+            skipped.examples.append((shortened(line.url), line.error))
+        self.sites[line.address.host].skipped += 1
+
+    def _add_judged(self, line: Line) -> None:
+        self.actions[line.action] += 1
+        self.analysis_seconds += line.analysis_seconds
+        self.index_seconds += line.index_seconds
+        self.slowest.add(line.analysis_seconds, shortened(line.url))
+        address = line.address
+        self.sample.add(line.slug, line.url, line.text)
+        self.sites[address.host].add(line)
+        self.patterns[line.pattern].add(line)
+        for name in address.names:
+            self.parameters[address.host, name].add(line)
+        if line.duplicate:
+            self._add_duplicate(line)
+
+    def _add_duplicate(self, line: Line) -> None:
+        if line.action == "drop":
+            self.dropped_bytes += line.body_bytes
+        self.distances[line.distance or 0] += 1
+        if line.share is not None:
+            self.shares[int(line.share * SHARE_STEPS)] += 1
+        self.groups[shortened(line.text)].add(line)
+        rule = difference(line.address, Address.of(line.text))
+        if rule is not None:
+            self.rules[rule].add(line)
+
+
+def shortened(text: str) -> str:
+    """Return *text*, cut where nobody would read on."""
+    return text if len(text) <= MAX_URL else text[:MAX_URL] + "\N{HORIZONTAL ELLIPSIS}"

@@ -1,0 +1,145 @@
+"""Counts that take a bounded amount of memory, however much is counted.
+
+Plain dictionaries, not sketches from a library: what is kept beside each count (bytes,
+examples, the texts met) is what the report shows, and no sketch has room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappush, heappushpop
+from typing import Generic, TypeVar
+
+import mmh3
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
+
+# Adaptive sampling of m values errs by about 1.2 / sqrt(m) (Flajolet, "On adaptive sampling",
+# Computing 43, 1990): 8 % of 256, and nothing at all up to there.
+DISTINCT_KEPT = 256
+# So many bars can still be told apart in a chart as wide as a page.
+BINS = 60
+
+
+class Distinct:
+    """About how many different strings were added: those whose hash has *level* zeros at its end.
+
+    Exact up to :data:`DISTINCT_KEPT`; then every other one is forgotten, again and again.
+    """
+
+    __slots__ = ("hashes", "level")
+
+    def __init__(self) -> None:
+        self.level = 0
+        self.hashes: set[int] = set()
+
+    def add(self, value: str) -> None:
+        """Count *value* once; O(1), amortised."""
+        hashed = mmh3.hash(value, signed=False)
+        if hashed & ((1 << self.level) - 1):
+            return
+        self.hashes.add(hashed)
+        while len(self.hashes) > DISTINCT_KEPT:
+            self.level += 1
+            self.hashes = {one for one in self.hashes if not one & ((1 << self.level) - 1)}
+
+    def estimate(self) -> int:
+        """Return about how many different strings were added."""
+        return len(self.hashes) << self.level
+
+
+class Heaviest(Generic[Key, Row]):
+    """Rows by key, of which the heaviest are kept: at the most *limit* of them.
+
+    When there are more, the lighter half goes (as in Misra and Gries, "Finding repeated
+    elements", 1982).  A key that was let go and comes back starts from nothing, so a row is
+    too light by *missing* at the most; nothing is missing while there were never too many.
+    """
+
+    def __init__(self, limit: int, new: Callable[[], Row], weight: Callable[[Row], int]) -> None:
+        self.limit = limit
+        self.missing = 0
+        self._new = new
+        self._weight = weight
+        self._rows: dict[Key, Row] = {}
+
+    def __getitem__(self, key: Key) -> Row:
+        """Return the row of *key*, a new one where there is none; O(1), amortised."""
+        row = self._rows.get(key)
+        if row is None:
+            if len(self._rows) >= self.limit:
+                self._let_go()
+            row = self._rows[key] = self._new()
+        return row
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def top(self) -> Iterator[tuple[Key, Row]]:
+        """Yield the rows, the heaviest first; equal ones in the order in which they came."""
+        yield from sorted(self._rows.items(), key=lambda item: -self._weight(item[1]))
+
+    def _let_go(self) -> None:
+        ranked = list(self.top())
+        half = self.limit // 2
+        self.missing += self._weight(ranked[half][1])
+        self._rows = dict(ranked[:half])
+
+
+class Timeline:
+    """Pages and duplicates by the time of their decisions, in at the most :data:`BINS` bins.
+
+    The bins begin with a second each, and become twice as wide when they no longer suffice.
+    Times may come in any order, as from the feeds of several machines.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 1
+        self.bins: dict[int, list[int]] = {}
+        self.first = float("inf")
+        self.last = float("-inf")
+
+    def add(self, when: float, duplicate: bool) -> None:
+        """Count a page that was judged *when*, in seconds since the epoch; O(1), amortised."""
+        self.first = min(self.first, when)
+        self.last = max(self.last, when)
+        while self.last // self.seconds - self.first // self.seconds >= BINS:
+            self._widen()
+        counts = self.bins.setdefault(int(when // self.seconds), [0, 0])
+        counts[0] += 1
+        counts[1] += duplicate
+
+    def rows(self) -> Iterator[tuple[float, int, int]]:
+        """Yield (start of the bin, pages, duplicates), without a gap."""
+        if self.bins:
+            for number in range(min(self.bins), max(self.bins) + 1):
+                pages, duplicates = self.bins.get(number, (0, 0))
+                yield number * self.seconds, pages, duplicates
+
+    def _widen(self) -> None:
+        self.seconds *= 2
+        narrow, self.bins = self.bins, {}
+        for number, (pages, duplicates) in narrow.items():
+            counts = self.bins.setdefault(number // 2, [0, 0])
+            counts[0] += pages
+            counts[1] += duplicates
+
+
+class Largest:
+    """The strings with the largest numbers, at the most *limit* of them."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._heap: list[tuple[float, str]] = []
+
+    def add(self, number: float, text: str) -> None:
+        """Keep *text* if its *number* is among the largest; O(log limit)."""
+        if len(self._heap) < self.limit:
+            heappush(self._heap, (number, text))
+        elif number > self._heap[0][0]:
+            heappushpop(self._heap, (number, text))
+
+    def top(self) -> list[tuple[float, str]]:
+        """Return the pairs, the largest first."""
+        return sorted(self._heap, reverse=True)

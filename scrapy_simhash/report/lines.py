@@ -1,0 +1,71 @@
+"""A line of the decisions feed, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, get_args
+
+from scrapy_simhash.index.contract import DUPLICATES, Verdict
+from scrapy_simhash.report.addresses import Address
+
+VERDICTS = frozenset(get_args(Verdict))
+
+
+class Line(NamedTuple):
+    """What the report needs of one decision.
+
+    *text* is the URL of the kept page whose text this one has: its own, or that of its
+    representative.  *judged_at* is in seconds since the epoch.
+    """
+
+    url: str
+    address: Address
+    pattern: str
+    slug: str
+    verdict: str
+    duplicate: bool
+    reason: str
+    action: str
+    text: str
+    distance: int | None
+    share: float | None
+    body_bytes: int
+    judged_at: float
+    analysis_seconds: float
+    index_seconds: float
+    error: str | None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Line:
+        """Read a record of the decisions feed; feeds of version 0.1.0 lack the seconds.
+
+        :raises KeyError, TypeError, ValueError: it is none.
+        """
+        url, verdict = record["url"], record["verdict"]
+        if verdict not in VERDICTS:
+            raise ValueError(f"unknown verdict: {verdict!r}")
+        duplicate = verdict in DUPLICATES
+        text = record["representative"] if duplicate else url
+        if not isinstance(url, str) or not isinstance(text, str):
+            raise TypeError("url and representative must be strings")
+        address = Address.of(url)
+        share = record["share"]
+        return cls(
+            url,
+            address,
+            address.pattern,
+            address.slug,
+            verdict,
+            duplicate,
+            record["reason"],
+            record["action"],
+            text,
+            int(record["distance"]) if duplicate else None,
+            None if share is None else float(share),
+            int(record["body_bytes"]),
+            datetime.fromisoformat(record["time"]).timestamp(),
+            record.get("analysis_seconds") or 0.0,
+            record.get("index_seconds") or 0.0,
+            record["error"],
+        )

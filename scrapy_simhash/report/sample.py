@@ -1,0 +1,114 @@
+"""A sample of all pages, by which a rule is tested against pages that it would have lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import mmh3
+
+from scrapy_simhash.report.addresses import MAX_URL, Address, Rule
+
+# With addresses of 100 bytes these take about 3 MB.
+SAMPLED_PAGES = 10_000
+# Pages of one slug: a site may end all its paths alike.
+PAGES_OF_A_SLUG = 100
+EXAMPLES = 3
+
+
+@dataclass
+class Evidence:
+    """What the sample says of a rule.
+
+    Of the pages that the rule takes for others, *same* had their text, and *different* did
+    not and would have been lost; *examples* are pairs of such addresses.
+    """
+
+    same: int = 0
+    different: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+
+class PageSample:
+    """Judged pages with the text that each was found to have, those of one slug all or none.
+
+    Addresses of one page mostly share their slug (the last segment of the path), whatever else
+    they differ in: sampling by the slug's hash keeps them together, so that what is true of
+    the sample is true of the crawl.  All pages are kept while they are few.
+    """
+
+    def __init__(self, limit: int = SAMPLED_PAGES) -> None:
+        self.limit = limit
+        self.level = 0
+        self.size = 0
+        self._texts: dict[str, dict[str, int]] = {}
+
+    def add(self, slug: str, url: str, text: str) -> None:
+        """Remember that the page at *url* has the text of the page at *text*; O(1), amortised."""
+        if not self._takes(slug) or len(url) > MAX_URL:
+            return
+        texts = self._texts.setdefault(slug, {})
+        if url not in texts:
+            if len(texts) >= PAGES_OF_A_SLUG:
+                return
+            self.size += 1
+        texts[url] = mmh3.hash(text)
+        while self.size > self.limit and self.level < 32:
+            self._thin()
+
+    @property
+    def share(self) -> float:
+        """The share of all slugs that the sample holds."""
+        return 1 / (1 << self.level)
+
+    def evidence(self, rules: Iterable[Rule]) -> dict[Rule, Evidence]:
+        """Test each rule against the sample; O(rules x pages sampled)."""
+        found = {rule: Evidence() for rule in rules}
+        by_host: dict[str, list[Rule]] = defaultdict(list)
+        for rule in found:
+            by_host[rule.host].append(rule)
+        for texts in self._texts.values():
+            pages = [(url, Address.of(url), text) for url, text in texts.items()]
+            for host in {page.host for _, page, _ in pages}:
+                for rule in by_host.get(host, ()):
+                    _test(rule, pages, found[rule])
+        return found
+
+    def _takes(self, slug: str) -> bool:
+        return not mmh3.hash(slug, signed=False) & ((1 << self.level) - 1)
+
+    def _thin(self) -> None:
+        """Let go of every other slug."""
+        self.level += 1
+        self._texts = {slug: texts for slug, texts in self._texts.items() if self._takes(slug)}
+        self.size = sum(map(len, self._texts.values()))
+
+
+def _test(rule: Rule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
+    """Compare the pages that *rule* makes one: the first of them stays, were it applied."""
+    for alike in _made_one(rule, pages):
+        (kept_url, kept_text), *others = alike
+        for url, text in others:
+            if text == kept_text:
+                evidence.same += 1
+            else:
+                evidence.different += 1
+                if len(evidence.examples) < EXAMPLES:
+                    evidence.examples.append((url, kept_url))
+
+
+def _made_one(rule: Rule, pages: list[tuple[str, Address, int]]) -> Iterator[list[tuple[str, int]]]:
+    """Yield the groups of pages that *rule* makes one, the address to prefer first."""
+    groups: dict[Address, list[tuple[str, int]]] = defaultdict(list)
+    concerned: set[Address] = set()
+    for url, address, text in pages:
+        preferred = rule.applied(address)
+        if preferred is None:
+            groups[address].insert(0, (url, text))
+        else:
+            concerned.add(preferred)
+            groups[preferred].append((url, text))
+    for address in concerned:
+        if len(groups[address]) > 1:
+            yield groups[address]

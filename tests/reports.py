@@ -1,0 +1,41 @@
+"""Lines of a decisions feed, made up for the tests of the report."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from scrapy_simhash.report.lines import Line
+
+START = datetime(2026, 11, 1, 12, tzinfo=timezone.utc).timestamp()
+
+
+def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> dict[str, Any]:
+    """A page with a text of its own, or one with that of the page at *twin*."""
+    return {
+        "url": url,
+        "verdict": "near_duplicate" if twin else "unique",
+        "representative": twin,
+        "distance": 2 if twin else None,
+        "share": 0.97 if twin else None,
+        "reason": "share_in_common" if twin else "new_text",
+        "action": "drop" if twin else "pass",
+        "fingerprint": "0123456789abcdef",
+        "tokens": 100,
+        "body_bytes": 1000,
+        "analysis_seconds": 0.02,
+        "index_seconds": 0.001,
+        "start_request": False,
+        "error": None,
+        "time": datetime.fromtimestamp(START + second, timezone.utc).isoformat(),
+        **fields,
+    }
+
+
+def skipped(url: str, reason: str, error: str | None = None) -> dict[str, Any]:
+    """A page that was not judged."""
+    return record(url, verdict="skipped", reason=reason, error=error)
+
+
+def line(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> Line:
+    return Line.of(record(url, twin, second, **fields))

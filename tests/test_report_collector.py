@@ -1,0 +1,199 @@
+"""The collector keeps what the report tells, in bounded memory."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.report.addresses import Address, Rule, difference
+from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.sample import PageSample
+from tests.reports import line, record, skipped
+
+SITE = "http://a.example"
+
+
+def collect(*lines: Line) -> Collector:
+    collector = Collector(duplicate_share=0.95)
+    for one in lines:
+        collector.add(one)
+    return collector
+
+
+class Count:
+    """A row that counts."""
+
+    pages = 0
+
+
+def test_distinct_is_exact_while_they_are_few() -> None:
+    distinct = Distinct()
+    for i in range(500):
+        distinct.add(str(i % 250))
+    assert distinct.estimate() == 250
+
+
+def test_distinct_is_about_right_when_they_are_many() -> None:
+    distinct = Distinct()
+    for i in range(100_000):
+        distinct.add(str(i))
+    assert len(distinct.hashes) <= 256
+    assert distinct.estimate() == pytest.approx(100_000, rel=0.25)
+
+
+def test_heaviest_rows_stay_and_the_rest_is_bounded() -> None:
+    heaviest: Heaviest[str, Count] = Heaviest(10, Count, lambda row: row.pages)
+    for i in range(1000):
+        heaviest["often"].pages += 1
+        heaviest[f"once {i}"].pages += 1
+        assert len(heaviest) <= 10
+    key, row = next(heaviest.top())
+    assert (key, row.pages) == ("often", 1000)
+
+
+@given(st.lists(st.integers(0, 30), max_size=300))
+def test_a_row_is_too_light_by_what_is_missing_at_the_most(keys: list[int]) -> None:
+    heaviest: Heaviest[int, Count] = Heaviest(8, Count, lambda row: row.pages)
+    for key in keys:
+        heaviest[key].pages += 1
+    rows = dict(heaviest.top())
+    for key in set(keys):
+        counted = rows[key].pages if key in rows else 0
+        assert counted <= keys.count(key) <= counted + heaviest.missing
+
+
+@given(st.lists(st.tuples(st.floats(1e9, 1.1e9), st.booleans()), min_size=1, max_size=100))
+def test_timeline_counts_every_page_in_few_bins(pages: list[tuple[float, bool]]) -> None:
+    timeline = Timeline()
+    for when, duplicate in pages:
+        timeline.add(when, duplicate)
+    rows = list(timeline.rows())
+    assert len(rows) <= BINS
+    assert sum(row[1] for row in rows) == len(pages)
+    assert sum(row[2] for row in rows) == sum(duplicate for _, duplicate in pages)
+
+
+def test_largest_are_kept() -> None:
+    largest = Largest(2)
+    for number in (3, 9, 1, 7):
+        largest.add(number, f"page {number}")
+    assert largest.top() == [(9, "page 9"), (7, "page 7")]
+
+
+@pytest.mark.parametrize(
+    ("duplicate", "kept", "rule"),
+    [
+        ("/a?sid=1", "/a", Rule("parameter", "a.example", "sid", "")),
+        ("/a?sid=1&page=2", "/a?page=2&sid=9", Rule("parameter", "a.example", "sid", "")),
+        ("/a?x=1&y=2", "/a", Rule("parameter", "a.example", "x&y", "")),
+        ("/a?x=1&y=2&z=3", "/a", None),
+        ("/print/a", "/article/a", Rule("path", "a.example", "/print/", "/article/")),
+        ("/mirror/x/a", "/x/a", Rule("path", "a.example", "/mirror/", "/")),
+        ("/x/index.html", "/x/", Rule("path", "a.example", "/index.html", "/")),
+        ("/members/archive", "/members/letters", None),
+        ("/a/b/c/d/z", "/e/f/g/h/z", None),
+        ("http://b.example/a", "/a", Rule("host", "b.example", "b.example", "a.example")),
+        ("http://b.example/a", "/b", None),
+        ("https://a.example/a", "/a", Rule("scheme", "a.example", "https", "http")),
+        ("/a", "/a", None),
+    ],
+)
+def test_what_two_addresses_differ_in_is_a_rule(
+    duplicate: str, kept: str, rule: Rule | None
+) -> None:
+    one, other = (
+        Address.of(url if url.startswith("http") else SITE + url) for url in (duplicate, kept)
+    )
+    assert difference(one, other) == rule
+    if rule is not None:
+        assert (rule.applied(one) or one) == (rule.applied(other) or other)
+
+
+@given(st.text())
+def test_no_url_is_too_odd(url: str) -> None:
+    address = Address.of(url)
+    assert len(address.pattern) < 1000
+    difference(address, Address.of("http://a.example/"))
+
+
+def test_counts_are_those_of_the_crawl() -> None:
+    collector = collect(
+        line(SITE + "/a"),
+        line(SITE + "/a?sid=1", SITE + "/a"),
+        line(SITE + "/a?sid=2", SITE + "/a", action="flag", verdict="exact_duplicate"),
+        Line.of(skipped(SITE + "/logo", "not_html")),
+    )
+    assert collector.pages == 4
+    assert collector.verdicts == {
+        "unique": 1,
+        "near_duplicate": 1,
+        "exact_duplicate": 1,
+        "skipped": 1,
+    }
+    assert collector.dropped_bytes == 1000
+    assert collector.analysis_seconds == pytest.approx(0.06)
+    ((rule, count),) = collector.rules.top()
+    assert str(rule) == "Ignore the parameter sid on a.example"
+    assert (count.duplicates, count.kept.estimate()) == (2, 1)
+    ((kept, group),) = collector.groups.top()
+    assert (kept, group.pages, group.exact) == (SITE + "/a", 2, 1)
+    assert group.urls == [SITE + "/a?sid=1", SITE + "/a?sid=2"]
+
+
+def test_sample_finds_the_pages_that_a_rule_would_lose() -> None:
+    sample = PageSample()
+    for i in range(20):
+        sample.add("list", f"{SITE}/list?page={i}", f"{SITE}/list?page={i}")
+        sample.add("a", f"{SITE}/a?sid={i}", f"{SITE}/a?sid=0")
+    page, sid = (Rule("parameter", "a.example", name, "") for name in ("page", "sid"))
+    evidence = sample.evidence([page, sid])
+    assert (evidence[page].same, evidence[page].different) == (0, 19)
+    assert evidence[page].examples[0] == (f"{SITE}/list?page=1", f"{SITE}/list?page=0")
+    assert (evidence[sid].same, evidence[sid].different) == (19, 0)
+
+
+def test_sample_is_bounded_and_keeps_slugs_whole() -> None:
+    sample = PageSample(limit=100)
+    for i in range(5000):
+        sample.add(f"page-{i}", f"{SITE}/page-{i}", "")
+        sample.add(f"page-{i}", f"{SITE}/page-{i}?sid=1", "")
+    assert sample.size <= 100
+    (evidence,) = sample.evidence([Rule("parameter", "a.example", "sid", "")]).values()
+    assert evidence.same * 2 == sample.size
+    assert sample.size == pytest.approx(10_000 * sample.share, rel=0.5)
+
+
+def test_pickled_collector_goes_on_counting() -> None:
+    first = collect(line(SITE + "/a"), line(SITE + "/a?sid=1", SITE + "/a"))
+    second = pickle.loads(pickle.dumps(first))
+    second.add(line(SITE + "/a?sid=2", SITE + "/a", second=60))
+    ((_, group),) = second.groups.top()
+    assert (second.pages, group.pages) == (3, 2)
+
+
+@pytest.mark.parametrize("field", ["url", "verdict", "time", "body_bytes", "share"])
+def test_line_that_is_none_is_refused(field: str) -> None:
+    broken = {**record(SITE), field: object()}
+    with pytest.raises((TypeError, ValueError)):
+        Line.of(broken)
+
+
+def test_hostile_addresses_do_not_fill_the_memory() -> None:
+    def hostile(i: int) -> Line:
+        url = f"http://{i}{'h' * 5000}/{i}{'p' * 5000}?{i}{'q' * 5000}=1"
+        return line(url, url + "x")
+
+    collector = collect(*(hostile(i) for i in range(10)))
+    tracemalloc.start()
+    for one in islice(map(hostile, range(10, 10**9)), 3000):
+        collector.add(one)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 20_000_000
