@@ -28,6 +28,7 @@ def crawl(url: str) -> None:
     settings = {
         "SIMHASH_INDEX": OUTPUT / "demo.simhash",
         "SIMHASH_DECISIONS_FILE": OUTPUT / "decisions.jsonl",
+        "SIMHASH_REPORT_FILE": OUTPUT / "report.html",
         "LOG_FILE": OUTPUT / "crawl.log",
     }
     command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={url}"]
@@ -69,7 +70,9 @@ def show(console: Console) -> None:
         f"Saved {saved:,} of {whole:,} bytes from being parsed and stored, and the links of "
         f"{len(dropped)} pages from being followed.\n"
     )
-    console.print(f"Log, items, decisions and index are in {OUTPUT}", highlight=False)
+    console.print(
+        f"Report (report.html), log, items, decisions and index are in {OUTPUT}", highlight=False
+    )
 
 
 def short(url: str) -> str:

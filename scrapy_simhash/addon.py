@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy_simhash.extension import SimhashExtension
 from scrapy_simhash.links import SimhashLinksMiddleware
 from scrapy_simhash.middleware import SimhashDownloaderMiddleware
+from scrapy_simhash.reporting import SimhashReport
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ DOWNLOADER_MIDDLEWARE_ORDER = 540
 # Nearer to the engine than Scrapy's own (from 50 on): what they yield is seen here, too.
 SPIDER_MIDDLEWARE_ORDER = 20
 EXTENSION_ORDER = 500
+REPORT_ORDER = 510
 
 
 class Addon:
@@ -32,5 +34,6 @@ class Addon:
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashExtension, EXTENSION_ORDER),
+            ("EXTENSIONS", SimhashReport, REPORT_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)

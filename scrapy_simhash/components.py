@@ -1,11 +1,14 @@
-"""What all components ask before they start: whether there is something to do."""
+"""What components ask before they start: whether there is something to do, and where files go."""
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
+from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -25,3 +28,25 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     if not crawler.crawling:
         raise NotConfigured("No crawl is going on, so no page is judged")
     return settings
+
+
+def file_path(setting: str, path: str, spider_name: str) -> Path:
+    """Return where a file goes; ``%(name)s`` and ``%(time)s`` are those of Scrapy's feeds.
+
+    :raises SettingsError: there is another % in it, or its folder cannot be made.
+    """
+    started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
+    try:
+        found = Path(path % {"name": spider_name, "time": started})
+        found.parent.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise unwritable(setting, path, exc) from exc
+    return found
+
+
+def unwritable(setting: str, path: str, exc: Exception) -> SettingsError:
+    """Return the error of a file that cannot be written."""
+    return SettingsError(
+        f"{setting} must be a path that can be written, with no % but in %(name)s and %(time)s: "
+        f"got {path!r} ({exc})"
+    )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
 
 from scrapy_simhash import signals
-from scrapy_simhash.components import active_settings
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.components import active_settings, file_path, unwritable
 from scrapy_simhash.feed import DecisionsFeed
 from scrapy_simhash.log import RareWarning
 
@@ -52,9 +50,8 @@ class SimhashExtension:
         self._count(judgement)
         if self.feed is None:
             return
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         try:
-            self.feed.write({**judgement.as_record(), "time": now})
+            self.feed.write(judgement.as_record())
         except OSError as exc:
             self.stats.inc_value("simhash/feed_errors")
             self._feed_warning.log(
@@ -131,12 +128,8 @@ def summary(stats: StatsCollector) -> str:
 
 
 def _open_feed(path: str, spider_name: str) -> DecisionsFeed:
-    """Open the feed; ``%(name)s`` and ``%(time)s`` stand for the same as in Scrapy's feeds."""
-    started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
+    opened = file_path("SIMHASH_DECISIONS_FILE", path, spider_name)
     try:
-        return DecisionsFeed(path % {"name": spider_name, "time": started})
-    except (OSError, ValueError, KeyError, TypeError) as exc:
-        raise SettingsError(
-            f"SIMHASH_DECISIONS_FILE must be a path that can be written, with no % but in "
-            f"%(name)s and %(time)s: got {path!r} ({exc})"
-        ) from exc
+        return DecisionsFeed(opened)
+    except (OSError, ValueError) as exc:
+        raise unwritable("SIMHASH_DECISIONS_FILE", path, exc) from exc

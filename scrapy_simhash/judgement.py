@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 from scrapy_simhash.analysis.page import PageAnalysis
@@ -16,7 +18,7 @@ class Judgement:
     """A decision and what became of the page.
 
     *analysis* is None for a page that was skipped, *index_seconds* is what the index took,
-    *error* says more where the plug-in failed.
+    *error* says more where the plug-in failed, *judged_at* is in seconds since the epoch.
     """
 
     url: str
@@ -27,10 +29,12 @@ class Judgement:
     analysis: PageAnalysis | None = None
     index_seconds: float = 0.0
     error: str | None = None
+    judged_at: float = field(default_factory=time.time)
 
     def as_record(self) -> dict[str, Any]:
         """Return the fields of the page's line in the decisions feed, ready for JSON."""
         analysis = self.analysis
+        judged_at = datetime.fromtimestamp(self.judged_at, timezone.utc)
         return {
             "url": self.url,
             "verdict": self.decision.verdict,
@@ -47,4 +51,5 @@ class Judgement:
             "index_seconds": None if analysis is None else round(self.index_seconds, 6),
             "start_request": self.is_start_request,
             "error": self.error,
+            "time": judged_at.isoformat(timespec="milliseconds"),
         }

@@ -96,6 +96,13 @@ def _read_path(value: Any) -> str:
     return str(Path(_read_text(value)).expanduser())
 
 
+def _read_html_path(value: Any) -> str:
+    path = _read_path(value)
+    if not path.endswith((".html", ".htm")):
+        raise ValueError
+    return path
+
+
 def _read_workers(value: Any) -> int:
     if value == "auto":
         return max(1, min(MOST_USEFUL_WORKERS, cast("int", cpu_count()) - 1))
@@ -159,6 +166,10 @@ class SimhashSettings:
     max_tags: int = _setting(MAX_TAGS, _number(int, 1))
     max_depth: int = _setting(MAX_DEPTH, _number(int, 1, MAX_DEPTH))
     decisions_file: str | None = _setting(None, Rule("the path of a file", _read_path))
+    report_file: str | None = _setting(
+        None, Rule("the path of a file that ends in .html", _read_html_path)
+    )
+    alarm_share: float = _setting(0.95, _number(float, 0, 1))
 
     @classmethod
     def read(cls, source: SettingsSource) -> SimhashSettings:

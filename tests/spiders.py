@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 from scrapy_simhash import NearDuplicate, UnchangedPage, signals
 from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.judgement import Judgement
+from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.workers import WORKER_BYTES
 
 
@@ -215,3 +216,16 @@ def growing_text(body: bytes, encoding: str | None, url: str) -> str:
     if url.endswith("grow"):
         _kept.append(b"x" * WORKER_BYTES)
     return "word " * os.getpid()
+
+
+class HearsAlarms(Links):
+    """Connect to the signal of alarms."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.crawler.signals.connect(self.heard, signals.alarm_raised)
+        async for request in super().start():
+            yield request
+
+    def heard(self, alarm: Alarm, spider: Spider) -> None:
+        assert spider is self
+        self.crawler.stats.inc_value(f"heard/{alarm.name}")

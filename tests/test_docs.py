@@ -88,7 +88,7 @@ def test_every_field_of_the_feed_stands_in_the_docs() -> None:
         for cell in re.findall(r"^\| (`.*?) \|", feed, re.MULTILINE)
         for name in re.findall(r"`(\w+)`", cell)
     ]
-    assert sorted(documented) == sorted([*record, "time"])
+    assert sorted(documented) == sorted(record)
 
 
 def test_meta_keys_stand_in_the_docs() -> None:
@@ -108,3 +108,17 @@ def test_links_between_documents_lead_somewhere() -> None:
     for document in [FOLDER / "README.md", *DOCS.glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_field_of_the_report_stands_in_the_docs() -> None:
+    from scrapy_simhash.report.alarms import ALARMS
+    from scrapy_simhash.report.collector import Collector
+    from scrapy_simhash.report.document import About, report_of
+
+    report = report_of(Collector(duplicate_share=1), About())
+    rows = table("report.md", 0, 1)
+    documented = [name.strip() for row in rows for name in row[0].split(",")]
+    assert set(report) <= set(documented)
+    assert set(ALARMS) <= set(documented)
+    totals = next(words for names, words in rows if names == "totals")
+    assert set(report["totals"]) <= set(re.findall(r"\w+", totals))

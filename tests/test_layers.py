@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 # From the top down; a module may import those of lower layers, and of its own package.
 LAYERS = [
     ["addon", "commands"],
-    ["extension", "links"],
+    ["extension", "links", "reporting"],
     ["middleware"],
     ["recall"],
     [
@@ -36,7 +36,10 @@ LAYERS = [
     ["errors", "_version"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-SCRAPY_FACES = {"addon", "commands", "extension", "links", "middleware", "components", "exceptions"}
+SCRAPY_FACES = {
+    *("addon", "commands", "extension", "links", "reporting"),
+    *("middleware", "components", "exceptions"),
+}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -67,6 +67,10 @@ NOTES = {
     "hours": ("Opening hours", "The office is open when the flag is up."),
     "closed": ("Closed", "The office is closed when the flag is down."),
 }
+MEMBERS_PAGES = (
+    *("archive", "letters", "auctions", "tides", "recipes", "wrecks"),
+    *("pilots", "crossword", "births", "weather", "hire", "logbook"),
+)
 HARBOUR = (
     "The harbour master informs all skippers that the inner basin is {state} for boats of more "
     "than twelve metres until further notice. Dredging goes on along the eastern quay, and the "
@@ -183,7 +187,7 @@ class DemoSite:
         return self.page(name, "en", f"<h1>Lamp room</h1><table>{rows}</table>" + listed(links))
 
     def login(self) -> str:
-        pages = listed(f"/members/{page}" for page in ("archive", "letters", "auctions", "tides"))
+        pages = listed(f"/members/{page}" for page in MEMBERS_PAGES)
         form = (
             "<form><p>This part of the paper is for members. Please log in with the number on "
             "your card and the name of your boat.</p><input name=card><input name=boat></form>"

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal
 
-import mmh3
-
 from scrapy_simhash.report.addresses import MAX_URL
-from scrapy_simhash.report.counting import Heaviest
+from scrapy_simhash.report.counting import Heaviest, hash_of
 from scrapy_simhash.report.lines import Line
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
@@ -55,8 +53,8 @@ class _Run:
     texts: set[int] = field(default_factory=set)
 
     def add(self, line: Line) -> None:
-        self.addresses.add(mmh3.hash(line.url))
-        self.texts.add(mmh3.hash(line.text))
+        self.addresses.add(hash_of(line.url))
+        self.texts.add(hash_of(line.text))
 
     def start_over(self) -> None:
         self.addresses.clear()

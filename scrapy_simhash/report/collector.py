@@ -117,6 +117,8 @@ class Collector:
         )
         self.rules: Heaviest[Rule, RuleCount] = Heaviest(RULES, RuleCount, attrgetter("duplicates"))
         self.sample = PageSample()
+        # Known to a crawl, and to no decision.
+        self.links_not_followed: int | None = None
         self.skipped: dict[str, Skipped] = {}
         self.slowest = Largest(SLOWEST)
 

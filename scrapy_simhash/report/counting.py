@@ -22,6 +22,11 @@ DISTINCT_KEPT = 256
 BINS = 60
 
 
+def hash_of(text: str) -> int:
+    """Return 32 bits, the same in every process; mmh3 5.3 crashes on a string with a surrogate."""
+    return mmh3.hash(text.encode("utf-8", "surrogatepass"), signed=False)
+
+
 class Distinct:
     """About how many different strings were added: those whose hash has *level* zeros at its end.
 
@@ -36,7 +41,7 @@ class Distinct:
 
     def add(self, value: str) -> None:
         """Count *value* once; O(1), amortised."""
-        hashed = mmh3.hash(value, signed=False)
+        hashed = hash_of(value)
         if hashed & ((1 << self.level) - 1):
             return
         self.hashes.add(hashed)

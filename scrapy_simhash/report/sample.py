@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import mmh3
-
 from scrapy_simhash.report.addresses import MAX_URL, Address, Rule
+from scrapy_simhash.report.counting import hash_of
 
 # With addresses of 100 bytes these take about 3 MB.
 SAMPLED_PAGES = 10_000
@@ -21,8 +20,9 @@ EXAMPLES = 3
 class Evidence:
     """What the sample says of a rule.
 
-    Of the pages that the rule takes for others, *same* had their text, and *different* did
-    not and would have been lost; *examples* are pairs of such addresses.
+    Of the pages that the rule takes for others, *same* had the text of one of them, and
+    *different* had a text of their own that would have been lost; *examples* are such pages,
+    each with the one that it is taken for.
     """
 
     same: int = 0
@@ -53,7 +53,7 @@ class PageSample:
             if len(texts) >= PAGES_OF_A_SLUG:
                 return
             self.size += 1
-        texts[url] = mmh3.hash(text)
+        texts[url] = hash_of(text)
         while self.size > self.limit and self.level < 32:
             self._thin()
 
@@ -76,7 +76,7 @@ class PageSample:
         return found
 
     def _takes(self, slug: str) -> bool:
-        return not mmh3.hash(slug, signed=False) & ((1 << self.level) - 1)
+        return not hash_of(slug) & ((1 << self.level) - 1)
 
     def _thin(self) -> None:
         """Let go of every other slug."""
@@ -86,16 +86,17 @@ class PageSample:
 
 
 def _test(rule: Rule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
-    """Compare the pages that *rule* makes one: the first of them stays, were it applied."""
-    for alike in _made_one(rule, pages):
-        (kept_url, kept_text), *others = alike
+    """Compare the pages that *rule* makes one: of each text, one page is needed."""
+    for (first_url, first_text), *others in _made_one(rule, pages):
+        texts = {first_text}
         for url, text in others:
-            if text == kept_text:
+            if text in texts:
                 evidence.same += 1
             else:
+                texts.add(text)
                 evidence.different += 1
                 if len(evidence.examples) < EXAMPLES:
-                    evidence.examples.append((url, kept_url))
+                    evidence.examples.append((url, first_url))
 
 
 def _made_one(rule: Rule, pages: list[tuple[str, Address, int]]) -> Iterator[list[tuple[str, int]]]:

@@ -1,0 +1,196 @@
+"""The report as one JSON document: all that its pages and tables are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Any
+
+from scrapy_simhash._version import __version__
+from scrapy_simhash.report.addresses import Rule
+from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
+from scrapy_simhash.report.sample import Evidence
+
+# Counted up when a field changes its meaning or goes; new fields leave it as it is.
+SCHEMA = 1
+
+# So many rows of each table are shown: nobody reads on.
+ROWS = 20
+ALARMS_SHOWN = 50
+# A rule must have been right so often before it is worth a line.
+MIN_SUPPORT = 3
+
+
+@dataclass(frozen=True)
+class About:
+    """What decisions do not say of a crawl; from feeds alone, nothing is known of it."""
+
+    name: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def report_of(collector: Collector, about: About) -> dict[str, Any]:
+    """Return the report, in values that JSON has; docs/report.md says what they mean."""
+    differences = _differences(collector)
+    return {
+        "schema": SCHEMA,
+        "scrapy_simhash": __version__,
+        "name": about.name,
+        "made": _iso(datetime.now(timezone.utc).timestamp()),
+        "totals": _totals(collector),
+        "alarms": [asdict(alarm) for alarm in collector.alarms[:ALARMS_SHOWN]],
+        "alarms_raised": len(collector.alarms),
+        "suggestions": [row for row in differences if row["advised"]],
+        "timeline": {
+            "seconds_per_bin": collector.timeline.seconds,
+            "bins": [
+                {"from": _iso(start), "pages": pages, "duplicates": duplicates}
+                for start, pages, duplicates in collector.timeline.rows()
+            ],
+        },
+        "distances": [
+            {"distance": distance, "duplicates": collector.distances[distance]}
+            for distance in range(max(collector.distances, default=-1) + 1)
+        ],
+        "shares": _shares(collector),
+        "groups": [
+            {"representative": text, **asdict(group)}
+            for text, group in islice(collector.groups.top(), ROWS)
+        ],
+        "sites": _sources(dict(collector.sites.top()), "site"),
+        "patterns": _sources(dict(collector.patterns.top()), "pattern"),
+        "parameters": _parameters(collector),
+        "differences": differences,
+        "skipped": [
+            {
+                "reason": reason,
+                "pages": skipped.pages,
+                "examples": [{"url": url, "error": error} for url, error in skipped.examples],
+            }
+            for reason, skipped in sorted(
+                collector.skipped.items(), key=lambda item: -item[1].pages
+            )
+        ],
+        "slowest": [
+            {"url": url, "seconds": seconds} for seconds, url in collector.slowest.top() if seconds
+        ],
+        "settings": dict(about.settings),
+        "versions": dict(about.versions),
+        "missing": {
+            "groups": collector.groups.missing,
+            "sites": collector.sites.missing,
+            "patterns": collector.patterns.missing,
+            "parameters": collector.parameters.missing,
+            "differences": collector.rules.missing,
+        },
+        "sampled_share": collector.sample.share,
+    }
+
+
+def _totals(collector: Collector) -> dict[str, Any]:
+    verdicts, timeline = collector.verdicts, collector.timeline
+    judged = collector.pages - verdicts["skipped"]
+    duplicates = verdicts["near_duplicate"] + verdicts["exact_duplicate"]
+    return {
+        "pages": collector.pages,
+        "body_bytes": collector.body_bytes,
+        "judged": judged,
+        "unique": verdicts["unique"],
+        "near_duplicate": verdicts["near_duplicate"],
+        "exact_duplicate": verdicts["exact_duplicate"],
+        "refresh": verdicts["refresh"],
+        "skipped": verdicts["skipped"],
+        "duplicates": duplicates,
+        "duplicate_share": duplicates / judged if judged else 0.0,
+        "dropped": collector.actions["drop"],
+        "dropped_bytes": collector.dropped_bytes,
+        "flagged": collector.actions["flag"],
+        "links_not_followed": collector.links_not_followed,
+        "analysis_seconds": collector.analysis_seconds,
+        "index_seconds": collector.index_seconds,
+        "first": _iso(timeline.first) if collector.pages else None,
+        "last": _iso(timeline.last) if collector.pages else None,
+    }
+
+
+def _shares(collector: Collector) -> list[dict[str, Any]]:
+    """Return steps of 5 %, the last for pages that share all, from the lowest one seen."""
+    return [
+        {"from": step / SHARE_STEPS, "duplicates": collector.shares[step]}
+        for step in range(min(collector.shares, default=SHARE_STEPS + 1), SHARE_STEPS + 1)
+    ]
+
+
+def _sources(sources: Mapping[str, Source], name: str) -> list[dict[str, Any]]:
+    """Return those with most duplicates."""
+    ranked = sorted(sources.items(), key=lambda item: -item[1].duplicates)
+    return [{name: key, **asdict(source)} for key, source in ranked[:ROWS]]
+
+
+def _parameters(collector: Collector) -> list[dict[str, Any]]:
+    """Return parameters, and of how many duplicates one is all that tells them from a kept page."""
+    alone = {
+        (rule.host, rule.drop): count
+        for rule, count in collector.rules.top()
+        if rule.kind == "parameter"
+    }
+    rows: list[dict[str, Any]] = []
+    for (host, name), source in collector.parameters.top():
+        count = alone.get((host, name), RuleCount())
+        rows.append(
+            {
+                "host": host,
+                "parameter": name,
+                "pages": source.pages,
+                "duplicates": source.duplicates,
+                "makes_duplicates": count.duplicates,
+                "of_pages": count.kept.estimate(),
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["makes_duplicates"], -row["duplicates"]))[:ROWS]
+
+
+def _differences(collector: Collector) -> list[dict[str, Any]]:
+    """Return rules with what speaks for each and against it."""
+    counts = dict(collector.rules.top())
+    chosen: dict[Rule, tuple[int, RuleCount]] = {}
+    for rule, count in counts.items():
+        other = counts.get(rule.reversed(), RuleCount())
+        if rule.kind == "parameter":
+            chosen[rule] = count.duplicates, count
+        elif rule.reversed() not in chosen:
+            chosen[rule] = count.duplicates + other.duplicates, count
+    ranked = sorted(chosen.items(), key=lambda item: -item[1][0])[:ROWS]
+    evidence = collector.sample.evidence(rule for rule, _ in ranked)
+    return [
+        _difference(rule, duplicates, count, evidence[rule])
+        for rule, (duplicates, count) in ranked
+        if duplicates >= MIN_SUPPORT
+    ]
+
+
+def _difference(
+    rule: Rule, duplicates: int, count: RuleCount, evidence: Evidence
+) -> dict[str, Any]:
+    return {
+        "advice": str(rule),
+        "kind": rule.kind,
+        "host": rule.host,
+        "drop": rule.drop,
+        "keep": rule.keep,
+        "duplicates": duplicates,
+        "of_pages": count.kept.estimate(),
+        "body_bytes": count.body_bytes,
+        "examples": [{"duplicate": url, "kept": kept} for url, kept in count.examples],
+        "sampled_same": evidence.same,
+        "sampled_different": evidence.different,
+        "counter_examples": [{"lost": url, "for": kept} for url, kept in evidence.examples],
+        "advised": evidence.same > evidence.different,
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,211 @@
+"""The report's JSON, HTML and text say what was collected, whatever stands in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import html5lib
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.html import html_of
+from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.text import text_of
+from tests.reports import line, record, skipped
+
+SITE = "http://a.example"
+KILOBYTE = 1000
+
+HOSTILE = [
+    "javascript:alert(1)",
+    "http://a.example/<script>alert(1)</script>",
+    "http://a.example/\"onmouseover='alert(1)'&lt;",
+    "http://a.example/{{ 7 * 7 }}{% raw %}",
+    "http://a.example/\x00\x1b[31m\r\n\x7f",
+    "http://a.example/\u202egpj.exe\u2066",
+    "http://a.example/\ud800",
+    "http://a.example/" + "x" * 10_000,
+    "http://a.example/שלום/?ש=1",
+    "http://[bad/?a=1&a=2",
+    "data:text/html,<script>alert(1)</script>",
+    "//[red]a.example[/red]/--><!--",
+    "",
+]
+
+
+def collected(*lines: Line) -> dict[str, Any]:
+    collector = Collector(duplicate_share=0.95)
+    for one in lines:
+        collector.add(one)
+    return report_of(collector, About(name="news", settings={"SIMHASH_SHARE": "0.9"}))
+
+
+def parsed(html: str) -> Element:
+    """Parse as browsers do; the first mistake raises."""
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    tree = parser.parse(html.encode("utf-8"), transport_encoding="utf-8")
+    assert isinstance(tree, Element)
+    return tree
+
+
+def text_in(element: Element) -> str:
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def session_ids() -> list[Line]:
+    lines = [line(f"{SITE}/article/{page}", second=page) for page in range(8)]
+    for number in range(40):
+        kept = f"{SITE}/article/{number % 8}"
+        lines.append(line(f"{kept}?sid={number}", kept, second=10 + number))
+    for page in range(5):
+        kept = f"{SITE}/article/{page}"
+        lines.append(line(f"{SITE}/print/{page}", kept, second=60))
+    lines += [line(f"{SITE}/list?page={page}") for page in range(10)]
+    lines.append(Line.of(skipped(f"{SITE}/video", "timed_out", "longer than 10 s")))
+    return lines
+
+
+def test_report_names_the_parameter_and_the_path_that_make_duplicates() -> None:
+    report = collected(*session_ids())
+    assert report["totals"]["duplicates"] == 45
+    assert [
+        (row["advice"], row["duplicates"], row["of_pages"]) for row in report["suggestions"]
+    ] == [
+        ("Ignore the parameter sid on a.example", 40, 8),
+        ("Prefer the path /article/ to /print/ on a.example", 5, 5),
+    ]
+    first = report["parameters"][0]
+    assert (first["parameter"], first["makes_duplicates"], first["of_pages"]) == ("sid", 40, 8)
+
+
+def test_rule_that_would_lose_pages_is_shown_with_them_or_not_at_all() -> None:
+    mostly_right = [*session_ids(), line(f"{SITE}/article/0?sid=special")]
+    (sid, _) = collected(*mostly_right)["suggestions"]
+    assert sid["sampled_different"] == 1
+    assert sid["counter_examples"] == [
+        {"lost": f"{SITE}/article/0?sid=special", "for": f"{SITE}/article/0"}
+    ]
+    mostly_wrong = [line(f"{SITE}/list?page={i}") for i in range(20)] + [
+        line(f"{SITE}/list?page={i}", f"{SITE}/list?page=1") for i in range(20, 25)
+    ]
+    report = collected(*mostly_wrong)
+    assert report["suggestions"] == []
+    assert report["differences"][0]["sampled_different"] == 19
+
+
+def test_page_has_every_section_and_its_numbers() -> None:
+    html = html_of(collected(*session_ids()))
+    page = parsed(html)
+    headings = [text_in(heading) for heading in page.iter("h2")]
+    assert headings == [
+        "In short",
+        "Alarms",
+        "What to change",
+        "Over the time of the crawl",
+        "How much alike",
+        "The largest groups",
+        "Where duplicates come from",
+        "Not judged, failed, slow",
+        "Settings and versions",
+    ]
+    text = text_in(page)
+    assert "sid makes 40 duplicates of 8 pages on a.example" in text
+    assert "longer than 10 s" in text
+    assert "SIMHASH_SHARE 0.9" in text
+
+
+def test_page_needs_no_network_and_no_script() -> None:
+    page = parsed(html_of(collected(*session_ids())))
+    for name in ("script", "link", "img", "iframe", "object", "form"):
+        assert list(page.iter(name)) == []
+    assert "url(" not in "".join(text_in(style) for style in page.iter("style"))
+
+
+def test_tables_can_be_read_aloud() -> None:
+    page = parsed(html_of(collected(*session_ids())))
+    tables = list(page.iter("table"))
+    assert len(tables) >= 8
+    for table in tables:
+        assert table.find("caption") is not None
+        assert all(cell.get("scope") in ("col", "row") for cell in table.iter("th"))
+    assert all(chart.get("aria-label") for chart in page.iter() if chart.get("role") == "img")
+    ids = [element.get("id") for element in page.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    labels = [section.get("aria-labelledby") for section in page.iter("section")]
+    assert set(labels) <= set(ids)
+
+
+def test_page_of_nothing_is_a_page() -> None:
+    report = collected()
+    parsed(html_of(report))
+    assert text_of(report) == ""
+
+
+def everywhere(text: str) -> dict[str, Any]:
+    """A report with *text* in every place that a crawl can put one."""
+    lines = [line(text)]
+    lines += [line(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
+    lines += [Line.of({**skipped(text, "timed_out", text), "reason": "timed_out"})]
+    collector = Collector(duplicate_share=0)
+    for one in lines:
+        collector.add(one)
+    return report_of(collector, About(name=text, settings={"SIMHASH_INDEX": text}))
+
+
+def check_harmless(report: dict[str, Any]) -> None:
+    html = html_of(report)
+    page = parsed(html)
+    plain = parsed(html_of(everywhere("http://a.example/")))
+    names = {element.tag for element in plain.iter()}
+    assert {element.tag for element in page.iter()} <= names, "a text became an element"
+    for element in page.iter():
+        assert not any(name.startswith("on") for name in element.attrib)
+        if "href" in element.attrib:
+            assert element.get("href", "").startswith(("http://", "https://"))
+    assert all(char.isprintable() or char == "\n" for char in text_of(report))
+    json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text(text: str) -> None:
+    check_harmless(everywhere(text))
+
+
+@hypothesis_settings(max_examples=30)
+@given(st.text(max_size=50))
+def test_any_text_stays_text(text: str) -> None:
+    check_harmless(everywhere(text))
+
+
+@pytest.mark.parametrize("char", ["x", '"', "\x00", "\U0001f600", "\u05d0"])
+def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
+    collector = Collector(duplicate_share=0.95)
+    for i in range(3000):
+        site = f"http://{i % 50}{char * 5000}"
+        url = f"{site}/{i % 40}{char * 5000}/{i % 7}{char * 5000}?{i % 30}{char * 5000}=1"
+        other = url.replace("=1", "=2") if i % 2 else f"{site}/{i % 40}/mirror/{i % 7}"
+        collector.add(line(url, other, second=i))
+        collector.add(line(f"{site}/{i}/wall", f"{site}/wall", second=i))
+        collector.add(Line.of({**skipped(url, f"reason {i % 15}", char * 5000)}))
+    report = report_of(collector, About(name=char * 5000))
+    assert len(html_of(report).encode()) <= 500 * KILOBYTE
+    assert len(report["alarms"]) > 10
+
+
+def test_text_is_a_short_table() -> None:
+    lines = text_of(collected(*session_ids())).splitlines()
+    assert any("40" in one and "Ignore the parameter sid" in one for one in lines)
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 120
+
+
+def test_json_keeps_to_its_schema() -> None:
+    report = json.loads(json.dumps(collected(*session_ids())))
+    assert report["schema"] == 1
+    assert record("x").keys() >= {"url", "verdict"}
