@@ -26,3 +26,7 @@ class IndexMismatchError(FingerprintIndexError):
 
 class IndexUnavailableError(FingerprintIndexError):
     """The index did not answer: busy, disk full, lost.  The page was not recorded."""
+
+
+class FeedError(SimhashError):
+    """A decisions feed cannot be read, or what was made of it cannot be written."""

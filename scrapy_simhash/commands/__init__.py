@@ -19,6 +19,7 @@ from scrapy_simhash.commands.forget import ForgetCommand
 from scrapy_simhash.commands.importing import ImportCommand
 from scrapy_simhash.commands.match import MatchCommand, PackCommand
 from scrapy_simhash.commands.rebuild import RebuildCommand
+from scrapy_simhash.commands.report import ReportCommand
 from scrapy_simhash.commands.stats import StatsCommand
 from scrapy_simhash.commands.verify import VerifyCommand
 from scrapy_simhash.errors import SimhashError
@@ -42,6 +43,7 @@ SUBCOMMANDS: Sequence[type[Subcommand]] = (
     ForgetCommand,
     RebuildCommand,
     VerifyCommand,
+    ReportCommand,
 )
 
 FAILED = 2

@@ -51,6 +51,8 @@ class Address(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters, in order, each once."""
+        if not self.parameters:
+            return ()
         return tuple(sorted({name[:MAX_NAME] for name, _ in self.parameters}))
 
     @property

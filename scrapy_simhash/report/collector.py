@@ -100,6 +100,7 @@ class Collector:
         self.watch = Watch(duplicate_share)
         self.alarms: list[Alarm] = []
         self.pages = 0
+        self.unreadable_lines = 0
         self.body_bytes = 0
         self.verdicts: Counter[str] = Counter()
         self.actions: Counter[str] = Counter()

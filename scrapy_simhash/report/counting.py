@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappush, heappushpop
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import mmh3
 
@@ -24,7 +24,7 @@ BINS = 60
 
 def hash_of(text: str) -> int:
     """Return 32 bits, the same in every process; mmh3 5.3 crashes on a string with a surrogate."""
-    return mmh3.hash(text.encode("utf-8", "surrogatepass"), signed=False)
+    return mmh3.hash(text.encode("utf-8", "surrogatepass"), 0, False)
 
 
 class Distinct:
@@ -54,7 +54,7 @@ class Distinct:
         return len(self.hashes) << self.level
 
 
-class Heaviest(Generic[Key, Row]):
+class Heaviest(dict[Key, Row]):
     """Rows by key, of which the heaviest are kept: at the most *limit* of them.
 
     When there are more, the lighter half goes (as in Misra and Gries, "Finding repeated
@@ -63,33 +63,29 @@ class Heaviest(Generic[Key, Row]):
     """
 
     def __init__(self, limit: int, new: Callable[[], Row], weight: Callable[[Row], int]) -> None:
+        super().__init__()
         self.limit = limit
         self.missing = 0
         self._new = new
         self._weight = weight
-        self._rows: dict[Key, Row] = {}
 
-    def __getitem__(self, key: Key) -> Row:
-        """Return the row of *key*, a new one where there is none; O(1), amortised."""
-        row = self._rows.get(key)
-        if row is None:
-            if len(self._rows) >= self.limit:
-                self._let_go()
-            row = self._rows[key] = self._new()
+    def __missing__(self, key: Key) -> Row:
+        """Return a new row for *key*; O(1), amortised."""
+        if len(self) >= self.limit:
+            self._let_go()
+        row = self[key] = self._new()
         return row
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def top(self) -> Iterator[tuple[Key, Row]]:
         """Yield the rows, the heaviest first; equal ones in the order in which they came."""
-        yield from sorted(self._rows.items(), key=lambda item: -self._weight(item[1]))
+        yield from sorted(self.items(), key=lambda item: -self._weight(item[1]))
 
     def _let_go(self) -> None:
         ranked = list(self.top())
         half = self.limit // 2
         self.missing += self._weight(ranked[half][1])
-        self._rows = dict(ranked[:half])
+        for key, _ in ranked[half:]:
+            del self[key]
 
 
 class Timeline:
@@ -107,10 +103,11 @@ class Timeline:
 
     def add(self, when: float, duplicate: bool) -> None:
         """Count a page that was judged *when*, in seconds since the epoch; O(1), amortised."""
-        self.first = min(self.first, when)
-        self.last = max(self.last, when)
-        while self.last // self.seconds - self.first // self.seconds >= BINS:
-            self._widen()
+        if not self.first <= when <= self.last:
+            self.first = min(self.first, when)
+            self.last = max(self.last, when)
+            while self.last // self.seconds - self.first // self.seconds >= BINS:
+                self._widen()
         counts = self.bins.setdefault(int(when // self.seconds), [0, 0])
         counts[0] += 1
         counts[1] += duplicate

@@ -111,6 +111,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "links_not_followed": collector.links_not_followed,
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,
+        "unreadable_lines": collector.unreadable_lines,
         "first": _iso(timeline.first) if collector.pages else None,
         "last": _iso(timeline.last) if collector.pages else None,
     }

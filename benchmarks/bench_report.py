@@ -1,0 +1,150 @@
+"""What does the report cost: a page, a crawl of millions, a feed read back?
+
+Made-up decisions of 300 sites: 60 % kept pages, a third of them with parameters, 35 % duplicates
+(session ids, print views, other addresses), 5 % not judged.  Every kept page has a folder of its
+own, which is more patterns than real sites have.  Leaves out: what the signal of a decision
+costs Scrapy, and writing the feed.
+
+    python benchmarks/bench_report.py [--pages 1000000] [--feed 1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.feeds import add_lines
+from scrapy_simhash.report.html import html_of
+from scrapy_simhash.report.lines import Line
+
+KEPT = 10_000
+SITES = 300
+TIMED = 20_000
+
+
+def decisions(seed: int) -> Iterator[dict[str, Any]]:
+    """Yield records of the decisions feed, for ever."""
+    chance = random.Random(seed)
+    kept = ["https://www0.example.com/"]
+    second = datetime(2026, 11, 1, tzinfo=timezone.utc).timestamp()
+    while True:
+        second += 0.05
+        record: dict[str, Any] = {
+            "url": "",
+            "verdict": "unique",
+            "representative": None,
+            "distance": None,
+            "share": None,
+            "reason": "new_text",
+            "action": "pass",
+            "fingerprint": f"{chance.getrandbits(64):016x}",
+            "tokens": 300,
+            "body_bytes": chance.randrange(1000, 90_000),
+            "analysis_seconds": chance.random() / 50,
+            "index_seconds": 0.0003,
+            "start_request": False,
+            "error": None,
+            "time": datetime.fromtimestamp(second, timezone.utc).isoformat(timespec="milliseconds"),
+        }
+        number = chance.getrandbits(40)
+        host = f"https://www{chance.randrange(SITES)}.example.com"
+        kind = chance.random()
+        if kind < 0.6:
+            record["url"] = f"{host}/{chance.choice(['news', 'shop/item'])}/{number:x}/page.html"
+            if chance.random() < 0.3:
+                record["url"] += f"?page={number % 50}&category={number % 9}"
+            if len(kept) < KEPT:
+                kept.append(record["url"])
+            else:
+                kept[number % KEPT] = record["url"]
+        elif kind < 0.95:
+            twin = chance.choice(kept)
+            alias = twin + ("&" if "?" in twin else "?") + f"sid={number:x}"
+            record.update(
+                url=chance.choice([alias, twin.replace("/news/", "/print/"), f"{host}/{number:x}"]),
+                verdict=chance.choice(["near_duplicate", "exact_duplicate"]),
+                representative=twin,
+                distance=number % 8,
+                share=0.9 + chance.random() / 10,
+                reason="share_in_common",
+                action="drop",
+            )
+        else:
+            record.update(url=f"{host}/{number:x}", verdict="skipped", reason="not_html")
+        yield record
+
+
+def collect(pages: int) -> Collector:
+    """Feed a collector, and print what a page takes: the best of all rounds."""
+    collector = Collector(duplicate_share=0.95)
+    source = decisions(seed=1)
+    records = list(islice(source, TIMED))
+    before = peak_bytes()
+    rounds = []
+    for _ in range(-(-pages // TIMED)):
+        started = time.process_time()
+        for record in records:
+            collector.add(Line.of(record))
+        rounds.append((time.process_time() - started) / TIMED)
+        records = list(islice(source, TIMED))
+    rounds.sort()
+    print(
+        f"{collector.pages:,} pages: {1e6 * rounds[len(rounds) // 2]:.1f} us a page (median; best "
+        f"{1e6 * rounds[0]:.1f}), {(peak_bytes() - before) / 1e6:.1f} MB at the most, "
+        f"{len(pickle.dumps(collector)) / 1e6:.1f} MB pickled"
+    )
+    return collector
+
+
+def read_back(lines: int) -> None:
+    """Read a feed from a file into a page, and print what that takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        feed = Path(folder, "decisions.jsonl")
+        with feed.open("w") as file:
+            for record in islice(decisions(seed=2), lines):
+                file.write(json.dumps(record) + "\n")
+        before = peak_bytes()
+        started, used = time.perf_counter(), time.process_time()
+        collector = Collector(duplicate_share=0.95)
+        with feed.open("rb") as file:
+            while chunk := file.readlines(1 << 20):
+                add_lines(collector, chunk)
+        html = html_of(report_of(collector, About()))
+        print(
+            f"{lines:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "
+            f"{time.perf_counter() - started:.1f} s ({time.process_time() - used:.1f} s of one "
+            f"processor), {(peak_bytes() - before) / 1e6:.1f} MB more, page of "
+            f"{len(html.encode()) / 1e3:.0f} KB"
+        )
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pages", type=int, default=1_000_000)
+    parser.add_argument("--feed", type=int, default=1_000_000)
+    args = parser.parse_args()
+    collector = collect(args.pages)
+    started = time.process_time()
+    html = html_of(report_of(collector, About()))
+    print(f"page of {len(html.encode()) / 1e3:.0f} KB in {time.process_time() - started:.2f} s")
+    read_back(args.feed)
+
+
+if __name__ == "__main__":
+    main()

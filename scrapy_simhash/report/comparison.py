@@ -1,0 +1,46 @@
+"""Two reports side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy_simhash.report.document import SCHEMA
+
+# What tells two crawls apart; times and bytes do so by accident.
+TOTALS = (
+    *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"),
+    *("duplicate_share", "dropped", "flagged"),
+)
+
+
+def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return rows of what both reports count: their *section*, *name*, and the two numbers.
+
+    Sites and differences are those that stand in either report; 0 where one has none.
+    """
+    return {
+        "schema": SCHEMA,
+        "names": [one["name"], other["name"]],
+        "rows": [
+            {"section": section, "name": name, "one": first, "other": second}
+            for section, key, number in (
+                ("totals", "", ""),
+                ("skipped", "reason", "pages"),
+                ("sites", "site", "duplicates"),
+                ("differences", "advice", "duplicates"),
+            )
+            for name, first, second in _rows(
+                _counts(one, section, key, number), _counts(other, section, key, number)
+            )
+        ],
+    }
+
+
+def _counts(report: dict[str, Any], section: str, key: str, number: str) -> dict[str, float]:
+    if section == "totals":
+        return {name: report["totals"][name] for name in TOTALS}
+    return {row[key]: row[number] for row in report[section]}
+
+
+def _rows(one: dict[str, float], other: dict[str, float]) -> list[tuple[str, float, float]]:
+    return [(name, one.get(name, 0), other.get(name, 0)) for name in {**one, **other}]

@@ -1,0 +1,77 @@
+"""``scrapy simhash report``, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.reports import record
+from tests.test_commands import simhash, simhash_json
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Path:
+    """A feed of 20 pages, each with two session ids, and a line that was cut short."""
+    records = [record(f"http://a.example/{i}") for i in range(20)]
+    records += [
+        record(f"http://a.example/{i}?sid={sid}", f"http://a.example/{i}", second=i)
+        for i in range(20)
+        for sid in range(2)
+    ]
+    path = tmp_path / "decisions.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in records) + '{"url": "http://a.e')
+    return path
+
+
+def test_report_is_made_from_one_feed_or_many(feed: Path) -> None:
+    one = simhash_json("report", str(feed))
+    assert one["totals"]["duplicates"] == 40
+    assert one["totals"]["unreadable_lines"] == 1
+    assert one["suggestions"][0]["advice"] == "Ignore the parameter sid on a.example"
+    two = simhash_json("report", str(feed), str(feed))
+    assert two["totals"]["duplicates"] == 80
+    assert two["name"] == "decisions.jsonl, decisions.jsonl"
+
+
+def test_report_is_written_as_html_and_shown_in_short(feed: Path, tmp_path: Path) -> None:
+    done = simhash("report", str(feed), "--output", str(tmp_path / "report.html"))
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "60 pages judged, 40 duplicates (66.7%)" in done.stdout
+    assert "Ignore the parameter sid" in done.stdout
+    assert "<h2" in (tmp_path / "report.html").read_text()
+
+
+def test_reports_are_compared(feed: Path, tmp_path: Path) -> None:
+    better = tmp_path / "better.jsonl"
+    better.write_text(json.dumps(record("http://a.example/0")) + "\n")
+    found = simhash_json("report", "--compare", str(feed), str(better))
+    rows = {(row["section"], row["name"]): (row["one"], row["other"]) for row in found["rows"]}
+    assert rows["totals", "pages"] == (60, 1)
+    assert rows["differences", "Ignore the parameter sid on a.example"] == (40, 0)
+    done = simhash("report", "--compare", str(feed), str(better))
+    assert "66.7%" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name one or more decisions feeds"),
+        (["none.jsonl"], "none.jsonl cannot be read: No such file"),
+        ([__file__], "must hold decisions"),
+        (["--compare", "a", "b", "c"], "name one or more decisions feeds, or two"),
+        (["--compare", "a", "b", "--output", "c.html"], "not written as HTML"),
+    ],
+)
+def test_report_refuses_what_makes_no_sense(arguments: list[str], message: str) -> None:
+    done = simhash("report", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_report_that_cannot_be_written_is_refused(feed: Path, tmp_path: Path) -> None:
+    done = simhash("report", str(feed), "--output", str(tmp_path / "no" / "report.html"))
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
