@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -209,3 +210,29 @@ def test_json_keeps_to_its_schema() -> None:
     report = json.loads(json.dumps(collected(*session_ids())))
     assert report["schema"] == 1
     assert record("x").keys() >= {"url", "verdict"}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    digits = colour.lstrip("#")
+    if len(digits) == 3:
+        digits = "".join(2 * digit for digit in digits)
+    channels = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_contrast_is_enough_in_light_and_dark_and_print() -> None:
+    html = html_of(collected())
+    schemes = re.findall(r":root \{(.*?)\}", html, re.DOTALL)
+    assert len(schemes) == 3
+    for scheme in schemes:
+        colours = dict(re.findall(r"--(\w+): (#\w+)", scheme))
+        for back in ("paper", "warn"):
+            for front in ("ink", "soft", "link"):
+                low, high = sorted(map(luminance, (colours[front], colours[back])))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, f"{front} on {back}"
+        low, high = sorted(map(luminance, (colours["duplicate"], colours["paper"])))
+        assert (high + 0.05) / (low + 0.05) >= 3
