@@ -98,7 +98,8 @@ def collect(pages: int) -> Collector:
         for record in records:
             collector.add(Line.of(record))
         rounds.append((time.process_time() - started) / TIMED)
-        records = list(islice(source, TIMED))
+        records.clear()
+        records += islice(source, TIMED)
     rounds.sort()
     print(
         f"{collector.pages:,} pages: {1e6 * rounds[len(rounds) // 2]:.1f} us a page (median; best "

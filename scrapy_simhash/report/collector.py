@@ -12,8 +12,7 @@ from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.sample import PageSample
 
-# At the limits below, and with addresses of 100 bytes, a collector takes about 20 MB
-# (benchmarks/bench_report.py).
+# So a collector of 10 million pages takes less than 30 MB (benchmarks/bench_report.py).
 GROUPS = 2000
 SITES = 2000
 PATTERNS = 2000
@@ -90,7 +89,7 @@ def _sources(limit: int) -> Heaviest[str, Source]:
 
 
 class Collector:
-    """What is kept of all decisions: about 20 MB at the most, whatever the crawl's size.
+    """What is kept of all decisions: less than 30 MB, whatever the crawl's size.
 
     It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* is
     the share of recent duplicates above which there is an alarm.

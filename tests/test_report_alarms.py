@@ -1,0 +1,96 @@
+"""Alarms are raised in time, once, and for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.report.alarms import Alarm, Watch
+from scrapy_simhash.report.lines import Line
+from tests.reports import line, skipped
+
+SITE = "http://a.example"
+
+
+def raised(lines: Iterable[Line], share: float = 1.0) -> list[Alarm]:
+    watch = Watch(share)
+    return [alarm for one in lines for alarm in watch.look(one)]
+
+
+def test_many_names_of_one_text_are_one_alarm() -> None:
+    wall = [line(f"{SITE}/login")] + [line(f"{SITE}/{i}", f"{SITE}/login") for i in range(50)]
+    alarm, trap = raised(wall)
+    assert (alarm.name, alarm.subject, alarm.page) == ("one_text", f"{SITE}/login", 11)
+    assert (trap.name, trap.page) == ("trap", 21)
+
+
+def test_aliases_of_one_page_are_no_alarm() -> None:
+    aliases = [f"/page?sid={i}" for i in range(5)]
+    aliases += ["/print/page", "/mirror/page", "/page/", "/page/index.html"]
+    assert raised(line(SITE + alias, f"{SITE}/page") for alias in aliases) == []
+
+
+def test_copies_that_come_slowly_are_no_alarm() -> None:
+    lines = []
+    for i in range(20):
+        lines.append(line(f"{SITE}/copy{i}", f"{SITE}/copy"))
+        lines += [line(f"{SITE}/page{i}-{j}") for j in range(15)]
+    assert raised(lines) == []
+
+
+def test_endless_parameter_is_a_trap() -> None:
+    endless = [line(f"{SITE}/list?from={i}", f"{SITE}/list?from=0") for i in range(1, 50)]
+    (alarm,) = raised(endless)
+    assert (alarm.name, alarm.subject, alarm.page) == ("trap", "a.example/*?from", 20)
+
+
+def test_endless_path_is_a_trap() -> None:
+    endless = [line(f"{SITE}/x/y" + "/x/y" * i + "/", f"{SITE}/x/y/") for i in range(1, 50)]
+    (alarm,) = raised(endless)
+    assert (alarm.name, alarm.subject) == ("trap", "a.example/x/y/x/**/*")
+    assert alarm.page <= 50
+
+
+def test_trap_among_other_pages_is_found() -> None:
+    lines = []
+    for i in range(1, 40):
+        lines.append(line(f"{SITE}/day/{i}?view=week", f"{SITE}/day/0"))
+        lines += [line(f"{SITE}/news/{i}/{j}") for j in range(3)]
+    assert "trap" in {alarm.name for alarm in raised(lines)}
+
+
+def test_print_views_are_no_trap() -> None:
+    assert raised(line(f"{SITE}/print/{i}", f"{SITE}/article/{i}") for i in range(100)) == []
+
+
+def test_the_same_duplicate_again_and_again_is_no_trap() -> None:
+    assert raised(line(f"{SITE}/b", f"{SITE}/a") for _ in range(100)) == []
+
+
+def test_text_that_is_suddenly_gone_is_an_alarm() -> None:
+    lines = [line(f"{SITE}/{i}") for i in range(30)]
+    gone = [Line.of(skipped(f"{SITE}/gone{i}", "no_text")) for i in range(30)]
+    (alarm,) = raised(lines + gone)
+    assert (alarm.name, alarm.subject, alarm.page) == ("no_text", "a.example", 50)
+
+
+def test_site_that_never_had_text_is_no_alarm() -> None:
+    assert raised(Line.of(skipped(f"{SITE}/{i}", "no_text")) for i in range(100)) == []
+
+
+def test_too_many_duplicates_are_one_alarm() -> None:
+    lines = [line(f"{SITE}/{i}?s=1", f"{SITE}/{i}") for i in range(400)]
+    (alarm,) = raised(lines, share=0.95)
+    assert (alarm.name, alarm.page) == ("duplicates", 191)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans()), max_size=300))
+def test_no_alarm_is_raised_twice(pages: list[tuple[int, int, bool]]) -> None:
+    lines = [
+        line(f"{SITE}/{page}?s={i % 30}", f"{SITE}/{text}" if twin else None)
+        for i, (page, text, twin) in enumerate(pages)
+    ]
+    subjects = [(alarm.name, alarm.subject) for alarm in raised(lines, share=0.2)]
+    assert len(subjects) == len(set(subjects))
