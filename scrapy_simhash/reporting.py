@@ -18,7 +18,7 @@ from scrapy_simhash import signals
 from scrapy_simhash.components import active_settings, file_path
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.report.alarms import ALARMS, Alarm
-from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
@@ -145,7 +145,7 @@ class SimhashReport:
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
         return About(
             name=spider.name,
-            settings={name: repr(settings[name]) for name in (*ours, CLOSE_SETTING)},
+            settings={name: shortened(repr(settings[name])) for name in (*ours, CLOSE_SETTING)},
             versions={
                 "Python": platform.python_version(),
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},

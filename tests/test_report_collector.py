@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import tracemalloc
 from itertools import islice
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from scrapy_simhash.report.addresses import Address, Rule, difference
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.feeds import add_lines
+from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.sample import PageSample
 from tests.reports import line, record, skipped
@@ -197,3 +201,29 @@ def test_hostile_addresses_do_not_fill_the_memory() -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 20_000_000
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(record(SITE))), JSON), st.booleans())
+def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: bool) -> None:
+    collector = collect()
+    odd = {**record(SITE + "/a", SITE + "/b" if twin else None), **changed}
+    add_lines(collector, [json.dumps(odd).encode(), b"\n", json.dumps(record(SITE)).encode()])
+    assert collector.pages + collector.unreadable_lines == 2
+    assert collector.pages >= 1
+    report = report_of(collector, About())
+    assert len(report["distances"]) <= 65
+    html_of(report)
+
+
+@pytest.mark.parametrize("cut", [b"", b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000, b"1e999"])
+def test_line_of_something_else_is_unreadable(cut: bytes) -> None:
+    collector = collect()
+    add_lines(collector, [cut])
+    assert (collector.pages, collector.unreadable_lines) == (0, 1 if cut else 0)

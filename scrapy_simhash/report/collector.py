@@ -18,6 +18,7 @@ SITES = 2000
 PATTERNS = 2000
 PARAMETERS = 1000
 RULES = 500
+REASONS = 50
 
 GROUP_URLS = 5
 EXAMPLES = 3
@@ -102,8 +103,9 @@ class Collector:
         self.unreadable_lines = 0
         self.body_bytes = 0
         self.verdicts: Counter[str] = Counter()
-        self.actions: Counter[str] = Counter()
+        self.dropped = 0
         self.dropped_bytes = 0
+        self.flagged = 0
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
         self.timeline = Timeline()
@@ -119,7 +121,7 @@ class Collector:
         self.sample = PageSample()
         # Known to a crawl, and to no decision.
         self.links_not_followed: int | None = None
-        self.skipped: dict[str, Skipped] = {}
+        self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped, attrgetter("pages"))
         self.slowest = Largest(SLOWEST)
 
     def add(self, line: Line) -> list[Alarm]:
@@ -137,14 +139,14 @@ class Collector:
         return raised
 
     def _add_skipped(self, line: Line) -> None:
-        skipped = self.skipped.setdefault(line.reason, Skipped())
+        skipped = self.skipped[shortened(line.reason)]
         skipped.pages += 1
         if len(skipped.examples) < EXAMPLES:
-            skipped.examples.append((shortened(line.url), line.error))
+            error = None if line.error is None else shortened(line.error)
+            skipped.examples.append((shortened(line.url), error))
         self.sites[line.address.host].skipped += 1
 
     def _add_judged(self, line: Line) -> None:
-        self.actions[line.action] += 1
         self.analysis_seconds += line.analysis_seconds
         self.index_seconds += line.index_seconds
         self.slowest.add(line.analysis_seconds, shortened(line.url))
@@ -159,7 +161,9 @@ class Collector:
 
     def _add_duplicate(self, line: Line) -> None:
         if line.action == "drop":
+            self.dropped += 1
             self.dropped_bytes += line.body_bytes
+        self.flagged += line.action == "flag"
         self.distances[line.distance or 0] += 1
         if line.share is not None:
             self.shares[int(line.share * SHARE_STEPS)] += 1

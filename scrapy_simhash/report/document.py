@@ -70,9 +70,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
                 "pages": skipped.pages,
                 "examples": [{"url": url, "error": error} for url, error in skipped.examples],
             }
-            for reason, skipped in sorted(
-                collector.skipped.items(), key=lambda item: -item[1].pages
-            )
+            for reason, skipped in islice(collector.skipped.top(), ROWS)
         ],
         "slowest": [
             {"url": url, "seconds": seconds} for seconds, url in collector.slowest.top() if seconds
@@ -105,9 +103,9 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,
-        "dropped": collector.actions["drop"],
+        "dropped": collector.dropped,
         "dropped_bytes": collector.dropped_bytes,
-        "flagged": collector.actions["flag"],
+        "flagged": collector.flagged,
         "links_not_followed": collector.links_not_followed,
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,

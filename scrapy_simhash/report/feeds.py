@@ -19,7 +19,7 @@ def add_lines(collector: Collector, lines: Iterable[bytes]) -> None:
             continue
         try:
             decision = Line.of(json.loads(line.decode()))
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             collector.unreadable_lines += 1
         else:
             collector.add(decision)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_args
 from scrapy_simhash.index.contract import DUPLICATES, Verdict
 from scrapy_simhash.report.addresses import Address
 
+FINGERPRINT_BITS = 64
 VERDICTS = frozenset(get_args(Verdict))
 
 
@@ -38,9 +39,9 @@ class Line(NamedTuple):
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Line:
-        """Read a record of the decisions feed; feeds of version 0.1.0 lack the seconds.
+        """Read a record of the decisions feed.
 
-        :raises KeyError, TypeError, ValueError: it is none.
+        :raises KeyError, TypeError, ValueError, OverflowError: it is none.
         """
         url, verdict = record["url"], record["verdict"]
         if verdict not in VERDICTS:
@@ -50,7 +51,10 @@ class Line(NamedTuple):
         if not isinstance(url, str) or not isinstance(text, str):
             raise TypeError("url and representative must be strings")
         address = Address.of(url)
-        share = record["share"]
+        distance = int(record["distance"]) if duplicate else None
+        share = None if record["share"] is None else float(record["share"])
+        if not 0 <= (distance or 0) <= FINGERPRINT_BITS or not 0 <= (share or 0) <= 1:
+            raise ValueError(f"distance and share are out of range: {distance}, {share}")
         return cls(
             url,
             address,
@@ -58,14 +62,14 @@ class Line(NamedTuple):
             address.slug,
             verdict,
             duplicate,
-            record["reason"],
-            record["action"],
+            str(record["reason"]),
+            str(record["action"]),
             text,
-            int(record["distance"]) if duplicate else None,
-            None if share is None else float(share),
+            distance,
+            share,
             int(record["body_bytes"]),
             datetime.fromisoformat(record["time"]).timestamp(),
-            record.get("analysis_seconds") or 0.0,
-            record.get("index_seconds") or 0.0,
-            record["error"],
+            float(record["analysis_seconds"] or 0),
+            float(record["index_seconds"] or 0),
+            None if record["error"] is None else str(record["error"]),
         )
