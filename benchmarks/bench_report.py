@@ -47,6 +47,7 @@ def decisions(seed: int) -> Iterator[dict[str, Any]]:
             "representative": None,
             "distance": None,
             "share": None,
+            "closest": None,
             "reason": "new_text",
             "action": "pass",
             "fingerprint": f"{chance.getrandbits(64):016x}",

@@ -33,7 +33,7 @@ class Judgement:
 
     def as_record(self) -> dict[str, Any]:
         """Return the fields of the page's line in the decisions feed, ready for JSON."""
-        analysis = self.analysis
+        analysis, near_miss = self.analysis, self.decision.closest
         judged_at = datetime.fromtimestamp(self.judged_at, timezone.utc)
         return {
             "url": self.url,
@@ -41,6 +41,9 @@ class Judgement:
             "representative": self.decision.representative,
             "distance": self.decision.distance,
             "share": None if self.decision.share is None else round(self.decision.share, 3),
+            "closest": None
+            if near_miss is None
+            else {**near_miss._asdict(), "share": round(near_miss.share, 3)},
             "reason": self.decision.reason,
             "changed": self.decision.changed,
             "action": self.action,

@@ -18,6 +18,7 @@ def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) 
         "representative": twin,
         "distance": 2 if twin else None,
         "share": 0.97 if twin else None,
+        "closest": None,
         "reason": "share_in_common" if twin else "new_text",
         "action": "drop" if twin else "pass",
         "fingerprint": "0123456789abcdef",

@@ -85,7 +85,7 @@ def test_timeline_counts_every_page_in_few_bins(pages: list[tuple[float, bool]])
 
 
 def test_largest_are_kept() -> None:
-    largest = Largest(2)
+    largest: Largest[str] = Largest(2)
     for number in (3, 9, 1, 7):
         largest.add(number, f"page {number}")
     assert largest.top() == [(9, "page 9"), (7, "page 7")]

@@ -68,6 +68,7 @@ def session_ids() -> list[Line]:
         kept = f"{SITE}/article/{page}"
         lines.append(line(f"{SITE}/print/{page}", kept, second=60))
     lines += [line(f"{SITE}/list?page={page}") for page in range(10)]
+    lines.append(line(f"{SITE}/9", closest={"url": f"{SITE}/8", "share": 0.83, "distance": 6}))
     lines.append(Line.of(skipped(f"{SITE}/video", "timed_out", "longer than 10 s")))
     return lines
 
@@ -142,6 +143,21 @@ def test_tables_can_be_read_aloud() -> None:
     assert set(labels) <= set(ids)
 
 
+def test_pages_that_were_nearly_dropped_are_shown() -> None:
+    report = collected(*session_ids())
+    assert report["near_misses"] == [
+        {"url": f"{SITE}/9", "closest": f"{SITE}/8", "share": 0.83, "distance": 6}
+    ]
+    assert {row["from"]: row["kept"] for row in report["shares"]} == {
+        0.8: 1,
+        0.85: 0,
+        0.9: 0,
+        0.95: 0,
+        1.0: 0,
+    }
+    assert "83.0% 6 http://a.example/9 http://a.example/8" in text_in(parsed(html_of(report)))
+
+
 def test_page_of_nothing_is_a_page() -> None:
     report = collected()
     parsed(html_of(report))
@@ -152,6 +168,7 @@ def everywhere(text: str) -> dict[str, Any]:
     """A report with *text* in every place that a crawl can put one."""
     lines = [line(text)]
     lines += [line(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
+    lines += [line(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
     lines += [Line.of({**skipped(text, "timed_out", text), "reason": "timed_out"})]
     collector = Collector(duplicate_share=0)
     for one in lines:

@@ -67,6 +67,16 @@ def test_same_page_is_an_exact_duplicate(index: Index) -> None:
     )
 
 
+def test_unique_page_says_what_it_came_closest_to(index: Index) -> None:
+    index.check_and_add(page("far", range(500, 600), block=2))
+    index.check_and_add(page("near", range(1, 101), block=3))
+    found = index.check_and_add(page("new", range(41, 141), block=4))
+    assert found == UNIQUE
+    assert found.closest is not None
+    assert found.closest.url == "http://site.example/near"
+    assert found.closest.share == pytest.approx(60 / 140, abs=0.1)
+
+
 def test_same_main_text_needs_less_of_the_rest(index: Index) -> None:
     index.check_and_add(page("a", range(1, 81)))
     assert index.check_and_add(page("b", range(7, 87), main_text=1)) == UNIQUE

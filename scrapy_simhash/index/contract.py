@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.index.forgetting import Forgetful
 from scrapy_simhash.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
@@ -94,6 +94,14 @@ class Row:
     sketch: bytes | None = None
 
 
+class NearMiss(NamedTuple):
+    """A kept page that a unique one comes near, in the fields that a :class:`Decision` has."""
+
+    share: float
+    distance: int
+    url: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What was decided of one page, and why.
@@ -102,7 +110,9 @@ class Decision:
     fingerprints (of the view by which it was found); both None for a page without one.
     *share* is the share of text in common, where it was verified.  *reason* is one of the
     short codes listed in docs/decisions.md.  *changed* says of a ``refresh`` whether its text
-    is another one than before, and is None for any other verdict.
+    is another one than before, and is None for any other verdict.  *closest* is the
+    candidate that a unique page shares most with, though not enough; two decisions are the
+    same whatever it is.
     """
 
     verdict: Verdict
@@ -111,6 +121,7 @@ class Decision:
     distance: int | None = None
     share: float | None = None
     changed: bool | None = None
+    closest: NearMiss | None = field(default=None, compare=False)
 
     @property
     def is_duplicate(self) -> bool:
@@ -174,11 +185,8 @@ class Index(Forgetful):
         """Return the decision on *page*, and its representative if it is a duplicate."""
         if own is not None and own.representative is None:
             return self._refresh(page, own), None
-        found = self._most_alike(page) if self.parameters.share else self._closest(page)
-        if found is not None:
-            row, decision = found
-            return decision, row
-        return Decision("unique", "new_text"), None
+        row, decision = self._most_alike(page) if self.parameters.share else self._closest(page)
+        return decision, row
 
     def _refresh(self, page: Page, own: Row) -> Decision:
         """Compare a page with what it was."""
@@ -198,31 +206,35 @@ class Index(Forgetful):
         sketches = Sketch.from_bytes(page.sketch), Sketch.from_bytes(row.sketch)
         return overlap(*sketches, template).share == 1
 
-    def _closest(self, page: Page) -> tuple[Row, Decision] | None:
+    def _closest(self, page: Page) -> tuple[Row | None, Decision]:
         """Return the duplicate by the paper's plain rule."""
         for twin in self._of_same_text(page):
             return twin, Decision("exact_duplicate", "same_text", twin.url, 0)
         for row, distance in self._near(page):
             return row, Decision("near_duplicate", "within_distance", row.url, distance)
-        return None
+        return None, Decision("unique", "new_text")
 
-    def _most_alike(self, page: Page) -> tuple[Row, Decision] | None:
+    def _most_alike(self, page: Page) -> tuple[Row | None, Decision]:
         """Return the candidate that shares most of its content, if it shares enough."""
         if page.sketch is None:
-            return None
+            return None, Decision("unique", "new_text")
         sketch = Sketch.from_bytes(page.sketch)
         template = {mark(block) for block in self.templates.blocks(page.site)}
         best: tuple[float, int, Row] | None = None
+        missed: NearMiss | None = None
         same = ((row, 0) for row in self._of_same_text(page) if page.tokens)
         for row, distance in islice(chain(self._near(page), same), MAX_VERIFIED):
             if row.sketch is None:
                 continue
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
             same_text = page.tokens if row.digest == page.digest else 0
-            if self._is_enough(shared, same_text) and (best is None or shared.share > best[0]):
-                best = (shared.share, distance, row)
+            if self._is_enough(shared, same_text):
+                if best is None or shared.share > best[0]:
+                    best = (shared.share, distance, row)
+            elif missed is None or shared.share > missed.share:
+                missed = NearMiss(shared.share, distance, row.url)
         if best is None:
-            return None
+            return None, Decision("unique", "new_text", closest=missed)
         share, distance, row = best
         if share == 1 and row.digest == page.digest:
             return row, Decision("exact_duplicate", "same_text", row.url, distance, share)

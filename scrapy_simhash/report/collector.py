@@ -23,6 +23,7 @@ REASONS = 50
 GROUP_URLS = 5
 EXAMPLES = 3
 SLOWEST = 10
+NEAR_MISSES = 10
 # Shares are counted in steps of 5 %.
 SHARE_STEPS = 20
 
@@ -111,6 +112,8 @@ class Collector:
         self.timeline = Timeline()
         self.distances: Counter[int] = Counter()
         self.shares: Counter[int] = Counter()
+        self.missed_shares: Counter[int] = Counter()
+        self.near_misses: Largest[tuple[str, str, int]] = Largest(NEAR_MISSES)
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group, attrgetter("pages"))
         self.sites = _sources(SITES)
         self.patterns = _sources(PATTERNS)
@@ -122,7 +125,7 @@ class Collector:
         # Known to a crawl, and to no decision.
         self.links_not_followed: int | None = None
         self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped, attrgetter("pages"))
-        self.slowest = Largest(SLOWEST)
+        self.slowest: Largest[str] = Largest(SLOWEST)
 
     def add(self, line: Line) -> list[Alarm]:
         """Take in a decision, and return the alarms that it raises; O(1), amortised."""
@@ -158,6 +161,10 @@ class Collector:
             self.parameters[address.host, name].add(line)
         if line.duplicate:
             self._add_duplicate(line)
+        elif line.closest is not None:
+            share, distance, url = line.closest
+            self.missed_shares[int(share * SHARE_STEPS)] += 1
+            self.near_misses.add(share, (shortened(line.url), shortened(url), distance))
 
     def _add_duplicate(self, line: Line) -> None:
         if line.action == "drop":

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappush, heappushpop
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import mmh3
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
+# Values with the same number are compared with each other.
+Value = TypeVar("Value", bound=Any)
 
 # Adaptive sampling of m values errs by about 1.2 / sqrt(m) (Flajolet, "On adaptive sampling",
 # Computing 43, 1990): 8 % of 256, and nothing at all up to there.
@@ -128,20 +130,20 @@ class Timeline:
             counts[1] += duplicates
 
 
-class Largest:
-    """The strings with the largest numbers, at the most *limit* of them."""
+class Largest(Generic[Value]):
+    """The values with the largest numbers, at the most *limit* of them."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._heap: list[tuple[float, str]] = []
+        self._heap: list[tuple[float, Value]] = []
 
-    def add(self, number: float, text: str) -> None:
-        """Keep *text* if its *number* is among the largest; O(log limit)."""
+    def add(self, number: float, value: Value) -> None:
+        """Keep *value* if its *number* is among the largest; O(log limit)."""
         if len(self._heap) < self.limit:
-            heappush(self._heap, (number, text))
+            heappush(self._heap, (number, value))
         elif number > self._heap[0][0]:
-            heappushpop(self._heap, (number, text))
+            heappushpop(self._heap, (number, value))
 
-    def top(self) -> list[tuple[float, str]]:
+    def top(self) -> list[tuple[float, Value]]:
         """Return the pairs, the largest first."""
         return sorted(self._heap, reverse=True)

@@ -56,6 +56,10 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
             for distance in range(max(collector.distances, default=-1) + 1)
         ],
         "shares": _shares(collector),
+        "near_misses": [
+            {"url": url, "closest": closest, "share": share, "distance": distance}
+            for share, (url, closest, distance) in collector.near_misses.top()
+        ],
         "groups": [
             {"representative": text, **asdict(group)}
             for text, group in islice(collector.groups.top(), ROWS)
@@ -117,9 +121,14 @@ def _totals(collector: Collector) -> dict[str, Any]:
 
 def _shares(collector: Collector) -> list[dict[str, Any]]:
     """Return steps of 5 %, the last for pages that share all, from the lowest one seen."""
+    lowest = min((*collector.shares, *collector.missed_shares), default=SHARE_STEPS + 1)
     return [
-        {"from": step / SHARE_STEPS, "duplicates": collector.shares[step]}
-        for step in range(min(collector.shares, default=SHARE_STEPS + 1), SHARE_STEPS + 1)
+        {
+            "from": step / SHARE_STEPS,
+            "duplicates": collector.shares[step],
+            "kept": collector.missed_shares[step],
+        }
+        for step in range(lowest, SHARE_STEPS + 1)
     ]
 
 

@@ -17,7 +17,8 @@ class Line(NamedTuple):
     """What the report needs of one decision.
 
     *text* is the URL of the kept page whose text this one has: its own, or that of its
-    representative.  *judged_at* is in seconds since the epoch.
+    representative.  *closest* is the share, distance and URL of the kept page that a unique one
+    shares most with.  *judged_at* is in seconds since the epoch.
     """
 
     url: str
@@ -29,6 +30,7 @@ class Line(NamedTuple):
     reason: str
     action: str
     text: str
+    closest: tuple[float, int, str] | None
     distance: int | None
     share: float | None
     body_bytes: int
@@ -51,10 +53,13 @@ class Line(NamedTuple):
         if not isinstance(url, str) or not isinstance(text, str):
             raise TypeError("url and representative must be strings")
         address = Address.of(url)
-        distance = int(record["distance"]) if duplicate else None
-        share = None if record["share"] is None else float(record["share"])
-        if not 0 <= (distance or 0) <= FINGERPRINT_BITS or not 0 <= (share or 0) <= 1:
-            raise ValueError(f"distance and share are out of range: {distance}, {share}")
+        share, closest = record["share"], record["closest"]
+        if closest is not None:
+            closest = (
+                float(_within(closest["share"], 1)),
+                int(_within(closest["distance"], FINGERPRINT_BITS)),
+                str(closest["url"]),
+            )
         return cls(
             url,
             address,
@@ -65,11 +70,18 @@ class Line(NamedTuple):
             str(record["reason"]),
             str(record["action"]),
             text,
-            distance,
-            share,
+            closest,
+            int(_within(record["distance"], FINGERPRINT_BITS)) if duplicate else None,
+            None if share is None else float(_within(share, 1)),
             int(record["body_bytes"]),
             datetime.fromisoformat(record["time"]).timestamp(),
             float(record["analysis_seconds"] or 0),
             float(record["index_seconds"] or 0),
             None if record["error"] is None else str(record["error"]),
         )
+
+
+def _within(number: float, high: int) -> float:
+    if not 0 <= number <= high:
+        raise ValueError(f"must be from 0 to {high}: got {number!r}")
+    return number
