@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from benchmarks.bench_crawl import FOLDER, served
+from bench_crawl import FOLDER, served
 
 EARLY_PAGES = 5000
 
@@ -54,7 +54,8 @@ def workers_of(crawler: psutil.Process) -> list[psutil.Process]:
     return [
         child
         for child in crawler.children(recursive=True)
-        if not any("resource_tracker" in word for word in child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE
+        and not any("resource_tracker" in word for word in child.cmdline())
     ]
 
 
@@ -76,9 +77,7 @@ def kill_workers(crawl: subprocess.Popen[str], rng: random.Random) -> int:
             continue
 
 
-def report_kill(
-    folder: Path, args: argparse.Namespace, result: dict[str, Any], killed: int
-) -> None:
+def report_kill(folder: Path, pages: int, result: dict[str, Any], killed: int) -> None:
     lines = (folder / "decisions.jsonl").read_text().splitlines()
     decisions = {(d := json.loads(line))["url"]: d for line in lines}
     reasons = Counter(d["reason"] for d in decisions.values())
