@@ -206,6 +206,9 @@ def test_rows_that_cannot_be_mended_are_told(folder: Path) -> None:
     for _ in range(2):
         (problem,) = simhash_json(folder, "verify", str(INDEX), code=1)["problems"]
         assert (problem["count"], problem["repaired"]) == (1, False)
+    done = simhash(folder, "export", str(INDEX), "-")
+    assert done.returncode == 2
+    assert "is damaged: a row is damaged" in done.stderr
     assert "NOT mended: 1 against" in simhash(folder, "verify", str(INDEX)).stdout
 
 

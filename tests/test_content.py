@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import struct
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from scrapy_simhash.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
     MAX_SITES,
+    SAVE_PAGES,
     WINDOW_PAGES,
     Template,
     Templates,
@@ -306,3 +309,24 @@ def test_only_what_changed_is_stored_anew() -> None:
     again = Templates()
     again.restore("a.example", stored["a.example"])
     assert again.blocks("b.example") == frozenset()
+
+
+def test_template_is_due_to_be_stored_when_much_was_learned() -> None:
+    templates = Templates()
+    due = []
+    for page in range(300):
+        templates.learn("site", {1, 1000 + page})
+        if templates.take_due("site"):
+            due.append(page)
+    assert due[0] == SAVE_PAGES * 2 - 1
+    gaps = [later - earlier for earlier, later in pairwise(due)]
+    assert len(gaps) >= 3
+    assert gaps == sorted(gaps)
+    assert gaps[-1] <= SAVE_PAGES + WINDOW_PAGES / 2
+    assert templates.take_due("other") == []
+
+
+@pytest.mark.parametrize("stored", [b"", b"abc", struct.pack(">f", -1.0), b"\x00" * 10])
+def test_template_that_is_damaged_is_refused(stored: bytes) -> None:
+    with pytest.raises(ValueError, match="no template"):
+        Templates().restore("site", stored)

@@ -105,8 +105,9 @@ class SQLiteIndex(Index):
         """Bytes of memory that the tables hold, about."""
         return self._tables.nbytes
 
-    def rows(self) -> Iterable[Row]:
-        return map(_row_of, self._connection.execute(_ROW + "ORDER BY id"))
+    def rows(self) -> Iterator[Row]:
+        with file.errors_translated(self.path):
+            yield from self._select("ORDER BY id")
 
     def begin_crawl(self, spider: str) -> int | None:
         with suppress(IndexUnavailableError), self._transaction():
@@ -274,8 +275,9 @@ class SQLiteIndex(Index):
         return self._find("WHERE id = ?", row_id)
 
     def _judged_before(self, time: float) -> list[int]:
-        found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (time,))
-        return [row_id for (row_id,) in found]
+        with file.errors_translated(self.path):
+            found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (time,))
+            return [row_id for (row_id,) in found]
 
     def _was_delivered(self, row: Row) -> bool:
         query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
