@@ -201,15 +201,18 @@ def test_broken_rows_are_mended_and_none_is_lost(folder: Path, damage: str, rule
     assert simhash_json(folder, "stats", str(INDEX))["pages"] == 5
 
 
-def test_rows_that_cannot_be_mended_are_told(folder: Path) -> None:
-    change(folder, "UPDATE pages SET digest = 'text' WHERE url LIKE '%/d'")
-    for _ in range(2):
-        (problem,) = simhash_json(folder, "verify", str(INDEX), code=1)["problems"]
-        assert (problem["count"], problem["repaired"]) == (1, False)
+def test_page_that_cannot_be_read_is_taken_out_and_judged_anew(site: Site, folder: Path) -> None:
+    change(folder, "UPDATE pages SET digest = 'text' WHERE url LIKE '%/a'")
     done = simhash(folder, "export", str(INDEX), "-")
     assert done.returncode == 2
     assert "is damaged: a row is damaged" in done.stderr
-    assert "NOT mended: 1 against" in simhash(folder, "verify", str(INDEX)).stdout
+    page, group = simhash_json(folder, "verify", str(INDEX), code=1)["problems"]
+    assert (page["count"], page["repaired"]) == (1, True)
+    # Those that pointed to it are kept ones now.
+    assert (group["count"], group["repaired"]) == (2, True)
+    assert simhash_json(folder, "verify", str(INDEX))["clean"]
+    found = simhash_json(folder, "check", str(INDEX), site.url + "/a")
+    assert (found["verdict"], found["representative"]) == ("exact_duplicate", site.url + "/b")
 
 
 def test_damaged_indexes_of_the_file_are_made_anew(folder: Path) -> None:

@@ -17,7 +17,7 @@ BAD = 1
 
 
 class VerifyCommand(Subcommand):
-    """Checks the file and every rule of its rows, and mends what loses nothing."""
+    """Checks the file and every rule of its rows, and mends what it can without loss."""
 
     name = "verify"
     summary = "Check that an index is whole, and mend what can be mended without loss"

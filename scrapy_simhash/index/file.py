@@ -133,7 +133,8 @@ def check(path: Path, parameters: IndexParameters) -> None:
         if stored.get(name) != wanted:
             raise IndexMismatchError(
                 f"{path} was built with {name} {stored.get(name)!r}; this crawl asks for "
-                f"{wanted!r}. {_KEEP}, or set what it was built with."
+                f"{wanted!r}. {_KEEP}, set what it was built with, or make it anew by "
+                f'"scrapy simhash rebuild".'
             )
 
 
@@ -253,6 +254,6 @@ def _translated(path: Path, exc: Exception) -> FingerprintIndexError:
     if isinstance(exc, sqlite3.OperationalError):
         return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")
     return IndexFormatError(
-        f"{path} is damaged: {exc}. It was left as it is; point SIMHASH_INDEX at another file or "
-        f"restore a copy."
+        f"{path} is damaged: {exc}. {_KEEP}, restore a copy, or see what "
+        f'"scrapy simhash verify" can mend.'
     )

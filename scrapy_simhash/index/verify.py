@@ -1,4 +1,7 @@
-"""Does an index keep its own rules?  What is broken is repaired where nothing is lost by it."""
+"""Does an index keep its own rules?  What is broken is mended so that no page is lost to a crawl.
+
+In doubt a page is one to be kept, or to be judged anew: then a crawl passes it on.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of rows: which break it, and what mends one (None: nothing does)."""
+    """A rule of rows: which break it, and what mends one."""
 
     words: str
     broken: str
-    mend: str | None
+    mend: str
 
 
 _NEXT = (
@@ -40,7 +43,7 @@ _NEXT = (
 )
 _KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
 
-# In this order: a page whose group was mended before is not looked at with what it had.
+# In this order: pages that pointed to one that went are looked at last.
 RULES = [
     Rule(
         "fingerprint, digest, tokens, time and address of a page are of their kind",
@@ -48,30 +51,30 @@ RULES = [
         " OR typeof(tokens) != 'integer' OR tokens < 0 OR typeof(judged_at) != 'integer'"
         " OR typeof(url) != 'text' OR typeof(scope) != 'text'"
         " OR typeof(request_fingerprint) != 'blob'",
-        None,
+        "DELETE FROM pages",
+    ),
+    Rule(
+        "a request stands once in its scope",
+        "id NOT IN (SELECT max(id) FROM pages GROUP BY scope, request_fingerprint)",
+        "DELETE FROM pages",
     ),
     Rule(
         "a page has both a sketch and a fingerprint of its content, or none",
         "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
         " (VALUES ('null', 'null'), ('blob', 'integer'))"
         " OR (typeof(sketch) = 'blob' AND NOT is_sketch(sketch))",
-        "sketch = NULL, content_fingerprint = NULL",
+        "UPDATE pages SET sketch = NULL, content_fingerprint = NULL",
     ),
     Rule(
         "the crawl that judged a page is known",
         "crawl IS NOT NULL AND crawl NOT IN (SELECT id FROM crawls)",
-        "crawl = NULL",
+        "UPDATE pages SET crawl = NULL",
     ),
     Rule(
         "a duplicate points to a kept page of its scope",
         "representative IS NOT NULL AND NOT EXISTS"
         f" ({_KEPT} AND kept.representative IS NULL AND kept.scope = pages.scope)",
-        f"representative = NULL, crawl = NULL, change = {_NEXT}",
-    ),
-    Rule(
-        "a request stands once in its scope",
-        "id NOT IN (SELECT max(id) FROM pages GROUP BY scope, request_fingerprint)",
-        None,
+        f"UPDATE pages SET representative = NULL, crawl = NULL, change = {_NEXT}",  # noqa: S608
     ),
 ]
 
@@ -120,14 +123,13 @@ def _check_rule(connection: sqlite3.Connection, rule: Rule) -> list[Problem]:
     ids = [row_id for (row_id,) in connection.execute(query)]
     if not ids:
         return []
-    if rule.mend is not None:
-        connection.execute("BEGIN IMMEDIATE")
-        # One by one: the first of a group that is mended may mend the next.
-        for row_id in ids:
-            connection.execute(
-                f"UPDATE pages SET {rule.mend} WHERE id = ? AND ({rule.broken})",  # noqa: S608
-                (row_id,),
-            )
-        connection.execute("COMMIT")
+    connection.execute("BEGIN IMMEDIATE")
+    # The numbers of pages that go must not be used again.
+    connection.execute(
+        f"INSERT OR REPLACE INTO parameters SELECT 'last_change', CAST({_NEXT} AS TEXT)"
+    )
+    for row_id in ids:  # one by one: mending one may mend the next
+        connection.execute(f"{rule.mend} WHERE id = ? AND ({rule.broken})", (row_id,))
+    connection.execute("COMMIT")
     left = connection.execute(query).fetchone() is not None
     return [Problem(rule.words, len(ids), ids[:SAMPLES], not left)]
