@@ -151,6 +151,16 @@ def test_counts_are_those_of_the_crawl() -> None:
     assert group.urls == [SITE + "/a?sid=1", SITE + "/a?sid=2"]
 
 
+def test_unchanged_pages_that_are_dropped_are_counted() -> None:
+    collector = collect(
+        line(SITE + "/a", verdict="refresh", reason="unchanged", action="drop"),
+        line(SITE + "/b", verdict="refresh", reason="seen_before"),
+    )
+    totals = report_of(collector, About())["totals"]
+    assert (totals["refresh"], totals["unchanged"], totals["duplicates"]) == (2, 1, 0)
+    assert (totals["dropped"], totals["dropped_bytes"]) == (1, 1000)
+
+
 def test_sample_finds_the_pages_that_a_rule_would_lose() -> None:
     sample = PageSample()
     for i in range(20):

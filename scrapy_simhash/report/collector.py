@@ -107,6 +107,7 @@ class Collector:
         self.dropped = 0
         self.dropped_bytes = 0
         self.flagged = 0
+        self.unchanged = 0
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
         self.timeline = Timeline()
@@ -150,6 +151,11 @@ class Collector:
         self.sites[line.address.host].skipped += 1
 
     def _add_judged(self, line: Line) -> None:
+        if line.action == "drop":
+            self.dropped += 1
+            self.dropped_bytes += line.body_bytes
+        self.flagged += line.action == "flag"
+        self.unchanged += line.reason == "unchanged"
         self.analysis_seconds += line.analysis_seconds
         self.index_seconds += line.index_seconds
         self.slowest.add(line.analysis_seconds, shortened(line.url))
@@ -167,10 +173,6 @@ class Collector:
             self.near_misses.add(share, (shortened(line.url), shortened(url), distance))
 
     def _add_duplicate(self, line: Line) -> None:
-        if line.action == "drop":
-            self.dropped += 1
-            self.dropped_bytes += line.body_bytes
-        self.flagged += line.action == "flag"
         self.distances[line.distance or 0] += 1
         if line.share is not None:
             self.shares[int(line.share * SHARE_STEPS)] += 1

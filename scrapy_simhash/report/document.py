@@ -104,6 +104,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "near_duplicate": verdicts["near_duplicate"],
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
+        "unchanged": collector.unchanged,
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,
