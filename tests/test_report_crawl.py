@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scrapy_simhash.report.state import MAGIC
 from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, crawl_result, prose
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "example_project"))
@@ -72,11 +73,12 @@ def test_resumed_crawl_goes_on_counting(aliases: Site, crawl: CrawlFixture, tmp_
     assert report_in(tmp_path)["totals"]["pages"] == len(second.decisions)
 
 
+@pytest.mark.parametrize("begin", [MAGIC, b"scrapy-simhash 0.0.1 report state\n", b""])
 def test_state_that_cannot_be_read_is_set_aside(
-    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path, begin: bytes
 ) -> None:
     (tmp_path / "job").mkdir()
-    (tmp_path / "job" / "simhash-report.state").write_bytes(b"scrapy-simhash report state 1\nxyz")
+    (tmp_path / "job" / "simhash-report.state").write_bytes(begin + b"xyz")
     result = crawl(JOBDIR="job", SIMHASH_REPORT_FILE=REPORT)
     assert result.returncode == 0
     assert "The report starts anew" in result.log

@@ -6,10 +6,11 @@ import os
 import pickle
 from pathlib import Path
 
+from scrapy_simhash._version import __version__
 from scrapy_simhash.report.collector import Collector
 
-# Counted up when a collector of an older version would no longer do.
-MAGIC = b"scrapy-simhash report state 1\n"
+# A collector of another version may lack what this one counts.
+MAGIC = f"scrapy-simhash {__version__} report state\n".encode()
 
 
 class StateError(Exception):
