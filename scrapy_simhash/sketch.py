@@ -98,12 +98,14 @@ class Sketch:
 class Overlap(NamedTuple):
     """The estimated Jaccard similarity of two pages, and how many shingles it goes by.
 
-    *contained* says that one of them has all that the other has.
+    *first_in_second* says that the second has all that the first has; *second_in_first* the
+    other way round.
     """
 
     share: float
     compared: int
-    contained: bool
+    first_in_second: bool
+    second_in_first: bool
 
 
 def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
@@ -122,5 +124,5 @@ def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
     if not union and template:
         return overlap(a, b)
     if len(union) < (MIN_SAMPLES if limits else 1):
-        return Overlap(0.0, len(union), contained=False)
-    return Overlap(len(one & two) / len(union), len(union), one <= two or two <= one)
+        return Overlap(0.0, len(union), first_in_second=False, second_in_first=False)
+    return Overlap(len(one & two) / len(union), len(union), one <= two, two <= one)

@@ -190,9 +190,10 @@ def test_share_is_near_the_true_one(common: int, only_a: int, only_b: int) -> No
     if a.whole and b.whole:
         assert shared.share == pytest.approx(true)
         assert shared.compared == common + only_a + only_b
+        assert shared.first_in_second == (not only_a)
+        assert shared.second_in_first == (not only_b)
     elif shared.compared >= MIN_SAMPLES:
         assert abs(shared.share - true) < 6 * (0.25 / shared.compared) ** 0.5
-    assert shared.contained == (not only_a or not only_b) or not (a.whole and b.whole)
 
 
 @given(st.integers(0, 300), st.integers(1, 300))

@@ -90,23 +90,32 @@ def test_little_content_must_be_the_same(index: Index) -> None:
     assert index.check_and_add(page("c", range(1, 9), tokens=5)).is_duplicate
 
 
-def test_content_with_an_addition_around_the_same_main_text_is_the_same(index: Index) -> None:
-    index.check_and_add(page("a", range(1, 31)))
-    other = page("other text", range(1, 41), main_text=1)
-    assert index.check_and_add(other) == UNIQUE
-    added = page("notice added", range(1, 51), content_fingerprint=9)
-    assert index.check_and_add(added).share == pytest.approx(30 / 50)
-    taken = page("notice taken away", range(1, 26), content_fingerprint=9)
-    assert index.check_and_add(taken).is_duplicate
-    assert index.check_and_add(page("more added", range(1, 71), content_fingerprint=9)) == UNIQUE
+def test_less_around_the_same_main_text_is_the_same_page(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 51), tokens=20))
+    less = page("notice taken away", range(1, 31), tokens=20, content_fingerprint=9)
+    assert index.check_and_add(less).share == pytest.approx(30 / 50)
+    too_little = page("most taken away", range(1, 25), tokens=20, content_fingerprint=9)
+    assert index.check_and_add(too_little) == UNIQUE
 
 
-@pytest.mark.parametrize(("other", "tokens"), [(range(1, 31), 9), (range(11, 61), 100)])
-def test_addition_counts_for_little_only_around_a_text_and_on_one_side(
-    index: Index, other: range, tokens: int
+def test_more_around_the_same_main_text_is_lost_only_where_it_is_little(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 31), tokens=20))
+    more = page("notice added", range(1, 41), tokens=20, content_fingerprint=9)
+    assert index.check_and_add(more).share == pytest.approx(30 / 40)
+    too_much = page("more added", range(1, 51), tokens=20, content_fingerprint=9)
+    assert index.check_and_add(too_much) == UNIQUE
+
+
+@pytest.mark.parametrize(
+    ("other", "tokens", "main_text"),
+    [(range(1, 31), 19, 0), (range(1, 31), 100, 1), (range(11, 61), 100, 0)],
+    ids=["little text", "other text", "something added as well"],
+)
+def test_what_is_left_out_counts_for_little_only_around_a_text(
+    index: Index, other: range, tokens: int, main_text: int
 ) -> None:
     index.check_and_add(page("a", range(1, 51), tokens=tokens))
-    assert index.check_and_add(page("b", other, tokens=tokens)) == UNIQUE
+    assert index.check_and_add(page("b", other, main_text=main_text, tokens=tokens)) == UNIQUE
 
 
 @pytest.mark.parametrize(("shingles", "may_differ"), [(10, 0), (15, 0), (18, 2), (40, 4)])
