@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.index import Decision, Index, IndexParameters, Page, open_index
+from scrapy_simhash.index.contract import MAX_VERIFIED
 from scrapy_simhash.sketch import Sketch
 
 PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10, share=0.9)
@@ -135,6 +136,19 @@ def test_the_page_that_shares_most_is_named_not_the_closest(index: Index) -> Non
     index.check_and_add(page("alike", range(50, 250), main_text=0b11))
     found = index.check_and_add(page("x", range(50, 250), main_text=0b1, content_fingerprint=9))
     assert found.representative == "http://site.example/alike"
+
+
+@pytest.mark.parametrize("kind", ["near", "of the same text"])
+def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Index, kind: str) -> None:
+    other = "main_text" if kind == "near" else "content_fingerprint"
+    for number in range(1, MAX_VERIFIED + 2):
+        elsewhere = {other: number * 0x9E3779B97F4A7C15 % (1 << 64)}
+        one = page(f"{number}", range(1000 * number, 1000 * number + 50), tokens=5, **elsewhere)
+        assert not index.check_and_add(one).is_duplicate
+    far = {"near": "content_fingerprint", "of the same text": "main_text"}[kind]
+    index.check_and_add(page("twin", range(1, 51), tokens=5, **{far: 0xFFFF}))
+    found = index.check_and_add(page("x", range(1, 51), tokens=5))
+    assert found.representative == "http://site.example/twin"
 
 
 def test_page_near_in_its_content_alone_is_found(index: Index) -> None:

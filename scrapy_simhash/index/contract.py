@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -223,8 +223,7 @@ class Index(Forgetful):
         template = {mark(block) for block in self.templates.blocks(page.site)}
         best: tuple[float, int, Row] | None = None
         missed: NearMiss | None = None
-        same = ((row, 0) for row in self._of_same_text(page) if page.tokens)
-        for row, distance in islice(chain(self._near(page), same), MAX_VERIFIED):
+        for row, distance in islice(self._candidates(page), MAX_VERIFIED):
             if row.sketch is None:
                 continue
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
@@ -240,6 +239,19 @@ class Index(Forgetful):
         if share == 1 and row.digest == page.digest:
             return row, Decision("exact_duplicate", "same_text", row.url, distance, share)
         return row, Decision("near_duplicate", "share_in_common", row.url, distance, share)
+
+    def _candidates(self, page: Page) -> Iterator[tuple[Row, int]]:
+        """Yield the rows to compare a page with, each once, and their distances.
+
+        Those with the same main text and those near in a view come in turns, so that however
+        many there are of the one, they leave room for the other.
+        """
+        same = ((row, 0) for row in self._of_same_text(page) if page.tokens)
+        seen: set[int] = set()
+        for candidate in chain.from_iterable(zip_longest(same, self._near(page))):
+            if candidate is not None and candidate[0].id not in seen:
+                seen.add(candidate[0].id)
+                yield candidate
 
     def _is_enough(self, shared: Overlap, same_text: int) -> bool:
         """Whether two pages are one: little content must be the same, more content nearly so.
