@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from time import monotonic
 from traceback import clear_frames
@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import psutil
 from loky.backend import get_context
-from pebble import ProcessPool
+from pebble import ProcessExpired, ProcessPool
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 
@@ -29,8 +29,10 @@ WORKER_BYTES = 500 << 20
 # A page that nobody stops any more, since the crawl's process was killed, ends its worker.
 GRACE_SECONDS = 5.0
 
-# A task that only has the pool start its workers; it takes no time.
-START_SECONDS = 10.0
+# Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
+START_SECONDS = 60.0
+# How soon a page hears of a pool that forgot it.
+GLANCE_SECONDS = 0.5
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
 
@@ -119,33 +121,96 @@ class WorkerProcesses:
         timeout_seconds: float,
         max_waiting: int | None = None,
     ) -> None:
-        self._analyser = analyser
         self._processes = processes
-        self._timeout_seconds = timeout_seconds
         self._max_waiting = max_waiting
         self._backlog = Backlog(processes)
-        self._pool: ProcessPool | None = None
-        self._pending: set[Future[Any]] = set()
-        self._closed = False
+        self._pages = 0
+        # Stopping a pool can take seconds, for which the crawl does not wait.
+        self._undertaker = ThreadPoolExecutor(processes, thread_name_prefix="simhash-stop")
+        self._workers = [
+            _Worker(analyser, timeout_seconds, self._undertaker) for _ in range(processes)
+        ]
+        self._free = self._workers.copy()
+        self._turn = asyncio.Semaphore(processes)
 
     def start(self) -> None:
-        self._schedule(_nothing, timeout=START_SECONDS)
+        for worker in self._workers:
+            worker.start()
 
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
     ) -> PageAnalysis:
-        waiting = len(self._pending) - self._processes  # below 0 while a worker is free
+        waiting = self._pages - self._processes  # below 0 while a worker is free
         self._backlog.note(waiting)
         if self._max_waiting is not None and waiting >= self._max_waiting:
             raise AnalysisError("workers_busy", f"{waiting} pages wait for a worker")
-        page = (body, encoding, url, template)
+        self._pages += 1
+        try:
+            async with self._turn:
+                worker = self._free.pop()
+                try:
+                    return await worker.analyse(body, encoding, url, template)
+                finally:
+                    self._free.append(worker)
+        finally:
+            self._pages -= 1
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()
+        self._undertaker.shutdown()
+
+
+class _Worker:
+    """One worker process at a time, in a pool of its own.
+
+    The workers of one Pebble pool share a pipe and its lock: one that dies with the lock in its
+    hands breaks the pool, and so does one that died idle.  So here a pool has one worker, and
+    goes when that dies.  *undertaker* buries it.
+    """
+
+    def __init__(
+        self, analyser: Analyser, timeout_seconds: float, undertaker: ThreadPoolExecutor
+    ) -> None:
+        self._analyser = analyser
+        self._timeout_seconds = timeout_seconds
+        self._undertaker = undertaker
+        self._pool: ProcessPool | None = None
+        self._closed = False
+
+    def start(self) -> ProcessPool:
+        """Return the pool; where there is none that runs, start one, without waiting for it."""
+        if _analyser is not None:
+            raise RuntimeError("a worker may not start workers of its own")
+        if self._closed:
+            raise BrokenProcessPool("the workers were stopped")
+        if self._pool is not None and not self._pool.active:
+            self._throw_away()
+        if self._pool is None:
+            self._pool = ProcessPool(
+                max_workers=1,
+                max_tasks=_PagesUntilFull(PAGES_PER_WORKER),
+                initializer=_set_up,
+                initargs=(self._analyser, self._timeout_seconds),
+                # loky's processes start afresh like multiprocessing's "spawn", but do not
+                # import the main script again: a script without a __main__ guard, as
+                # Scrapy's documentation shows them, would crawl once more in each worker.
+                context=get_context("loky"),
+            )
+            _schedule(self._pool, _nothing, timeout=START_SECONDS)
+        return self._pool
+
+    async def analyse(self, *page: object) -> PageAnalysis:
+        """Have the worker analyse a page.
+
+        :raises AnalysisError: see :meth:`Workers.analyse`.
+        """
         try:
             try:
-                return await self._run(*page)
-            except BrokenProcessPool:
-                # Pebble gives up the whole pool when a worker dies that it saw no page of;
-                # that worker may have been idle, so the page gets one more try in a new pool.
-                return await self._run(*page)
+                return await self._answer(page)
+            except (BrokenProcessPool, ProcessExpired):
+                # It may have died idle, or by another's hand: the page gets one more try.
+                return await self._answer(page)
         except AnalysisError:
             raise
         except (asyncio.TimeoutError, TimeoutError) as exc:
@@ -157,54 +222,64 @@ class WorkerProcesses:
             raise AnalysisError("worker_died", f"{type(exc).__name__}: {exc}") from exc
 
     def close(self) -> None:
+        """Stop for good, without waiting for it; a page under way hears of it."""
         self._closed = True
-        self._stop_pool()
+        self._throw_away()
 
-    def _stop_pool(self) -> None:
+    async def _answer(self, page: tuple[object, ...]) -> PageAnalysis:
+        pool = self.start()
+        try:
+            future = _schedule(pool, _analyse, *page, timeout=self._timeout_seconds)
+            return await _settled(pool, future, START_SECONDS + self._timeout_seconds)
+        except AnalysisError:
+            raise
+        except BaseException:
+            # Who knows what the worker left in the pipe; and a page that nobody waits for any
+            # more, since its task was cancelled, may not take the time of the next one.
+            self._throw_away()
+            raise
+
+    def _throw_away(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.stop()
-            pool.join()
-        # Pebble forgets the pages that it had not passed to a worker yet.
-        for future in list(self._pending):
-            if not future.done():
-                future.set_exception(BrokenProcessPool("the workers were stopped"))
+            self._undertaker.submit(pool.join)
 
-    async def _run(self, *page: object) -> PageAnalysis:
-        future = self._schedule(_analyse, *page, timeout=self._timeout_seconds)
-        return await asyncio.wrap_future(future)
 
-    def _schedule(self, function: Callable[..., _T], *args: object, timeout: float) -> Future[_T]:
-        if _analyser is not None:
-            raise RuntimeError("a worker may not start workers of its own")
-        if self._closed:
-            raise BrokenProcessPool("the workers were stopped")
-        if self._pool is None or not self._pool.active:
-            self._stop_pool()
-            self._pool = ProcessPool(
-                max_workers=self._processes,
-                max_tasks=_PagesUntilFull(PAGES_PER_WORKER),
-                initializer=_set_up,
-                initargs=(self._analyser, self._timeout_seconds),
-                # loky's processes start afresh like multiprocessing's "spawn", but do not
-                # import the main script again: a script without a __main__ guard, as
-                # Scrapy's documentation shows them, would crawl once more in each worker.
-                context=get_context("loky"),
-            )
-        future: Future[_T] = self._pool.schedule(function, args=args, timeout=timeout)
-        self._pending.add(future)
-        future.add_done_callback(self._settle)
-        return future
+def _schedule(
+    pool: ProcessPool, function: Callable[..., _T], *args: object, timeout: float
+) -> Future[_T]:
+    future: Future[_T] = pool.schedule(function, args=args, timeout=timeout)
+    future.add_done_callback(_let_go)
+    return future
 
-    def _settle(self, future: Future[Any]) -> None:
-        """Forget a page that is done, and what the error of its pool holds on to.
 
-        The frames of a message that was cut off keep the page's body alive, and a buffer that
-        the garbage collector cannot free in the order it meets them (BufferError).
-        """
-        self._pending.discard(future)
-        if not future.cancelled() and (error := future.exception()) is not None:
-            clear_frames(error.__traceback__)
+def _let_go(future: Future[Any]) -> None:
+    """Let go of what the error of a pool holds on to.
+
+    The frames of a message that was cut off keep the page's body alive, and a buffer that
+    the garbage collector cannot free in the order it meets them (BufferError).
+    """
+    if not future.cancelled() and (error := future.exception()) is not None:
+        clear_frames(error.__traceback__)
+
+
+async def _settled(pool: ProcessPool, future: Future[_T], seconds: float) -> _T:
+    """Return what becomes of *future*.
+
+    A pool that is stopped, or breaks just as it is given a page, forgets the page; so the pool
+    is looked at now and then.
+    """
+    answer = asyncio.wrap_future(future)
+    deadline = monotonic() + seconds
+    try:
+        while not answer.done():
+            if not pool.active or monotonic() > deadline:
+                raise BrokenProcessPool("the workers were stopped, or do not answer")
+            await asyncio.wait({answer}, timeout=GLANCE_SECONDS)
+        return answer.result()
+    finally:
+        answer.cancel()
 
 
 class _PagesUntilFull(int):

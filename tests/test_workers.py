@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 
@@ -25,6 +25,14 @@ PAGE = article(prose("page")).encode()
 @pytest.fixture
 def workers() -> Iterator[WorkerProcesses]:
     pool = WorkerProcesses(RUDE, processes=2, timeout_seconds=1.0)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def patient_workers() -> Iterator[WorkerProcesses]:
+    """Workers whose pages may take as long as a busy machine has them take."""
+    pool = WorkerProcesses(RUDE, processes=2, timeout_seconds=60.0)
     yield pool
     pool.close()
 
@@ -47,7 +55,7 @@ def outcomes(workers: WorkerProcesses | InProcess, *actions: str) -> list[str]:
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -156,12 +164,42 @@ def test_failing_extraction_is_a_reason(workers: WorkerProcesses, action: str) -
     assert outcomes(InProcess(RUDE), action, "a") == ["extraction_failed", "analysed"]
 
 
-def test_idle_workers_that_die_are_replaced(workers: WorkerProcesses) -> None:
+def test_idle_workers_that_die_are_replaced(patient_workers: WorkerProcesses) -> None:
     before = children(os.getpid())
-    assert outcomes(workers, "a", "b") == ["analysed", "analysed"]
+    assert outcomes(patient_workers, "a", "b") == ["analysed", "analysed"]
     for _ in range(2):
         kill_workers(before)
-        assert outcomes(workers, "a", "b", "c") == ["analysed"] * 3
+        assert outcomes(patient_workers, "a", "b") == ["analysed"] * 2
+
+
+def test_workers_killed_in_the_middle_cost_no_page(patient_workers: WorkerProcesses) -> None:
+    before = children(os.getpid())
+
+    async def kill_in_the_middle() -> list[PageAnalysis]:
+        urls = [f"http://site.example/{i}" for i in range(40)]
+        pages = [asyncio.create_task(patient_workers.analyse(PAGE, "utf-8", u)) for u in urls]
+        await asyncio.wait(pages, return_when=asyncio.FIRST_COMPLETED)
+        kill_workers(before)
+        assert not all(page.done() for page in pages)
+        return list(await asyncio.gather(*pages))
+
+    assert len(asyncio.run(kill_in_the_middle())) == 40
+
+
+def test_cancelled_page_does_not_hold_up_the_next() -> None:
+    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=600)
+
+    async def cancel_in_the_middle() -> PageAnalysis:
+        await pool.analyse(PAGE, "utf-8", "http://site.example/a")
+        hanging = asyncio.create_task(pool.analyse(PAGE, "utf-8", "http://site.example/hang"))
+        await asyncio.sleep(0)
+        hanging.cancel()
+        return await asyncio.wait_for(pool.analyse(PAGE, "utf-8", "http://site.example/b"), 60)
+
+    try:
+        assert asyncio.run(cancel_in_the_middle()).tokens > 100
+    finally:
+        pool.close()
 
 
 LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
@@ -178,7 +216,7 @@ def test_pages_that_wait_are_given_up_with_the_workers(workers: WorkerProcesses)
 
         tasks = [asyncio.create_task(one("hang")) for _ in range(6)]
         await asyncio.sleep(0)
-        await asyncio.to_thread(workers.close)
+        workers.close()
         return list(await asyncio.wait_for(asyncio.gather(*tasks), timeout=60))
 
     assert asyncio.run(close_in_the_middle()) == ["worker_died"] * 6
@@ -245,14 +283,13 @@ asyncio.run(main())
 """
 
 
-def shared_memory() -> set[Path]:
-    return set(Path("/dev/shm").glob("loky-*"))
+def locks_of(pid: int) -> list[Path]:
+    return list(Path("/dev/shm").glob(f"sem.loky-{pid}-*"))
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_killed_crawler_leaves_no_worker_and_no_file(how: signal.Signals) -> None:
     """Not even those that hang over a page: nobody is left to stop them."""
-    files = shared_memory()
     with subprocess.Popen(
         [sys.executable, "-c", CRAWLER],
         cwd=Path(__file__).parents[1],
@@ -263,9 +300,10 @@ def test_killed_crawler_leaves_no_worker_and_no_file(how: signal.Signals) -> Non
         assert crawler.stdout.readline() == b"ready\n"
         orphans = children(crawler.pid)
         assert len(orphans) >= 2
+        assert locks_of(crawler.pid)
         crawler.send_signal(how)
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
-    wait_until(lambda: shared_memory() <= files)
+    wait_until(lambda: not locks_of(crawler.pid))
 
 
 def test_worker_that_grew_too_far_is_replaced() -> None:
