@@ -56,6 +56,8 @@ cdef extern from "_scan.h":
     int bits "count_bits_portable"(uint64_t x) noexcept nogil
 
 
+cdef object tuple_new = tuple.__new__
+
 cdef enum:
     FIRST_SEGMENT_BITS = 3  # a table begins with 8 lines
     SEGMENTS = 40
@@ -284,9 +286,9 @@ cdef class CompiledTables:
         found = []
         for near in {self._scratch.found.items[i] for i in range(count)}:
             distance = (near ^ fingerprint).bit_count()
-            found.append(Match(distance, self._item(near)[0], near))
+            found.append(new_match(distance, self._item(near)[0], near))
             for item in self._younger.get(near, ()):
-                found.append(Match(distance, item, near))
+                found.append(new_match(distance, item, near))
         found.sort()
         return found
 
@@ -482,7 +484,7 @@ cdef class CompiledTables:
 
     cdef object _oldest(self, uint64_t fingerprint):
         cdef uint64_t best = self._oldest_found(&self._scratch.found)
-        return Match(bits(best ^ fingerprint), self._item(best)[0], best)
+        return new_match(bits(best ^ fingerprint), self._item(best)[0], best)
 
     cdef uint32_t *_item(self, uint64_t fingerprint) noexcept nogil:
         """Return where the oldest item of a fingerprint stands, NULL where it is not stored."""
@@ -584,6 +586,11 @@ cdef class CompiledTables:
             assert younger == sorted(set(younger))
             assert first < younger[0]
         assert self._younger_count == sum(map(len, self._younger.values()))
+
+
+cdef inline object new_match(distance, item, fingerprint):
+    """Return a :class:`Match`; without its own constructor, which takes longer than a search."""
+    return tuple_new(Match, (distance, item, fingerprint))
 
 
 cdef inline uint64_t ones(int width) noexcept nogil:
