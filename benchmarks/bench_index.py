@@ -175,7 +175,10 @@ class Simhash:
 
 
 def uniform(n: int, seed: int) -> array[int]:
-    return array("Q", random.Random(seed).randbytes(8 * n))
+    rng, found = random.Random(seed), array("Q")
+    for start in range(0, n, 1_000_000):  # more bytes at once are too many for randbytes
+        found.frombytes(rng.randbytes(8 * min(1_000_000, n - start)))
+    return found
 
 
 def skewed(n: int, seed: int, folders: Sequence[Path]) -> array[int]:

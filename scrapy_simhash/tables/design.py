@@ -35,10 +35,12 @@ ENTRIES_A_LINE = 5
 LINE_BYTES = 64
 ROW_LINE_BYTES = 28
 
-# Estimates by benchmarks/bench_index.py, 2 cores of an AMD EPYC: what one query costs, and
-# each line of 64 bytes that it reads, once the tables have outgrown the cache.
-CHECK_NANOSECONDS = 90.0
-LINE_NANOSECONDS = 8.0
+# Estimates by benchmarks/bench_index.py, one core of an AMD EPYC, from 1 to 10 million
+# fingerprints: what a query costs, each place in memory that it reads, and each further line
+# of 64 bytes there.
+CHECK_NANOSECONDS = 380.0
+PLACE_NANOSECONDS = 18.0
+LINE_NANOSECONDS = 7.0
 
 
 @dataclass(frozen=True)
@@ -90,22 +92,20 @@ class Design:
         """Memory of the compiled engine for one fingerprint and its row number."""
         return (len(self.tables) * LINE_BYTES + ROW_LINE_BYTES) / ENTRIES_A_LINE
 
-    def lines(self, pages: int) -> float:
-        """Return how many cache lines a query reads in the compiled engine.
+    def seconds_per_check(self, pages: int) -> float:
+        """Return about how long one query takes in the compiled engine.
 
         Its tables grow with the pages, up to one line for each key; keys that differ only
         in bits that the table does not tell apart yet share a line, and are read once.
         """
         address_bits = max(0.0, log2(max(1, pages) / ENTRIES_A_LINE))
-        total = 0.0
+        nanoseconds = CHECK_NANOSECONDS
         for table in self.tables:
             bits = min(address_bits, table.key_bits)
-            total += (1 + table.radius * bits) * max(1.0, pages / 2**bits / ENTRIES_A_LINE)
-        return total
-
-    def seconds_per_check(self, pages: int) -> float:
-        """Return about how long one query takes in the compiled engine."""
-        return (CHECK_NANOSECONDS + LINE_NANOSECONDS * self.lines(pages)) / 1e9
+            further_lines = max(0.0, pages / 2**bits / ENTRIES_A_LINE - 1)
+            places = 1 + table.radius * bits
+            nanoseconds += places * (PLACE_NANOSECONDS + LINE_NANOSECONDS * further_lines)
+        return nanoseconds / 1e9
 
 
 def design(pages: int, distance: int, max_bytes: float | None = None) -> Design:
