@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
     import argparse
@@ -63,4 +64,16 @@ def progress(items: Iterable[T], doing: str, total: int | None) -> Iterable[T]:
     console = Console(stderr=True)
     return track(
         items, doing, total, console=console, transient=True, disable=not console.is_terminal
+    )
+
+
+def add_distance(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--distance``."""
+    parser.add_argument(
+        "--distance",
+        type=int,
+        choices=range(MAX_DISTANCE + 1),
+        default=3,
+        metavar="K",
+        help="bits that near-duplicates may differ in, 0 to 7 (default: 3)",
     )

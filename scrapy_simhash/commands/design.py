@@ -9,8 +9,8 @@ from rich import box
 from rich.filesize import decimal
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand
-from scrapy_simhash.tables.design import MAX_DISTANCE, design, designs
+from scrapy_simhash.commands.base import Subcommand, add_distance
+from scrapy_simhash.tables.design import design, designs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,14 +31,7 @@ class DesignCommand(Subcommand):
         parser.add_argument(
             "--pages", type=count, default=1_000_000, help="pages to plan for (default: 1000000)"
         )
-        parser.add_argument(
-            "--distance",
-            type=int,
-            choices=range(MAX_DISTANCE + 1),
-            default=3,
-            metavar="K",
-            help="bits that near-duplicates may differ in, 0 to 7 (default: 3)",
-        )
+        add_distance(parser)
         parser.add_argument(
             "--memory", type=count, metavar="BYTES", help="the most that all tables may take"
         )

@@ -8,19 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import track
-
-from scrapy_simhash.commands.base import Subcommand
+from scrapy_simhash.commands.base import Subcommand, add_distance, progress
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.tables.batch import stream_matches
-from scrapy_simhash.tables.design import MAX_DISTANCE, design
+from scrapy_simhash.tables.design import design
 from scrapy_simhash.tables.engine import PermutedTables
 from scrapy_simhash.tables.snapshot import BLOCK, MAGIC, Snapshot, save_snapshot
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     Blocks = Iterator[tuple[array[int], array[int]]]
 
@@ -45,14 +44,7 @@ class MatchCommand(Subcommand):
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("queries", help="snapshot, or text: 16 hexadecimal digits a line")
         parser.add_argument("stored", help="the same; read once, in order, of any size")
-        parser.add_argument(
-            "--distance",
-            type=int,
-            choices=range(MAX_DISTANCE + 1),
-            default=3,
-            metavar="K",
-            help="bits that a pair may differ in, 0 to 7 (default: 3)",
-        )
+        add_distance(parser)
 
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
@@ -111,17 +103,11 @@ def read_blocks(path: str, doing: str) -> Blocks:
             is_snapshot = file.read(len(MAGIC)) == MAGIC
         if is_snapshot:
             with Snapshot(path) as snapshot:
-                yield from _shown(snapshot.blocks(), doing, -(-len(snapshot) // BLOCK))
+                yield from progress(snapshot.blocks(), doing, -(-len(snapshot) // BLOCK))
         else:
-            yield from _shown(_text_blocks(path), doing, None)
+            yield from progress(_text_blocks(path), doing, None)
     except (OSError, UnicodeDecodeError) as exc:
         raise UnreadableFileError(f"{path} cannot be read: {exc}") from exc
-
-
-def _shown(blocks: Blocks, doing: str, total: int | None) -> Blocks:
-    """Yield the same with a progress bar on standard error, gone at the end."""
-    console = Console(stderr=True)
-    yield from track(blocks, doing, total, console=console, transient=True)
 
 
 def _text_blocks(path: str) -> Blocks:
