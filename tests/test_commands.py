@@ -42,6 +42,21 @@ def test_what_is_left_over_is_refused() -> None:
     assert "unrecognized arguments: more" in done.stderr
 
 
+def test_a_reader_that_has_had_enough_is_no_error() -> None:
+    scrapy = Path(sys.executable).with_name("scrapy")
+    with subprocess.Popen(
+        [scrapy, "simhash", "design", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode == 0
+
+
 def test_design_lists_the_papers_tables_and_marks_one() -> None:
     found = simhash_json("design", "--pages", "1e8", "--distance", "3")
     by_name = {row["name"]: row for row in found["designs"]}

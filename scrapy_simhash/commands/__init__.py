@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -81,18 +82,25 @@ class SimhashCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
-        subcommand: type[Subcommand] = opts.subcommand
         opts.scrapy_settings = self.settings
         try:
-            found = subcommand.find(opts)
+            self.exitcode = self._run(opts.subcommand, opts)
+            sys.stdout.flush()
         except SimhashError as exc:
-            print(f"scrapy simhash {subcommand.name}: {exc}", file=sys.stderr)
+            print(f"scrapy simhash {opts.subcommand.name}: {exc}", file=sys.stderr)
             self.exitcode = FAILED
-            return
+        except BrokenPipeError:
+            # Who reads the output has had enough, as "head" has; Python would complain once more
+            # when it flushes at exit (docs.python.org/3/library/signal.html#note-on-sigpipe).
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    @staticmethod
+    def _run(subcommand: type[Subcommand], opts: argparse.Namespace) -> int:
+        found = subcommand.find(opts)
         if found is None:
-            return
+            return 0
         if opts.json:
             print(json.dumps(found, indent=2))
         else:
             subcommand.show(found, Console())
-        self.exitcode = subcommand.exit_code(found)
+        return subcommand.exit_code(found)
