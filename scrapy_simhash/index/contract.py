@@ -201,11 +201,16 @@ class Index(Forgetful):
         """Whether a page has the main text of a row and, where that is compared, its content."""
         if page.digest != row.digest:
             return False
-        if page.sketch is None or row.sketch is None or not self.parameters.share:
-            return page.sketch == row.sketch or not self.parameters.share
-        template = {mark(block) for block in self.templates.blocks(page.site)}
+        if not self.parameters.share:
+            return True
+        if page.sketch is None or row.sketch is None:
+            return page.sketch == row.sketch
         sketches = Sketch.from_bytes(page.sketch), Sketch.from_bytes(row.sketch)
-        return overlap(*sketches, template).share == 1
+        return overlap(*sketches, self._template_marks(page.site)).share == 1
+
+    def _template_marks(self, site: str) -> set[int]:
+        """Return the marks in sketches of the blocks that a site is known to repeat."""
+        return {mark(block) for block in self.templates.blocks(site)}
 
     def _closest(self, page: Page) -> tuple[Row | None, Decision]:
         """Return the duplicate by the paper's plain rule."""
@@ -220,7 +225,7 @@ class Index(Forgetful):
         if page.sketch is None:
             return None, Decision("unique", "new_text")
         sketch = Sketch.from_bytes(page.sketch)
-        template = {mark(block) for block in self.templates.blocks(page.site)}
+        template = self._template_marks(page.site)
         best: tuple[float, int, Row] | None = None
         missed: NearMiss | None = None
         for row, distance in islice(self._candidates(page), MAX_VERIFIED):

@@ -121,6 +121,21 @@ cdef struct Scratch:
 include "compiled_lines.pxi"
 
 
+cdef Scratch new_scratch(size_t most_lines) except *:
+    cdef Scratch scratch
+    scratch.found.items = NULL
+    scratch.found.count = scratch.found.capacity = 0
+    scratch.lines = <const Line **>malloc(most_lines * sizeof(Line *))
+    if scratch.lines == NULL:
+        raise MemoryError
+    return scratch
+
+
+# For the queries that ask one at a time and keep the interpreter's lock: one for all tables, of
+# which an index has two for each scope.
+cdef Scratch single = new_scratch(MAX_TABLES * MAX_FLIPS)
+
+
 cdef class CompiledTables:
     """What :class:`~scrapy_simhash.tables.reference.ReferenceTables` is, much faster.
 
@@ -135,7 +150,6 @@ cdef class CompiledTables:
     cdef readonly object tables
     cdef Table *_tables
     cdef int _table_count
-    cdef Scratch _scratch
     cdef dict _younger
     cdef Py_ssize_t _younger_count
     cdef int _readers
@@ -152,7 +166,6 @@ cdef class CompiledTables:
             raise MemoryError
         for table in self.tables:
             self._add_table(table.mask, table.radius)
-        self._scratch = self._new_scratch()
 
     def __dealloc__(self):
         cdef int i
@@ -160,7 +173,6 @@ cdef class CompiledTables:
             for i in range(self._table_count):
                 free_table(&self._tables[i])
             PyMem_Free(self._tables)
-        free_scratch(&self._scratch)
 
     cdef int _add_table(self, uint64_t mask, int radius) except -1:
         cdef Table *table = &self._tables[self._table_count]
@@ -190,16 +202,6 @@ cdef class CompiledTables:
             raise MemoryError
         self._table_count += 1
         return 0
-
-    cdef Scratch _new_scratch(self) except *:
-        cdef Scratch scratch
-        cdef size_t most = self._table_count * MAX_FLIPS * BATCH
-        scratch.found.items = NULL
-        scratch.found.count = scratch.found.capacity = 0
-        scratch.lines = <const Line **>malloc(most * sizeof(Line *))
-        if scratch.lines == NULL:
-            raise MemoryError
-        return scratch
 
     # ---- one fingerprint
 
@@ -267,14 +269,14 @@ cdef class CompiledTables:
     def nearest(self, fingerprint):
         """Return the closest item, the oldest of several; None where none is near enough."""
         cdef uint64_t value = to_fingerprint(fingerprint)
-        if not self._search(value, SCAN_CLOSEST, &self._scratch):
+        if not self._search(value, SCAN_CLOSEST):
             return None
         return self._oldest(value)
 
     def any(self, fingerprint):
         """Return the first item that is met, for those who need not know the closest."""
         cdef uint64_t value = to_fingerprint(fingerprint)
-        if not self._search(value, SCAN_ANY, &self._scratch):
+        if not self._search(value, SCAN_ANY):
             return None
         return self._oldest(value)
 
@@ -282,9 +284,9 @@ cdef class CompiledTables:
         """Return every item within the distance, closest first, then oldest."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         cdef uint32_t i
-        cdef uint32_t count = self._search(value, SCAN_ALL, &self._scratch)
+        cdef uint32_t count = self._search(value, SCAN_ALL)
         found = []
-        for near in {self._scratch.found.items[i] for i in range(count)}:
+        for near in {single.found.items[i] for i in range(count)}:
             distance = (near ^ fingerprint).bit_count()
             found.append(new_match(distance, self._item(near)[0], near))
             for item in self._younger.get(near, ()):
@@ -296,7 +298,7 @@ cdef class CompiledTables:
         """Return what :meth:`nearest` does; where that is None, store *item*."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         cdef uint32_t number = to_item(item)
-        if self._search(value, SCAN_CLOSEST, &self._scratch):
+        if self._search(value, SCAN_CLOSEST):
             return self._oldest(value)
         self._refuse_while_read()
         if self._add_new(value, number) < 0:
@@ -378,7 +380,7 @@ cdef class CompiledTables:
         distances = array("b", bytes(count))
         cdef int64_t[::1] items_out = found
         cdef signed char[::1] distances_out = distances
-        cdef Scratch scratch = self._new_scratch()
+        cdef Scratch scratch = new_scratch(self._table_count * MAX_FLIPS * BATCH)
         cdef bint is_done
         self._readers += 1
         try:
@@ -430,13 +432,13 @@ cdef class CompiledTables:
                 count += 1
         return count
 
-    cdef uint32_t _search(self, uint64_t fingerprint, int mode, Scratch *scratch) except? 0xFFFFFFFF:
-        """Fill *scratch.found*; return how many are in it, one perhaps several times."""
-        cdef uint32_t count = self._collect(fingerprint, scratch.lines)
-        scratch.found.count = 0
-        if scan(scratch.lines, count, fingerprint, self.distance, mode, &scratch.found) == TOO_FEW:
+    cdef uint32_t _search(self, uint64_t fingerprint, int mode) except? 0xFFFFFFFF:
+        """Fill *single.found*; return how many are in it, one perhaps several times."""
+        cdef uint32_t count = self._collect(fingerprint, single.lines)
+        single.found.count = 0
+        if scan(single.lines, count, fingerprint, self.distance, mode, &single.found) == TOO_FEW:
             raise MemoryError
-        return scratch.found.count
+        return single.found.count
 
     cdef bint _search_many(
         self,
@@ -483,7 +485,7 @@ cdef class CompiledTables:
         return best
 
     cdef object _oldest(self, uint64_t fingerprint):
-        cdef uint64_t best = self._oldest_found(&self._scratch.found)
+        cdef uint64_t best = self._oldest_found(&single.found)
         return new_match(bits(best ^ fingerprint), self._item(best)[0], best)
 
     cdef uint32_t *_item(self, uint64_t fingerprint) noexcept nogil:
