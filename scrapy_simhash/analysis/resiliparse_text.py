@@ -5,11 +5,10 @@ The one place that imports it.
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.analysis.extras import extra_version
 from scrapy_simhash.analysis.features import normalise, tokenise
-from scrapy_simhash.errors import SettingsError
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree
@@ -23,13 +22,7 @@ def resiliparse_version() -> str:
 
     :raises SettingsError: it is not installed.
     """
-    try:
-        return version("resiliparse")
-    except PackageNotFoundError as exc:
-        raise SettingsError(
-            "the extractor 'resiliparse' needs the package resiliparse: "
-            "pip install scrapy-simhash[resiliparse]"
-        ) from exc
+    return extra_version("resiliparse", "the extractor 'resiliparse'")
 
 
 def resiliparse_text(html: str) -> str:

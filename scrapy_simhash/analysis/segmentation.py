@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import unicodedata
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.analysis.extras import extra_version
 
 
 @lru_cache(maxsize=1)
@@ -27,12 +26,7 @@ def jieba_version() -> str:
 
     :raises SettingsError: it is not installed.
     """
-    try:
-        return version("jieba")
-    except PackageNotFoundError as exc:
-        raise SettingsError(
-            "a jieba scheme needs the package jieba: pip install scrapy-simhash[jieba]"
-        ) from exc
+    return extra_version("jieba", "a jieba scheme")
 
 
 def segment(text: str) -> list[str]:
