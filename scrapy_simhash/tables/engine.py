@@ -25,6 +25,6 @@ def say_if_not_compiled() -> None:
     if PermutedTables is ReferenceTables:
         logger.warning(
             "The compiled permuted tables are missing: the ones in plain Python serve, which "
-            "find the same, but are some hundred times slower. With a C compiler at hand, "
+            "find the same, but are ten to twenty times slower. With a C compiler at hand, "
             "install scrapy-simhash again."
         )
