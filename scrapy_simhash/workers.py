@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from operator import attrgetter
 from time import monotonic
 from traceback import clear_frames
 from typing import Any, Protocol, TypeVar
@@ -31,6 +32,15 @@ GRACE_SECONDS = 5.0
 
 # Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
 START_SECONDS = 60.0
+# So many pages are given to a worker at once, so that it has work while the crawl's process is
+# busy with other things: two took 0.5 ms of that process's CPU a page less than one, as many more
+# than two no less.
+PAGES_AT_HAND = 2
+# A page that a worker died of may have been beside the point: it gets one more try.
+MAX_DEATHS = 2
+# A page that waits its turn when others bring down its worker is not to blame; but a worker that
+# breaks again and again before it takes a page up never will.
+MAX_BREAKS = 5
 # How soon a page hears of a pool that forgot it.
 GLANCE_SECONDS = 0.5
 # Longer than the bursts of a crawl that its workers can keep up with.
@@ -130,8 +140,7 @@ class WorkerProcesses:
         self._workers = [
             _Worker(analyser, timeout_seconds, self._undertaker) for _ in range(processes)
         ]
-        self._free = self._workers.copy()
-        self._turn = asyncio.Semaphore(processes)
+        self._turn = asyncio.Semaphore(processes * PAGES_AT_HAND)
 
     def start(self) -> None:
         for worker in self._workers:
@@ -147,11 +156,8 @@ class WorkerProcesses:
         self._pages += 1
         try:
             async with self._turn:
-                worker = self._free.pop()
-                try:
-                    return await worker.analyse(body, encoding, url, template)
-                finally:
-                    self._free.append(worker)
+                worker = min(self._workers, key=attrgetter("pages"))
+                return await worker.analyse(body, encoding, url, template)
         finally:
             self._pages -= 1
 
@@ -175,6 +181,7 @@ class _Worker:
         self._analyser = analyser
         self._timeout_seconds = timeout_seconds
         self._undertaker = undertaker
+        self.pages = 0
         self._pool: ProcessPool | None = None
         self._closed = False
 
@@ -185,7 +192,7 @@ class _Worker:
         if self._closed:
             raise BrokenProcessPool("the workers were stopped")
         if self._pool is not None and not self._pool.active:
-            self._throw_away()
+            self._throw_away(self._pool)
         if self._pool is None:
             self._pool = ProcessPool(
                 max_workers=1,
@@ -205,12 +212,9 @@ class _Worker:
 
         :raises AnalysisError: see :meth:`Workers.analyse`.
         """
+        self.pages += 1
         try:
-            try:
-                return await self._answer(page)
-            except (BrokenProcessPool, ProcessExpired):
-                # It may have died idle, or by another's hand: the page gets one more try.
-                return await self._answer(page)
+            return await self._answer_at_last(page)
         except AnalysisError:
             raise
         except (asyncio.TimeoutError, TimeoutError) as exc:
@@ -220,30 +224,52 @@ class _Worker:
             # Besides ProcessExpired and BrokenProcessPool, whatever a pool raises that cannot
             # start, or that is stopped in the middle of a message: OSError, TypeError, ...
             raise AnalysisError("worker_died", f"{type(exc).__name__}: {exc}") from exc
+        finally:
+            self.pages -= 1
 
     def close(self) -> None:
         """Stop for good, without waiting for it; a page under way hears of it."""
         self._closed = True
-        self._throw_away()
+        if self._pool is not None:
+            self._throw_away(self._pool)
+
+    async def _answer_at_last(self, page: tuple[object, ...]) -> PageAnalysis:
+        """Try again where it may not be the page that brought its worker down."""
+        deaths = breaks = 0
+        while True:
+            try:
+                return await self._answer(page)
+            except ProcessExpired:
+                deaths += 1
+                if deaths == MAX_DEATHS:
+                    raise
+            except BrokenProcessPool:
+                breaks += 1
+                if breaks == MAX_BREAKS:
+                    raise
 
     async def _answer(self, page: tuple[object, ...]) -> PageAnalysis:
         pool = self.start()
         try:
             future = _schedule(pool, _analyse, *page, timeout=self._timeout_seconds)
-            return await _settled(pool, future, START_SECONDS + self._timeout_seconds)
+            return await _settled(
+                pool, future, START_SECONDS + PAGES_AT_HAND * self._timeout_seconds
+            )
         except AnalysisError:
             raise
         except BaseException:
             # Who knows what the worker left in the pipe; and a page that nobody waits for any
             # more, since its task was cancelled, may not take the time of the next one.
-            self._throw_away()
+            self._throw_away(pool)
             raise
 
-    def _throw_away(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.stop()
-            self._undertaker.submit(pool.join)
+    def _throw_away(self, pool: ProcessPool) -> None:
+        """Stop a pool, if that was not done; another page may have a new one already."""
+        if self._pool != pool:
+            return
+        self._pool = None
+        pool.stop()
+        self._undertaker.submit(pool.join)
 
 
 def _schedule(

@@ -105,6 +105,21 @@ def test_page_that_outlasts_its_limit_costs_no_other_page(workers: WorkerProcess
     ]
 
 
+def test_pages_at_hand_of_a_worker_outlive_it() -> None:
+    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=1.0)
+    try:
+        assert outcomes(pool, "die", "a", "hang", "b", "die", "c") == [
+            "worker_died",
+            "analysed",
+            "timed_out",
+            "analysed",
+            "worker_died",
+            "analysed",
+        ]
+    finally:
+        pool.close()
+
+
 def test_worker_is_ready_before_its_first_page() -> None:
     """Importing the libraries takes longer than these pages may take."""
     pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=0.5)
