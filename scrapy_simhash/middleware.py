@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from functools import partial
@@ -92,6 +93,7 @@ class SimhashDownloaderMiddleware:
         self.index = index
         self._crawl: int | None = None
         self._failures: dict[str, RareWarning] = {}
+        self._taking_back: set[asyncio.Task[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -115,27 +117,28 @@ class SimhashDownloaderMiddleware:
         crawler.signals.connect(middleware.spider_error, scrapy_signals.spider_error)
         return middleware
 
-    def spider_opened(self, spider: Spider) -> None:
+    async def spider_opened(self, spider: Spider) -> None:
+        self.workers.start()
         logger.info(
             "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
             {
                 "action": self.settings.action,
                 "distance": self.index.parameters.distance,
-                "kept": len(self.index),
+                "kept": await self.index.aside(self.index.__len__),
                 "index": self.index,
             },
             extra={"spider": spider},
         )
-        self.workers.start()
-        self._crawl = self.index.begin_crawl(self.spider_name)
-        self._expire(spider)
+        self._crawl = await self.index.aside(partial(self.index.begin_crawl, self.spider_name))
+        await self._expire(spider)
 
-    def spider_closed(self, spider: Spider) -> None:
+    async def spider_closed(self, spider: Spider) -> None:
         try:
             _workers.give_back(self.workers)
+            await asyncio.gather(*self._taking_back)
         finally:
-            self.index.end_crawl(self._crawl)
-            _indexes.give_back(self.index)
+            await self.index.aside(partial(self.index.end_crawl, self._crawl))
+            await self.index.aside(partial(_indexes.give_back, self.index))
 
     def spider_error(self, response: Response, spider: Spider) -> None:
         """Take back a page that a callback failed on: it must not stand for its copies."""
@@ -145,10 +148,20 @@ class SimhashDownloaderMiddleware:
         decision = request.meta.get(DECISION_META_KEY)
         if decision is None or decision.is_duplicate:
             return
+        # The signal waits for nobody.
+        task = asyncio.ensure_future(self._take_back(request, response, decision, spider))
+        self._taking_back.add(task)
+        task.add_done_callback(self._taking_back.discard)
+
+    async def _take_back(
+        self, request: Request, response: Response, decision: Decision, spider: Spider
+    ) -> None:
         scope = scope_key(self.settings.scope, response.url, self.spider_name)
         request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
         try:
-            self.index.withdraw(scope, request_fingerprint, decision)
+            await self.index.aside(
+                partial(self.index.withdraw, scope, request_fingerprint, decision)
+            )
         except IndexUnavailableError as exc:
             logger.warning(
                 "Not taken back after its callback failed: %(response)s: %(error)s",
@@ -158,12 +171,13 @@ class SimhashDownloaderMiddleware:
         else:
             self.crawler.stats.inc_value("simhash/withdrawn")
 
-    def _expire(self, spider: Spider) -> None:
+    async def _expire(self, spider: Spider) -> None:
         """Forget what was judged too long ago."""
         if self.settings.expire_days is None:
             return
         try:
-            expired = self.index.expire(time.time() - self.settings.expire_days * SECONDS_A_DAY)
+            before = time.time() - self.settings.expire_days * SECONDS_A_DAY
+            expired = await self.index.aside(partial(self.index.expire, before))
         except IndexUnavailableError as exc:
             logger.warning("Old pages stay: %(error)s", {"error": exc}, extra={"spider": spider})
         else:
@@ -207,7 +221,8 @@ class SimhashDownloaderMiddleware:
             if not analysis.tokens and analysis.content is None:
                 return judgement(decision=Decision("skipped", "no_text"))
             started = time.perf_counter()
-            decision = self.index.check_and_add(self._page(request, response, analysis))
+            page = self._page(request, response, analysis)
+            decision = await self.index.check_and_add_async(page)
         except AnalysisError as exc:
             return judgement(decision=self._failed(response, exc.reason, exc), error=str(exc))
         except IndexUnavailableError as exc:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice, zip_longest
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from scrapy_simhash.index.forgetting import Forgetful
 from scrapy_simhash.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
@@ -31,6 +31,8 @@ CONTAINED_SHARE = 0.5
 
 Verdict = Literal["unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
 DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,22 @@ class Row:
     judged_at: float
     content_fingerprint: int | None = None
     sketch: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an index holds that a page is judged by.
+
+    *own* is the row of the page's request, *delivered* whether the crawl that judged it is known
+    to have passed it on to its spider.  *same_text* are the representatives in the page's scope
+    with its digest, oldest first.  *near* are those within the distance, those near by their
+    content first, in each view the closest first, then the oldest; with the distance in the view.
+    """
+
+    own: Row | None
+    delivered: bool
+    same_text: Iterable[Row]
+    near: Iterable[tuple[Row, int]]
 
 
 class NearMiss(NamedTuple):
@@ -165,13 +183,21 @@ class Index(Forgetful):
         :raises IndexUnavailableError: the index did not answer; nothing was remembered.
         """
         with self._transaction():
-            own = self._row_of_request(page.scope, page.request_fingerprint)
-            decision, kept = self._judge(page, own)
+            found = self._look_up(page)
+            decision, kept = self._judge(page, found)
+            own = found.own
             crawl = own.crawl if own is not None and decision.is_unchanged else page.crawl
             self._write(page, own, None if kept is None else kept.id, crawl)
-        if decision.verdict == "unique":
-            self.templates.learn(page.site, page.blocks)
+        self._learn(page, decision)
         return decision
+
+    async def check_and_add_async(self, page: Page) -> Decision:
+        """Do what :meth:`check_and_add` does, and let others run where that means waiting."""
+        return self.check_and_add(page)
+
+    async def aside(self, operation: Callable[[], T]) -> T:
+        """Return what *operation* on this index does, and let others run as above."""
+        return operation()
 
     def check(self, page: Page) -> Decision:
         """Return what :meth:`check_and_add` would, and remember nothing.
@@ -179,21 +205,37 @@ class Index(Forgetful):
         :raises IndexUnavailableError: the index did not answer.
         """
         with self._transaction():
-            own = self._row_of_request(page.scope, page.request_fingerprint)
-            return self._judge(page, own)[0]
+            return self._judge(page, self._look_up(page))[0]
 
-    def _judge(self, page: Page, own: Row | None) -> tuple[Decision, Row | None]:
+    def _look_up(self, page: Page) -> Found:
+        """Return what a page is judged by; candidates are looked for only as they are asked for."""
+        own = self._row_of_request(page.scope, page.request_fingerprint)
+        return Found(
+            own=own,
+            delivered=own is not None and self._was_delivered(own),
+            same_text=self._of_same_text(page),
+            near=self._near(page),
+        )
+
+    def _learn(self, page: Page, decision: Decision) -> None:
+        """Let a page that was judged teach what its site repeats."""
+        if decision.verdict == "unique":
+            self.templates.learn(page.site, page.blocks)
+
+    def _judge(self, page: Page, found: Found) -> tuple[Decision, Row | None]:
         """Return the decision on *page*, and its representative if it is a duplicate."""
+        own = found.own
         if own is not None and own.representative is None:
-            return self._refresh(page, own), None
-        row, decision = self._most_alike(page) if self.parameters.share else self._closest(page)
+            return self._refresh(page, own, found.delivered), None
+        judge = self._most_alike if self.parameters.share else self._closest
+        row, decision = judge(page, found)
         return decision, row
 
-    def _refresh(self, page: Page, own: Row) -> Decision:
+    def _refresh(self, page: Page, own: Row, delivered: bool) -> Decision:
         """Compare a page with what it was."""
         distance = (own.fingerprint ^ page.fingerprint).bit_count()
         changed = not self._is_same(page, own)
-        if not changed and self._was_delivered(own):
+        if not changed and delivered:
             return Decision("refresh", "unchanged", own.url, distance, changed=False)
         return Decision("refresh", "seen_before", own.url, distance, changed=changed)
 
@@ -212,15 +254,15 @@ class Index(Forgetful):
         """Return the marks in sketches of the blocks that a site is known to repeat."""
         return {mark(block) for block in self.templates.blocks(site)}
 
-    def _closest(self, page: Page) -> tuple[Row | None, Decision]:
+    def _closest(self, page: Page, found: Found) -> tuple[Row | None, Decision]:
         """Return the duplicate by the paper's plain rule."""
-        for twin in self._of_same_text(page):
+        for twin in found.same_text:
             return twin, Decision("exact_duplicate", "same_text", twin.url, 0)
-        for row, distance in self._near(page):
+        for row, distance in found.near:
             return row, Decision("near_duplicate", "within_distance", row.url, distance)
         return None, Decision("unique", "new_text")
 
-    def _most_alike(self, page: Page) -> tuple[Row | None, Decision]:
+    def _most_alike(self, page: Page, found: Found) -> tuple[Row | None, Decision]:
         """Return the candidate that shares most of its content, if it shares enough."""
         if page.sketch is None:
             return None, Decision("unique", "new_text")
@@ -228,7 +270,7 @@ class Index(Forgetful):
         template = self._template_marks(page.site)
         best: tuple[float, int, Row] | None = None
         missed: NearMiss | None = None
-        for row, distance in islice(self._candidates(page), MAX_VERIFIED):
+        for row, distance in islice(self._candidates(page, found), MAX_VERIFIED):
             if row.sketch is None:
                 continue
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
@@ -245,15 +287,15 @@ class Index(Forgetful):
             return row, Decision("exact_duplicate", "same_text", row.url, distance, share)
         return row, Decision("near_duplicate", "share_in_common", row.url, distance, share)
 
-    def _candidates(self, page: Page) -> Iterator[tuple[Row, int]]:
+    def _candidates(self, page: Page, found: Found) -> Iterator[tuple[Row, int]]:
         """Yield the rows to compare a page with, each once, and their distances.
 
         Those with the same main text and those near in a view come in turns, so that however
         many there are of the one, they leave room for the other.
         """
-        same = ((row, 0) for row in self._of_same_text(page) if page.tokens)
+        same = ((row, 0) for row in found.same_text if page.tokens)
         seen: set[int] = set()
-        for candidate in chain.from_iterable(zip_longest(same, self._near(page))):
+        for candidate in chain.from_iterable(zip_longest(same, found.near)):
             if candidate is not None and candidate[0].id not in seen:
                 seen.add(candidate[0].id)
                 yield candidate
@@ -326,14 +368,11 @@ class Index(Forgetful):
 
     @abstractmethod
     def _of_same_text(self, page: Page) -> Iterable[Row]:
-        """Yield the representatives in the page's scope with the page's digest, oldest first."""
+        """Yield the representatives with the page's digest: see :class:`Found`."""
 
     @abstractmethod
     def _near(self, page: Page) -> Iterable[tuple[Row, int]]:
-        """Yield representatives within the distance, those near by their content first.
-
-        In each view the closest come first, then the oldest; the distance is that in the view.
-        """
+        """Yield the representatives within the distance: see :class:`Found`."""
 
     @abstractmethod
     def _write(

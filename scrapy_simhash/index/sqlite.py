@@ -221,8 +221,8 @@ class SQLiteIndex(Index):
             request_fingerprint,
         )
 
-    def _of_same_text(self, page: Page) -> Iterable[Row]:
-        return self._select(
+    def _of_same_text(self, page: Page) -> Iterator[Row]:
+        yield from self._select(
             "WHERE scope = ? AND substr(digest, 1, 8) = ? AND digest = ?"
             " AND representative IS NULL ORDER BY id",
             page.scope,
