@@ -32,7 +32,7 @@ LAYERS = [
     ["analysis"],
     ["index"],
     ["sketch", "tables", "template"],
-    ["settings"],
+    ["extras", "settings"],
     ["errors", "_version"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.analysis.extras import extra_version
 from scrapy_simhash.analysis.features import normalise, tokenise
+from scrapy_simhash.extras import extra_version
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-from scrapy_simhash.analysis.extras import extra_version
+from scrapy_simhash.extras import extra_version
 
 
 @lru_cache(maxsize=1)

@@ -165,6 +165,7 @@ class Index(Forgetful):
         self.parameters = parameters
         self.templates = Templates()
 
+    @abstractmethod
     def check_and_add(self, page: Page) -> Decision:
         """Judge *page* and remember it; when this returns, both are done for good.
 
@@ -182,14 +183,6 @@ class Index(Forgetful):
 
         :raises IndexUnavailableError: the index did not answer; nothing was remembered.
         """
-        with self._transaction():
-            found = self._look_up(page)
-            decision, kept = self._judge(page, found)
-            own = found.own
-            crawl = own.crawl if own is not None and decision.is_unchanged else page.crawl
-            self._write(page, own, None if kept is None else kept.id, crawl)
-        self._learn(page, decision)
-        return decision
 
     async def check_and_add_async(self, page: Page) -> Decision:
         """Do what :meth:`check_and_add` does, and let others run where that means waiting."""
@@ -199,23 +192,12 @@ class Index(Forgetful):
         """Return what *operation* on this index does, and let others run as above."""
         return operation()
 
+    @abstractmethod
     def check(self, page: Page) -> Decision:
         """Return what :meth:`check_and_add` would, and remember nothing.
 
         :raises IndexUnavailableError: the index did not answer.
         """
-        with self._transaction():
-            return self._judge(page, self._look_up(page))[0]
-
-    def _look_up(self, page: Page) -> Found:
-        """Return what a page is judged by; candidates are looked for only as they are asked for."""
-        own = self._row_of_request(page.scope, page.request_fingerprint)
-        return Found(
-            own=own,
-            delivered=own is not None and self._was_delivered(own),
-            same_text=self._of_same_text(page),
-            near=self._near(page),
-        )
 
     def _learn(self, page: Page, decision: Decision) -> None:
         """Let a page that was judged teach what its site repeats."""
@@ -230,6 +212,13 @@ class Index(Forgetful):
         judge = self._most_alike if self.parameters.share else self._closest
         row, decision = judge(page, found)
         return decision, row
+
+    @staticmethod
+    def _crawl_of(page: Page, found: Found, decision: Decision) -> int | None:
+        """Return the crawl that a page counts as judged by: the one that delivered it, if any."""
+        if found.own is not None and decision.is_unchanged:
+            return found.own.crawl
+        return page.crawl
 
     def _refresh(self, page: Page, own: Row, delivered: bool) -> Decision:
         """Compare a page with what it was."""
@@ -365,21 +354,3 @@ class Index(Forgetful):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    @abstractmethod
-    def _of_same_text(self, page: Page) -> Iterable[Row]:
-        """Yield the representatives with the page's digest: see :class:`Found`."""
-
-    @abstractmethod
-    def _near(self, page: Page) -> Iterable[tuple[Row, int]]:
-        """Yield the representatives within the distance: see :class:`Found`."""
-
-    @abstractmethod
-    def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
-    ) -> None:
-        """Store *page*, as judged in *crawl*, in the place of *own*, or as a new row."""
-
-    @abstractmethod
-    def _was_delivered(self, row: Row) -> bool:
-        """Whether the crawl that judged a row is known to have passed it on to its spider."""

@@ -61,10 +61,8 @@ class Forgetful(ABC):
         for start in range(0, len(wanted), FORGET_AT_ONCE):
             with self._transaction():
                 for row in filter(None, map(self._row, wanted[start : start + FORGET_AT_ONCE])):
-                    if row.representative is None:
-                        if duplicates_only:
-                            continue
-                        self._pass_on(row)
+                    if row.representative is None and duplicates_only:
+                        continue
                     self._delete(row)
                     forgotten += 1
         return forgotten
@@ -91,12 +89,8 @@ class Forgetful(ABC):
 
     @abstractmethod
     def _delete(self, row: Row) -> None:
-        """Remove a row that none points to."""
+        """Remove a row; the oldest of those that point to it, if any do, takes its place."""
 
     @abstractmethod
     def _delete_group(self, row: Row) -> None:
         """Remove a representative and all that point to it."""
-
-    @abstractmethod
-    def _pass_on(self, row: Row) -> None:
-        """Let the oldest of those that point to a representative take its place, if any do."""

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import count
 
-from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
+from scrapy_simhash.index.contract import IndexParameters, Page, Row
+from scrapy_simhash.index.local import LocalIndex
 from scrapy_simhash.index.views import ViewTables
 
 
-class MemoryIndex(Index):
+class MemoryIndex(LocalIndex):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
     def __init__(self, parameters: IndexParameters) -> None:
@@ -97,6 +98,8 @@ class MemoryIndex(Index):
         pass
 
     def _delete(self, row: Row) -> None:
+        if row.representative is None:
+            self._pass_on(row)
         self._withdraw(row)
         del self._rows[row.id]
         del self._ids_by_request[row.scope, row.request_fingerprint]
@@ -106,6 +109,7 @@ class MemoryIndex(Index):
             self._delete(self._rows[row_id])
 
     def _pass_on(self, row: Row) -> None:
+        """Let the oldest of those that point to a representative take its place, if any do."""
         if group := sorted(self._groups[row.id]):
             for row_id in group:
                 self._withdraw(self._rows[row_id])

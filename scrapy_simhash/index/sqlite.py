@@ -19,7 +19,8 @@ from typing import Any
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import file
 from scrapy_simhash.index.checkpoint import Checkpoints
-from scrapy_simhash.index.contract import Index, IndexParameters, Page, Row
+from scrapy_simhash.index.contract import IndexParameters, Page, Row
+from scrapy_simhash.index.local import LocalIndex
 from scrapy_simhash.index.views import ViewTables
 from scrapy_simhash.sketch import is_sketch
 
@@ -57,7 +58,7 @@ _SINCE = (
 )
 
 
-class SQLiteIndex(Index):
+class SQLiteIndex(LocalIndex):
     """An index file, made where there is none.
 
     A page is committed before :meth:`check_and_add` returns: killing the process at any
@@ -287,6 +288,8 @@ class SQLiteIndex(Index):
         self._connection.execute("UPDATE pages SET crawl = NULL WHERE id = ?", (row.id,))
 
     def _delete(self, row: Row) -> None:
+        if row.representative is None:
+            self._pass_on(row)
         self._connection.execute("DELETE FROM pages WHERE id = ?", (row.id,))
         self._remember_last_change()
 
@@ -295,6 +298,7 @@ class SQLiteIndex(Index):
         self._delete(row)
 
     def _pass_on(self, row: Row) -> None:
+        """Let the oldest of those that point to a representative take its place, if any do."""
         query = "SELECT min(id) FROM pages WHERE representative = ?"
         (heir,) = self._connection.execute(query, (row.id,)).fetchone()
         if heir is None:
