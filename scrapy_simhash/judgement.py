@@ -18,7 +18,8 @@ class Judgement:
     """A decision and what became of the page.
 
     *analysis* is None for a page that was skipped, *index_seconds* is what the index took,
-    *error* says more where the plug-in failed, *judged_at* is in seconds since the epoch.
+    *error* says more where the plug-in failed, *redirects* are the addresses that led to *url*,
+    the first one first, *judged_at* is in seconds since the epoch.
     """
 
     url: str
@@ -29,6 +30,7 @@ class Judgement:
     analysis: PageAnalysis | None = None
     index_seconds: float = 0.0
     error: str | None = None
+    redirects: tuple[str, ...] = ()
     judged_at: float = field(default_factory=time.time)
 
     def as_record(self) -> dict[str, Any]:
@@ -37,6 +39,7 @@ class Judgement:
         judged_at = datetime.fromtimestamp(self.judged_at, timezone.utc)
         return {
             "url": self.url,
+            **({"redirects": self.redirects} if self.redirects else {}),
             "verdict": self.decision.verdict,
             "representative": self.decision.representative,
             "distance": self.decision.distance,

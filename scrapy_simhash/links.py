@@ -8,6 +8,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from scrapy_simhash.components import active_settings
 from scrapy_simhash.middleware import DECISION_META_KEY, FLAG
+from scrapy_simhash.redirects import mark_copied
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -19,7 +20,7 @@ class SimhashLinksMiddleware(BaseSpiderMiddleware):
     """Drop the requests that come from a flagged response, unless they are to be followed.
 
     Counts them as ``simhash/links_not_followed``.  In requests that go on, the verdict of
-    the page that they came from is taken out of a copied meta.
+    the page that they came from is taken out of a copied meta, and its redirects are marked.
     """
 
     def __init__(self, crawler: Crawler, follow: bool) -> None:
@@ -36,4 +37,5 @@ class SimhashLinksMiddleware(BaseSpiderMiddleware):
             self.crawler.stats.inc_value("simhash/links_not_followed")
             return None
         request.meta.pop(DECISION_META_KEY, None)
+        mark_copied(request.meta)
         return request

@@ -26,6 +26,7 @@ from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
 from scrapy_simhash.judgement import Action, Judgement
 from scrapy_simhash.log import RareWarning
 from scrapy_simhash.recall import RecallingWorkers
+from scrapy_simhash.redirects import redirects_in
 from scrapy_simhash.scope import host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.shared import Shared
@@ -208,6 +209,7 @@ class SimhashDownloaderMiddleware:
             url=response.url,
             body_bytes=len(response.body),
             is_start_request=is_start_request(request),
+            redirects=redirects_in(request.meta),
         )
         if reason := self._why_not(request, response):
             return judgement(decision=Decision("skipped", reason))

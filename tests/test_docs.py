@@ -81,7 +81,7 @@ def test_every_field_of_the_feed_stands_in_the_docs() -> None:
     from scrapy_simhash.index import Decision
     from scrapy_simhash.judgement import Judgement
 
-    record = Judgement("", Decision("unique", "new_text"), 0).as_record()
+    record = Judgement("", Decision("unique", "new_text"), 0, redirects=("/",)).as_record()
     feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]
     documented = [
         name

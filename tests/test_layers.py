@@ -23,6 +23,7 @@ LAYERS = [
         "feed",
         "judgement",
         "log",
+        "redirects",
         "report",
         "scope",
         "shared",

@@ -168,6 +168,7 @@ def everywhere(text: str) -> dict[str, Any]:
     """A report with *text* in every place that a crawl can put one."""
     lines = [line(text)]
     lines += [line(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
+    lines += [line(f"{text}to", f"{text}/kept", redirects=[text, text])]
     lines += [line(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
     lines += [Line.of({**skipped(text, "timed_out", text), "reason": "timed_out"})]
     collector = Collector(duplicate_share=0)
@@ -208,7 +209,7 @@ def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
         site = f"http://{i % 50}{char * 5000}"
         url = f"{site}/{i % 40}{char * 5000}/{i % 7}{char * 5000}?{i % 30}{char * 5000}=1"
         other = url.replace("=1", "=2") if i % 2 else f"{site}/{i % 40}/mirror/{i % 7}"
-        collector.add(line(url, other, second=i))
+        collector.add(line(url, other, second=i, redirects=[f"{site}/{i % 60}/from/x", url]))
         collector.add(line(f"{site}/{i}/wall", f"{site}/wall", second=i))
         collector.add(Line.of({**skipped(url, f"reason {i % 15}", char * 5000)}))
     report = report_of(collector, About(name=char * 5000))

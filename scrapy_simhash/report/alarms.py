@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal
 
-from scrapy_simhash.report.addresses import MAX_URL
+from scrapy_simhash.report.addresses import MAX_URL, Address
 from scrapy_simhash.report.counting import Heaviest, hash_of
 from scrapy_simhash.report.lines import Line
 
@@ -131,12 +131,17 @@ class Watch:
             yield Alarm(name, subject, message, self.pages, line.url[:MAX_URL])
 
     def _is_one_text(self, line: Line) -> bool:
-        """Whether enough of the last pages have this text; aliases share their slug."""
+        """Whether enough of the last pages have this text; aliases share their slug.
+
+        All that a login wall redirects end at the same address: what counts is what was asked for.
+        """
+        asked = line.redirected_from
+        slug = line.slug if asked is None else Address.of(asked).slug
         while self._recent and self._recent[0][0] <= self.pages - ONE_TEXT_WINDOW:
             self._forget(*self._recent.popleft()[1:])
-        self._recent.append((self.pages, line.text, line.slug))
+        self._recent.append((self.pages, line.text, slug))
         slugs = self._slugs.setdefault(line.text, Counter())
-        slugs[line.slug] += 1
+        slugs[slug] += 1
         return len(slugs) >= ONE_TEXT_PAGES
 
     def _forget(self, text: str, slug: str) -> None:

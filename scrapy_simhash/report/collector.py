@@ -18,6 +18,7 @@ SITES = 2000
 PATTERNS = 2000
 PARAMETERS = 1000
 RULES = 500
+REDIRECTS = 500
 REASONS = 50
 
 GROUP_URLS = 5
@@ -79,6 +80,25 @@ class RuleCount:
 
 
 @dataclass(slots=True)
+class RedirectCount:
+    """Judged pages that a redirect from one pattern to another led to."""
+
+    pages: int = 0
+    duplicates: int = 0
+    body_bytes: int = 0
+    examples: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(self, asked: str, line: Line) -> None:
+        self.pages += 1
+        if not line.duplicate:
+            return
+        self.duplicates += 1
+        self.body_bytes += line.body_bytes
+        if len(self.examples) < EXAMPLES:
+            self.examples.append((shortened(asked), shortened(line.url), shortened(line.text)))
+
+
+@dataclass(slots=True)
 class Skipped:
     """Pages that were not judged, for one reason."""
 
@@ -122,6 +142,10 @@ class Collector:
             PARAMETERS, Source, attrgetter("pages")
         )
         self.rules: Heaviest[Rule, RuleCount] = Heaviest(RULES, RuleCount, attrgetter("duplicates"))
+        self.redirected = 0
+        self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(
+            REDIRECTS, RedirectCount, attrgetter("pages")
+        )
         self.sample = PageSample()
         # Known to a crawl, and to no decision.
         self.links_not_followed: int | None = None
@@ -165,6 +189,10 @@ class Collector:
         self.patterns[line.pattern].add(line)
         for name in address.names:
             self.parameters[address.host, name].add(line)
+        if line.redirected_from is not None:
+            self.redirected += 1
+            pattern = Address.of(line.redirected_from).pattern
+            self.redirects[pattern, line.pattern].add(line.redirected_from, line)
         if line.duplicate:
             self._add_duplicate(line)
         elif line.closest is not None:

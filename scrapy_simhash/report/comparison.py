@@ -9,7 +9,7 @@ from scrapy_simhash.report.document import SCHEMA
 # What tells two crawls apart; times and bytes do so by accident.
 TOTALS = (
     *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "unchanged"),
-    *("skipped", "duplicate_share", "dropped", "flagged"),
+    *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
 )
 
 

@@ -68,6 +68,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "patterns": _sources(dict(collector.patterns.top()), "pattern"),
         "parameters": _parameters(collector),
         "differences": differences,
+        "redirects": _redirects(collector),
         "skipped": [
             {
                 "reason": reason,
@@ -87,6 +88,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
             "patterns": collector.patterns.missing,
             "parameters": collector.parameters.missing,
             "differences": collector.rules.missing,
+            "redirects": collector.redirects.missing,
         },
         "sampled_share": collector.sample.share,
     }
@@ -111,6 +113,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "dropped": collector.dropped,
         "dropped_bytes": collector.dropped_bytes,
         "flagged": collector.flagged,
+        "redirected": collector.redirected,
         "links_not_followed": collector.links_not_followed,
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,
@@ -160,6 +163,26 @@ def _parameters(collector: Collector) -> list[dict[str, Any]]:
             }
         )
     return sorted(rows, key=lambda row: (-row["makes_duplicates"], -row["duplicates"]))[:ROWS]
+
+
+def _redirects(collector: Collector) -> list[dict[str, Any]]:
+    """Return redirects from one pattern to another that led to duplicates."""
+    leading = [(ends, count) for ends, count in collector.redirects.top() if count.duplicates]
+    leading.sort(key=lambda item: -item[1].duplicates)
+    return [
+        {
+            "from": start,
+            "to": end,
+            "pages": count.pages,
+            "duplicates": count.duplicates,
+            "body_bytes": count.body_bytes,
+            "examples": [
+                {"asked": asked, "duplicate": url, "kept": kept}
+                for asked, url, kept in count.examples
+            ],
+        }
+        for (start, end), count in leading[:ROWS]
+    ]
 
 
 def _differences(collector: Collector) -> list[dict[str, Any]]:

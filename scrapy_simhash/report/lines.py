@@ -18,7 +18,8 @@ class Line(NamedTuple):
 
     *text* is the URL of the kept page whose text this one has: its own, or that of its
     representative.  *closest* is the share, distance and URL of the kept page that a unique one
-    shares most with.  *judged_at* is in seconds since the epoch.
+    shares most with.  *redirected_from* is the address that was asked for, if a redirect led from
+    there.  *judged_at* is in seconds since the epoch.
     """
 
     url: str
@@ -38,6 +39,7 @@ class Line(NamedTuple):
     analysis_seconds: float
     index_seconds: float
     error: str | None
+    redirected_from: str | None
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Line:
@@ -78,6 +80,7 @@ class Line(NamedTuple):
             float(record["analysis_seconds"] or 0),
             float(record["index_seconds"] or 0),
             None if record["error"] is None else str(record["error"]),
+            str(record["redirects"][0]) if record.get("redirects") else None,
         )
 
 
