@@ -29,7 +29,7 @@ from scrapy_simhash.tables import Match, PermutedTables
 
 if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
-    from scrapy_simhash.exceptions import NearDuplicate, UnchangedPage
+    from scrapy_simhash.exceptions import NearDuplicate, SitePaused, UnchangedPage
 
 __all__ = [
     "Addon",
@@ -37,6 +37,7 @@ __all__ = [
     "Match",
     "NearDuplicate",
     "PermutedTables",
+    "SitePaused",
     "TextFingerprint",
     "UnchangedPage",
     "__version__",
@@ -52,6 +53,7 @@ __all__ = [
 _SCRAPY_FACES = {
     "Addon": "scrapy_simhash.addon",
     "NearDuplicate": "scrapy_simhash.exceptions",
+    "SitePaused": "scrapy_simhash.exceptions",
     "UnchangedPage": "scrapy_simhash.exceptions",
 }
 

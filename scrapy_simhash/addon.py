@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy_simhash.extension import SimhashExtension
 from scrapy_simhash.links import SimhashLinksMiddleware
 from scrapy_simhash.middleware import SimhashDownloaderMiddleware
+from scrapy_simhash.pausing import SimhashPauseMiddleware
 from scrapy_simhash.reporting import SimhashReport
 from scrapy_simhash.settings import SimhashSettings
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # Below 543, where projects put their own: a page that one of those retries is not judged
 # yet.  So also below 550 (retries), 590 (decompression) and 600 (redirects).
 DOWNLOADER_MIDDLEWARE_ORDER = 540
+# After Scrapy's own for hosts that are not to be crawled (50), and before all that has to do with a
+# request: no robots.txt (100) is fetched for one that is not sent.
+PAUSE_MIDDLEWARE_ORDER = 60
 # Nearer to the engine than Scrapy's own (from 50 on): what they yield is seen here, too.
 SPIDER_MIDDLEWARE_ORDER = 20
 EXTENSION_ORDER = 500
@@ -32,6 +36,7 @@ class Addon:
             raise NotConfigured("SIMHASH_ENABLED is off")
         for name, component, order in (
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
+            ("DOWNLOADER_MIDDLEWARES", SimhashPauseMiddleware, PAUSE_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashExtension, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),

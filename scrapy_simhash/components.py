@@ -12,6 +12,8 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy.crawler import Crawler
 
 
@@ -50,3 +52,13 @@ def unwritable(setting: str, path: str, exc: Exception) -> SettingsError:
         f"{setting} must be a path that can be written, with no % but in %(name)s and %(time)s: "
         f"got {path!r} ({exc})"
     )
+
+
+def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> frozenset[str]:
+    """Return the names of alarms that a setting lists.
+
+    :raises SettingsError: one is not among the *known* ones.
+    """
+    if unknown := sorted(set(names) - {*known}):
+        raise SettingsError(f"{setting} may name {', '.join(known)}: got {unknown[0]!r}")
+    return frozenset(names)

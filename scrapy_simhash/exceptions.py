@@ -1,4 +1,4 @@
-"""What the spider's errback gets for a dropped page."""
+"""What the spider's errback gets for a dropped page, or for one that is not asked for."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ class UnchangedPage(IgnoreRequest):
         self.url = url
         self.decision = decision
         super().__init__(f"{url} has the text that it had before")
+
+
+class SitePaused(IgnoreRequest):
+    """The page at *url* is not asked for: an alarm was raised on its *host*.
+
+    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
+    """
+
+    def __init__(self, url: str, host: str) -> None:
+        self.url = url
+        self.host = host
+        super().__init__(f"{url} is not asked for: {host} is paused after an alarm")

@@ -15,8 +15,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.utils.job import job_dir
 
 from scrapy_simhash import signals
-from scrapy_simhash.components import active_settings, file_path
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.components import active_settings, alarm_names, file_path
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
@@ -75,7 +74,7 @@ class SimhashReport:
         folder = job_dir(crawler.settings)
         state_file = Path(folder, STATE_FILE) if folder else None
         collector = _resumed(state_file) or Collector(settings.alarm_share)
-        closing = _alarm_names(crawler.settings.getlist(CLOSE_SETTING))
+        closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
         extension = cls(crawler, collector, report_file, state_file, closing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
@@ -164,9 +163,3 @@ def _resumed(path: Path | None) -> Collector | None:
         path.replace(aside)
         logger.warning("The report starts anew: %s. It was moved to %s.", exc, aside)
         return None
-
-
-def _alarm_names(names: list[str]) -> frozenset[str]:
-    if unknown := sorted(set(names) - {*ALARMS}):
-        raise SettingsError(f"{CLOSE_SETTING} may name {', '.join(ALARMS)}: got {unknown[0]!r}")
-    return frozenset(names)

@@ -117,6 +117,11 @@ def _read_words(value: Any) -> tuple[str, ...]:
     return tuple(sorted(value))
 
 
+def _read_names(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    return tuple(_read_text(name).strip() for name in names)
+
+
 def _read_idf(value: Any) -> dict[str, float]:
     if isinstance(value, (str, os.PathLike)):
         value = json.loads(Path(_read_path(value)).read_text(encoding="utf-8"))
@@ -170,6 +175,8 @@ class SimhashSettings:
         None, Rule("the path of a file that ends in .html", _read_html_path)
     )
     alarm_share: float = _setting(0.95, _number(float, 0, 1))
+    pause_alarms: tuple[str, ...] = _setting((), Rule("a list of names of alarms", _read_names))
+    pause_minutes: float | None = _setting(None, _number(float, 0))
 
     @classmethod
     def read(cls, source: SettingsSource) -> SimhashSettings:

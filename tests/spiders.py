@@ -14,7 +14,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from scrapy_simhash import NearDuplicate, UnchangedPage, signals
+from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
 from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.judgement import Judgement
 from scrapy_simhash.report.alarms import Alarm
@@ -103,7 +103,7 @@ class Errback(Links):
                 "distance": error.distance,
                 "error": str(error),
             }
-        if isinstance(error, UnchangedPage):
+        if isinstance(error, (SitePaused, UnchangedPage)):
             yield {"url": error.url, "error": str(error)}
 
 

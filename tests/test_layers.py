@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 LAYERS = [
     ["addon", "commands"],
     ["extension", "links", "reporting"],
-    ["middleware"],
+    ["middleware", "pausing"],
     ["recall"],
     [
         "components",
@@ -39,7 +39,7 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SCRAPY_FACES = {
     *("addon", "commands", "extension", "links", "reporting"),
-    *("middleware", "components", "exceptions"),
+    *("middleware", "pausing", "components", "exceptions"),
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

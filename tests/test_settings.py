@@ -108,6 +108,9 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_PAGE_TIMEOUT", float("nan")),
         ("SIMHASH_MAX_BODY_BYTES", 0),
         ("SIMHASH_DECISIONS_FILE", 7),
+        ("SIMHASH_PAUSE_ALARMS", 7),
+        ("SIMHASH_PAUSE_ALARMS", [7]),
+        ("SIMHASH_PAUSE_MINUTES", -1),
     ],
 )
 def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) -> None:

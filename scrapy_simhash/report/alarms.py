@@ -13,7 +13,9 @@ from scrapy_simhash.report.counting import Heaviest, hash_of
 from scrapy_simhash.report.lines import Line
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
-ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text", "duplicates")
+# Those that say something of the site of the page that raised them.
+SITE_ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text")
+ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 
 # The figures are such that a crawl of the LLVM documentation raises none: 1,379 pages, 767 of
 # them duplicates, up to 7 addresses of one text among 100 pages, 95 duplicates among 100 and

@@ -1,0 +1,73 @@
+"""The downloader middleware that leaves a site alone after an alarm."""
+
+from __future__ import annotations
+
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_simhash import signals
+from scrapy_simhash.components import active_settings, alarm_names
+from scrapy_simhash.exceptions import SitePaused
+from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
+from scrapy_simhash.scope import host_of
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+    from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+SECONDS_A_MINUTE = 60
+
+
+class SimhashPauseMiddleware:
+    """Ignore the requests to a host on which one of ``SIMHASH_PAUSE_ALARMS`` was raised.
+
+    For ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is counted as
+    ``simhash/paused_requests``; its errback gets a :class:`~scrapy_simhash.exceptions.SitePaused`.
+    Requests that no callback gets (robots.txt, media pipelines) pass.
+    """
+
+    def __init__(self, stats: StatsCollector, alarms: frozenset[str], seconds: float) -> None:
+        self.stats = stats
+        self.alarms = alarms
+        self.seconds = seconds
+        self._ends: dict[str, float] = {}  # of each host, by the clock of monotonic()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = active_settings(crawler)
+        if not settings.pause_alarms:
+            raise NotConfigured  # without a message: it is what most crawls want
+        alarms = alarm_names("SIMHASH_PAUSE_ALARMS", settings.pause_alarms, SITE_ALARMS)
+        minutes = settings.pause_minutes
+        seconds = float("inf") if minutes is None else SECONDS_A_MINUTE * minutes
+        middleware = cls(crawler.stats, alarms, seconds)
+        crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
+        return middleware
+
+    def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
+        if alarm.name not in self.alarms:
+            return
+        host = host_of(alarm.example)
+        self._ends[host] = monotonic() + self.seconds
+        logger.warning(
+            "No more requests to %(host)s for %(seconds)s s, after the alarm %(name)s",
+            {"host": host, "seconds": self.seconds, "name": alarm.name},
+            extra={"spider": spider},
+        )
+
+    def process_request(self, request: Request) -> None:
+        if not self._ends or request.callback is NO_CALLBACK:
+            return
+        host = host_of(request.url)
+        if monotonic() < self._ends.get(host, 0):
+            self.stats.inc_value("simhash/paused_requests")
+            raise SitePaused(request.url, host)
