@@ -10,6 +10,7 @@ from scrapy_simhash.extension import SimhashExtension
 from scrapy_simhash.links import SimhashLinksMiddleware
 from scrapy_simhash.middleware import SimhashDownloaderMiddleware
 from scrapy_simhash.pausing import SimhashPauseMiddleware
+from scrapy_simhash.prometheus import SimhashPrometheus
 from scrapy_simhash.reporting import SimhashReport
 from scrapy_simhash.settings import SimhashSettings
 
@@ -26,6 +27,7 @@ PAUSE_MIDDLEWARE_ORDER = 60
 SPIDER_MIDDLEWARE_ORDER = 20
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510
+PROMETHEUS_ORDER = 520
 
 
 class Addon:
@@ -40,5 +42,6 @@ class Addon:
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashExtension, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),
+            ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)

@@ -7,8 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from scrapy_simhash.errors import SettingsError
 
 
-def extra_version(package: str, needed_by: str) -> str:
-    """Return the installed version of a package whose extra has its name, without loading it.
+def extra_version(package: str, needed_by: str, extra: str = "") -> str:
+    """Return the installed version of a package, without loading it.
+
+    *extra* is what it comes with, if that has another name than the package.
 
     :raises SettingsError: it is not installed.
     """
@@ -16,5 +18,6 @@ def extra_version(package: str, needed_by: str) -> str:
         return version(package)
     except PackageNotFoundError as exc:
         raise SettingsError(
-            f"{needed_by} needs the package {package}: pip install scrapy-simhash[{package}]"
+            f"{needed_by} needs the package {package}: "
+            f"pip install scrapy-simhash[{extra or package}]"
         ) from exc

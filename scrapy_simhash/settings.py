@@ -103,6 +103,13 @@ def _read_html_path(value: Any) -> str:
     return path
 
 
+def _read_prometheus_path(value: Any) -> str:
+    path = _read_path(value)
+    if not path.endswith(".prom"):
+        raise ValueError
+    return path
+
+
 def _read_workers(value: Any) -> int:
     if value == "auto":
         return max(1, min(MOST_USEFUL_WORKERS, cast("int", cpu_count()) - 1))
@@ -173,6 +180,9 @@ class SimhashSettings:
     decisions_file: str | None = _setting(None, Rule("the path of a file", _read_path))
     report_file: str | None = _setting(
         None, Rule("the path of a file that ends in .html", _read_html_path)
+    )
+    prometheus_file: str | None = _setting(
+        None, Rule("the path of a file that ends in .prom", _read_prometheus_path)
     )
     alarm_share: float = _setting(0.95, _number(float, 0, 1))
     pause_alarms: tuple[str, ...] = _setting((), Rule("a list of names of alarms", _read_names))

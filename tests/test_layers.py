@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 # From the top down; a module may import those of lower layers, and of its own package.
 LAYERS = [
     ["addon", "commands"],
-    ["extension", "links", "reporting"],
+    ["extension", "links", "monitors", "prometheus", "reporting"],
     ["middleware", "pausing"],
     ["recall"],
     [
@@ -38,7 +38,7 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SCRAPY_FACES = {
-    *("addon", "commands", "extension", "links", "reporting"),
+    *("addon", "commands", "extension", "links", "monitors", "prometheus", "reporting"),
     *("middleware", "pausing", "components", "exceptions"),
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
