@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -59,8 +59,9 @@ class _Run:
         self.texts.add(hash_of(line.text))
 
     def start_over(self) -> None:
-        self.addresses.clear()
-        self.texts.clear()
+        if self.addresses:
+            self.addresses.clear()
+            self.texts.clear()
 
 
 def _runs() -> Heaviest[str, _Run]:
@@ -79,7 +80,7 @@ class Watch:
         self.pages = 0
         self._raised: set[tuple[AlarmName, str]] = set()
         self._recent: deque[tuple[int, str, str]] = deque()
-        self._slugs: dict[str, Counter[str]] = {}
+        self._slugs: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._verdicts: deque[bool] = deque()
         self._duplicates = 0
         self._patterns = _runs()
@@ -142,8 +143,8 @@ class Watch:
         while self._recent and self._recent[0][0] <= self.pages - ONE_TEXT_WINDOW:
             self._forget(*self._recent.popleft()[1:])
         self._recent.append((self.pages, line.text, slug))
-        slugs = self._slugs.setdefault(line.text, Counter())
-        slugs[slug] += 1
+        slugs = self._slugs[line.text]
+        slugs[slug] = slugs.get(slug, 0) + 1
         return len(slugs) >= ONE_TEXT_PAGES
 
     def _forget(self, text: str, slug: str) -> None:

@@ -182,7 +182,8 @@ class Collector:
         self.unchanged += line.reason == "unchanged"
         self.analysis_seconds += line.analysis_seconds
         self.index_seconds += line.index_seconds
-        self.slowest.add(line.analysis_seconds, shortened(line.url))
+        if line.analysis_seconds > self.slowest.least:
+            self.slowest.add(line.analysis_seconds, shortened(line.url))
         address = line.address
         self.sample.add(line.slug, line.url, line.text)
         self.sites[address.host].add(line)

@@ -83,11 +83,20 @@ class Heaviest(dict[Key, Row]):
         yield from sorted(self.items(), key=lambda item: -self._weight(item[1]))
 
     def _let_go(self) -> None:
-        ranked = list(self.top())
         half = self.limit // 2
-        self.missing += self._weight(ranked[half][1])
-        for key, _ in ranked[half:]:
-            del self[key]
+        weights = sorted(map(self._weight, self.values()), reverse=True)
+        lightest = weights[half - 1]  # of those that stay
+        room = weights[:half].count(lightest)
+        self.missing += weights[half]
+        kept = {}
+        for key, row in self.items():
+            weight = self._weight(row)
+            if weight == lightest:
+                room -= 1
+            if weight > lightest or (weight == lightest and room >= 0):
+                kept[key] = row
+        self.clear()
+        self.update(kept)
 
 
 class Timeline:
@@ -136,6 +145,11 @@ class Largest(Generic[Value]):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._heap: list[tuple[float, Value]] = []
+
+    @property
+    def least(self) -> float:
+        """The number above which a value is kept."""
+        return self._heap[0][0] if len(self._heap) == self.limit else float("-inf")
 
     def add(self, number: float, value: Value) -> None:
         """Keep *value* if its *number* is among the largest; O(log limit)."""
