@@ -23,6 +23,7 @@ from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.state import StateError, load, save, write_whole
 from scrapy_simhash.report.text import text_of
+from scrapy_simhash.settings import without_password
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -144,7 +145,10 @@ class SimhashReport:
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
         return About(
             name=spider.name,
-            settings={name: shortened(repr(settings[name])) for name in (*ours, CLOSE_SETTING)},
+            settings={
+                name: shortened(without_password(repr(settings[name])))
+                for name in (*ours, CLOSE_SETTING)
+            },
             versions={
                 "Python": platform.python_version(),
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},

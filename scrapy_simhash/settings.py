@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
@@ -28,6 +29,19 @@ MAX_DEPTH = 255
 # The crawl's own process needs a core, and takes 6 ms for a page of 210 KB, a worker 48: more
 # workers than these would wait for it.
 MOST_USEFUL_WORKERS = 8
+
+
+# Who logs in to a server, up to the last @ as urllib has it, and redis-py's other place for that.
+_LOGIN = re.compile(r"(?<=://)\S*(?=@)|(?<=password=)[^&\s'\"]*")
+
+
+def without_password(text: str) -> str:
+    """Return *text* as it may be shown: a log or a report is read by others.
+
+    >>> without_password("redis://crawl:s3cret@db.example:6379/0")
+    'redis://***@db.example:6379/0'
+    """
+    return _LOGIN.sub("***", text)
 
 
 class SettingsSource(Protocol):
@@ -216,4 +230,5 @@ def _checked(name: str, rule: Rule, value: Any) -> Any:
         return rule.read(value)
     except (ValueError, TypeError, OverflowError, OSError) as exc:
         detail = f" ({exc})" if isinstance(exc, OSError) else ""
-        raise SettingsError(f"{name} must be {rule.words}: got {value!r}{detail}") from exc
+        shown = without_password(repr(value))
+        raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from exc

@@ -56,6 +56,17 @@ def test_report_stands_there_when_the_crawl_ends(
     ]
 
 
+def test_password_in_a_setting_does_not_reach_the_report(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    # A name that a file may have: an index on a server has such an address.
+    crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_DECISIONS_FILE="feed://me:s3cret@db.example/x.jsonl")
+    assert report_in(tmp_path)["settings"]["SIMHASH_DECISIONS_FILE"] == (
+        "'feed://***@db.example/x.jsonl'"
+    )
+    assert "s3cret" not in (tmp_path / "reports" / "links.html").read_text()
+
+
 def test_links_of_flagged_pages_are_counted(
     aliases: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:

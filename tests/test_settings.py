@@ -119,6 +119,22 @@ def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) 
     assert f"got {value!r}" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://:s3cret@db.example/0",
+        "redis://crawl:s3@cret/@db.example/0",
+        "redis://db.example/0?password=s3cret&db=1",
+    ],
+)
+def test_password_of_a_server_is_never_shown(address: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read(SIMHASH_ALARM_SHARE=address)
+    assert "s3" not in str(refused.value)
+    assert "cret" not in str(refused.value)
+    assert "db.example/0" in str(refused.value)
+
+
 def test_misspelt_name_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"SIMHASH_ACTON.*did you mean SIMHASH_ACTION"):
         read(SIMHASH_ACTON="flag")
