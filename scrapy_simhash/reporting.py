@@ -21,6 +21,7 @@ from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.state import StateError, load, save, write_whole
 from scrapy_simhash.report.text import text_of
 from scrapy_simhash.settings import without_password
@@ -28,6 +29,7 @@ from scrapy_simhash.settings import without_password
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_simhash.judgement import Judgement
@@ -61,6 +63,7 @@ class SimhashReport:
         self.report_file = report_file
         self.state_file = state_file
         self.closing = closing
+        self.pairs = Pairs()
         self._links_before = collector.links_not_followed or 0
         self._save_at = monotonic() + SAVE_SECONDS
         self._closing: asyncio.Future[None] | None = None
@@ -81,9 +84,13 @@ class SimhashReport:
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
 
-    def page_judged(self, judgement: Judgement, spider: Spider) -> None:
-        for alarm in self.collector.add(Line.of(judgement.as_record())):
+    def page_judged(self, judgement: Judgement, response: Response, spider: Spider) -> None:
+        line = Line.of(judgement.as_record())
+        for alarm in self.collector.add(line):
             self._raise(alarm, spider)
+        if self.report_file is not None and judgement.analysis is not None:
+            encoding = getattr(response, "encoding", None)
+            self.pairs.add(line, response.body, encoding, self.collector.members(line))
         if self.state_file is not None and monotonic() >= self._save_at:
             self._save(self.state_file, spider)
 
@@ -153,6 +160,7 @@ class SimhashReport:
                 "Python": platform.python_version(),
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},
             },
+            side_by_side=self.pairs.side_by_side(),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.pairs import SHOWN_PAIRS, SHOWN_ROWS
 from scrapy_simhash.report.text import text_of
 from tests.reports import line, record, skipped
 
@@ -174,7 +176,18 @@ def everywhere(text: str) -> dict[str, Any]:
     collector = Collector(duplicate_share=0)
     for one in lines:
         collector.add(one)
-    return report_of(collector, About(name=text, settings={"SIMHASH_INDEX": text}))
+    about = About(
+        name=text,
+        settings={"SIMHASH_INDEX": text},
+        side_by_side={shortened(f"{text}/kept"): compared(text)},
+    )
+    return report_of(collector, about)
+
+
+def compared(text: str) -> dict[str, Any]:
+    """Two pages whose texts differ in *text*."""
+    row = dict.fromkeys(("before", "first", "second", "after"), shortened(text))
+    return {"first": text, "second": text, "differences": 7, "rows": [row] * SHOWN_ROWS}
 
 
 def check_harmless(report: dict[str, Any]) -> None:
@@ -212,7 +225,11 @@ def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
         collector.add(line(url, other, second=i, redirects=[f"{site}/{i % 60}/from/x", url]))
         collector.add(line(f"{site}/{i}/wall", f"{site}/wall", second=i))
         collector.add(Line.of({**skipped(url, f"reason {i % 15}", char * 5000)}))
-    report = report_of(collector, About(name=char * 5000))
+    largest = list(islice(collector.groups, SHOWN_PAIRS))
+    about = About(
+        name=char * 5000, side_by_side=dict.fromkeys(largest, compared("http://" + char * 5000))
+    )
+    report = report_of(collector, about)
     assert len(html_of(report).encode()) <= 500 * KILOBYTE
     assert len(report["alarms"]) > 10
 

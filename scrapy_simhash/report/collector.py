@@ -166,6 +166,10 @@ class Collector:
         self.alarms += raised
         return raised
 
+    def members(self, line: Line) -> int:
+        """Return how many duplicates of the same kept page there were."""
+        return self.groups[shortened(line.text)].pages if line.duplicate else 0
+
     def _add_skipped(self, line: Line) -> None:
         skipped = self.skipped[shortened(line.reason)]
         skipped.pages += 1

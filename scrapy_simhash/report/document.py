@@ -25,11 +25,15 @@ MIN_SUPPORT = 3
 
 @dataclass(frozen=True)
 class About:
-    """What decisions do not say of a crawl; from feeds alone, nothing is known of it."""
+    """What decisions do not say of a crawl; from feeds alone, nothing is known of it.
+
+    *side_by_side* says of a kept page what differs between two pages of its group.
+    """
 
     name: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    side_by_side: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def report_of(collector: Collector, about: About) -> dict[str, Any]:
@@ -61,7 +65,11 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
             for share, (url, closest, distance) in collector.near_misses.top()
         ],
         "groups": [
-            {"representative": text, **asdict(group)}
+            {
+                "representative": text,
+                **asdict(group),
+                "side_by_side": about.side_by_side.get(text),
+            }
             for text, group in islice(collector.groups.top(), ROWS)
         ],
         "sites": _sources(dict(collector.sites.top()), "site"),
