@@ -12,6 +12,8 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from time import monotonic
 from traceback import clear_frames
@@ -183,6 +185,7 @@ class _Worker:
         self._undertaker = undertaker
         self.pages = 0
         self._pool: ProcessPool | None = None
+        self._answers: set[asyncio.Future[PageAnalysis]] = set()
         self._closed = False
 
     def start(self) -> ProcessPool:
@@ -251,10 +254,12 @@ class _Worker:
     async def _answer(self, page: tuple[object, ...]) -> PageAnalysis:
         pool = self.start()
         try:
-            future = _schedule(pool, _analyse, *page, timeout=self._timeout_seconds)
-            return await _settled(
-                pool, future, START_SECONDS + PAGES_AT_HAND * self._timeout_seconds
-            )
+            answer = self._ask(pool, page)
+            self._answers.add(answer)
+            try:
+                return await answer
+            finally:
+                self._answers.discard(answer)
         except AnalysisError:
             raise
         except BaseException:
@@ -263,13 +268,42 @@ class _Worker:
             self._throw_away(pool)
             raise
 
+    def _ask(self, pool: ProcessPool, page: tuple[object, ...]) -> asyncio.Future[PageAnalysis]:
+        """Return what will become of a page.
+
+        A pool that breaks just as it is given a page forgets the page; so the pool is looked at
+        now and then.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[PageAnalysis] = loop.create_future()
+        deadline = monotonic() + START_SECONDS + PAGES_AT_HAND * self._timeout_seconds
+
+        def look() -> None:
+            if answer.done():
+                return
+            if pool.active and monotonic() < deadline:
+                loop.call_later(GLANCE_SECONDS, look)
+            else:
+                answer.set_exception(BrokenProcessPool("the worker does not answer"))
+
+        future = _schedule(pool, _analyse, *page, timeout=self._timeout_seconds)
+        future.add_done_callback(partial(_hand_over, loop, answer))
+        loop.call_later(GLANCE_SECONDS, look)
+        return answer
+
     def _throw_away(self, pool: ProcessPool) -> None:
-        """Stop a pool, if that was not done; another page may have a new one already."""
+        """Stop a pool, if that was not done: another page may have a new one already.
+
+        The pages that it has at hand hear of it at once, so that they come first in the next.
+        """
         if self._pool != pool:
             return
         self._pool = None
         pool.stop()
         self._undertaker.submit(pool.join)
+        for answer in self._answers:
+            if not answer.done():
+                answer.set_exception(BrokenProcessPool("the worker was stopped"))
 
 
 def _schedule(
@@ -290,22 +324,21 @@ def _let_go(future: Future[Any]) -> None:
         clear_frames(error.__traceback__)
 
 
-async def _settled(pool: ProcessPool, future: Future[_T], seconds: float) -> _T:
-    """Return what becomes of *future*.
+def _hand_over(
+    loop: asyncio.AbstractEventLoop, answer: asyncio.Future[_T], future: Future[_T]
+) -> None:
+    """Give what a pool says to whoever still waits for it on *loop*, from the pool's thread."""
 
-    A pool that is stopped, or breaks just as it is given a page, forgets the page; so the pool
-    is looked at now and then.
-    """
-    answer = asyncio.wrap_future(future)
-    deadline = monotonic() + seconds
-    try:
-        while not answer.done():
-            if not pool.active or monotonic() > deadline:
-                raise BrokenProcessPool("the workers were stopped, or do not answer")
-            await asyncio.wait({answer}, timeout=GLANCE_SECONDS)
-        return answer.result()
-    finally:
-        answer.cancel()
+    def settle() -> None:
+        if answer.done():
+            return
+        if (error := future.exception()) is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(future.result())
+
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(settle)
 
 
 class _PagesUntilFull(int):
