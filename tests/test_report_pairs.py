@@ -30,8 +30,10 @@ def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> N
     other = ["The lamp burns", "it was lit by two men every night of the year", "The end", "More"]
     added(pairs, f"{SITE}/a", page(*lines))
     added(pairs, f"{SITE}/b", page(*other), f"{SITE}/a")
-    assert pairs.side_by_side() == {
-        f"{SITE}/a": {
+    assert pairs.side_by_side() == [
+        {
+            "representative": f"{SITE}/a",
+            "pages": 1,
             "first": f"{SITE}/a",
             "second": f"{SITE}/b",
             "differences": 2,
@@ -45,7 +47,7 @@ def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> N
                 {"before": "", "first": "", "second": "More", "after": ""},
             ],
         }
-    }
+    ]
 
 
 def test_the_duplicate_that_shares_least_is_shown() -> None:
@@ -53,15 +55,15 @@ def test_the_duplicate_that_shares_least_is_shown() -> None:
     added(pairs, f"{SITE}/a", page("one"))
     for name, share in (("b", 0.99), ("c", 0.91), ("d", 1.0)):
         added(pairs, f"{SITE}/{name}", page(name), f"{SITE}/a", share=share)
-    assert pairs.side_by_side()[f"{SITE}/a"]["second"] == f"{SITE}/c"
+    assert pairs.side_by_side()[0]["second"] == f"{SITE}/c"
 
 
 def test_two_duplicates_are_compared_where_the_kept_page_is_not_at_hand() -> None:
     pairs = Pairs()
     added(pairs, f"{SITE}/b", page("one"), f"{SITE}/a")
-    assert pairs.side_by_side() == {}
+    assert pairs.side_by_side() == []
     added(pairs, f"{SITE}/c", page("two"), f"{SITE}/a")
-    found = pairs.side_by_side()[f"{SITE}/a"]
+    (found,) = pairs.side_by_side()
     assert (found["first"], found["second"]) == (f"{SITE}/b", f"{SITE}/c")
 
 
@@ -72,7 +74,17 @@ def test_larger_groups_take_the_place_of_smaller_ones() -> None:
             url = f"{SITE}/{group}/{member}"
             added(pairs, url, page(url), f"{SITE}/{group}", members=member)
     assert len(pairs._pairs) == PAIRS
-    assert next(iter(pairs.side_by_side())) == f"{SITE}/60"
+    assert pairs.side_by_side()[0]["representative"] == f"{SITE}/60"
+
+
+def test_groups_whose_pages_differ_are_shown_rather_than_larger_ones() -> None:
+    pairs = Pairs()
+    for group in range(PAIRS):
+        added(pairs, f"{SITE}/{group}", page("same"))
+        added(pairs, f"{SITE}/{group}?b", page("same"), f"{SITE}/{group}", share=1.0, members=50)
+    added(pairs, f"{SITE}/a", page("one"))
+    added(pairs, f"{SITE}/b", page("two"), f"{SITE}/a", share=0.95)
+    assert [one["representative"] for one in pairs.side_by_side()] == [f"{SITE}/a"]
 
 
 def test_bodies_take_a_bounded_amount_of_memory() -> None:
@@ -104,8 +116,8 @@ def test_report_of_a_crawl_shows_what_differs(
     site["/monday"] = article(f"{words} free {words}")
     site["/tuesday"] = article(f"{words} closed {words}")
     crawl(SIMHASH_REPORT_FILE="report.html")
-    (group,) = json.loads((tmp_path / "report.json").read_text())["groups"]
-    (row,) = group["side_by_side"]["rows"]
+    (sides,) = json.loads((tmp_path / "report.json").read_text())["side_by_side"]
+    (row,) = sides["rows"]
     assert (row["first"], row["second"]) == ("free", "closed")
     html = (tmp_path / "report.html").read_text()
     assert "<mark>free</mark>" in html

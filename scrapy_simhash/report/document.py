@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from itertools import islice
@@ -27,13 +27,13 @@ MIN_SUPPORT = 3
 class About:
     """What decisions do not say of a crawl; from feeds alone, nothing is known of it.
 
-    *side_by_side* says of a kept page what differs between two pages of its group.
+    *side_by_side* says of some groups what differs between two of their pages.
     """
 
     name: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    side_by_side: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    side_by_side: Sequence[Mapping[str, Any]] = ()
 
 
 def report_of(collector: Collector, about: About) -> dict[str, Any]:
@@ -65,13 +65,10 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
             for share, (url, closest, distance) in collector.near_misses.top()
         ],
         "groups": [
-            {
-                "representative": text,
-                **asdict(group),
-                "side_by_side": about.side_by_side.get(text),
-            }
+            {"representative": text, **asdict(group)}
             for text, group in islice(collector.groups.top(), ROWS)
         ],
+        "side_by_side": list(about.side_by_side),
         "sites": _sources(dict(collector.sites.top()), "site"),
         "patterns": _sources(dict(collector.patterns.top()), "pattern"),
         "parameters": _parameters(collector),

@@ -54,6 +54,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         shown=shown,
+        moment=lambda iso: iso.replace("T", " ").replace("+00:00", " UTC"),
         count=lambda number: f"{number:,.0f}",
         percent=lambda share: f"{share:.1%}",
         size=lambda number: decimal(int(number)),
