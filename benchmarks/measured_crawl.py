@@ -44,7 +44,7 @@ class Given(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         for url in self.urls:
-            yield Request(url, dont_filter=True)
+            yield Request(url)  # which the dupefilter sees, as it does the links of a crawl
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         if isinstance(response, HtmlResponse):
