@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.project import data_path
 
 from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.places import REDIS_OF_CRAWL, is_in_redis
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -30,6 +33,25 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     if not crawler.crawling:
         raise NotConfigured("No crawl is going on, so no page is judged")
     return settings
+
+
+def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
+    """Return where the index of a crawl is: by default a file of its spider.
+
+    :raises SettingsError: it is to be where scrapy-redis is, and that is not said.
+    """
+    if settings.index is None:
+        name = quote(crawler.spidercls.name, safe="")
+        return str(Path(data_path("simhash")) / f"{name}.simhash")
+    if settings.index != REDIS_OF_CRAWL:
+        return settings.index
+    url = crawler.settings.get("REDIS_URL")
+    if not isinstance(url, str) or not is_in_redis(url):
+        raise SettingsError(
+            f"SIMHASH_INDEX {REDIS_OF_CRAWL!r} takes the server of REDIS_URL, which is not set to "
+            f"the URL of one. Set it, or write the URL into SIMHASH_INDEX."
+        )
+    return url
 
 
 def file_path(setting: str, path: str, spider_name: str) -> Path:

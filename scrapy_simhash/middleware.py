@@ -6,20 +6,17 @@ import asyncio
 import logging
 import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from scrapy import signals as scrapy_signals
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.project import data_path
 from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash import signals
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.components import active_settings
+from scrapy_simhash.components import active_settings, index_place
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
@@ -106,8 +103,10 @@ class SimhashDownloaderMiddleware:
             )
         analyser = analyser_of(settings)
         parameters = parameters_of(settings, analyser)
-        place = settings.index or default_index(crawler.spidercls.name)
-        index = _indexes.take((place, parameters), lambda: open_index(place, parameters))
+        place = index_place(settings, crawler)
+        index = _indexes.take(
+            (place, parameters), lambda: open_index(place, parameters, settings.expected_pages)
+        )
         workers = _workers.take(
             (analyser, settings.workers, settings.page_timeout, settings.max_waiting),
             lambda: workers_for(analyser, settings),
@@ -223,6 +222,8 @@ class SimhashDownloaderMiddleware:
             if not analysis.tokens and analysis.content is None:
                 return judgement(decision=Decision("skipped", "no_text"))
             started = time.perf_counter()
+            if self._taking_back:  # what fails before a copy is judged must not stand for it
+                await asyncio.wait(self._taking_back)
             page = self._page(request, response, analysis)
             decision = await self.index.check_and_add_async(page)
         except AnalysisError as exc:
@@ -379,11 +380,6 @@ def distance_of(settings: SimhashSettings) -> int:
     if settings.distance is not None:
         return settings.distance
     return VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
-
-
-def default_index(spider_name: str) -> str:
-    """Return the path of a spider's own index in Scrapy's data directory."""
-    return str(Path(data_path("simhash")) / f"{quote(spider_name, safe='')}.simhash")
 
 
 def _looks_like_text(response: HtmlResponse) -> bool:

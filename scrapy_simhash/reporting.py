@@ -16,6 +16,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_simhash import signals
 from scrapy_simhash.components import active_settings, alarm_names, file_path
+from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
@@ -24,7 +25,6 @@ from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.state import StateError, load, save, write_whole
 from scrapy_simhash.report.text import text_of
-from scrapy_simhash.settings import without_password
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -153,8 +153,7 @@ class SimhashReport:
         return About(
             name=spider.name,
             settings={
-                name: shortened(without_password(repr(settings[name])))
-                for name in (*ours, CLOSE_SETTING)
+                name: shortened(masked(repr(settings[name]))) for name in (*ours, CLOSE_SETTING)
             },
             versions={
                 "Python": platform.python_version(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from loky import cpu_count
 
 from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.places import is_in_redis, masked
 
 PREFIX = "SIMHASH_"
 ACTIONS = ("drop", "flag", "observe")
@@ -29,19 +29,6 @@ MAX_DEPTH = 255
 # The crawl's own process needs a core, and takes 6 ms for a page of 210 KB, a worker 48: more
 # workers than these would wait for it.
 MOST_USEFUL_WORKERS = 8
-
-
-# Who logs in to a server, up to the last @ as urllib has it, and redis-py's other place for that.
-_LOGIN = re.compile(r"(?<=://)\S*(?=@)|(?<=password=)[^&\s'\"]*")
-
-
-def without_password(text: str) -> str:
-    """Return *text* as it may be shown: a log or a report is read by others.
-
-    >>> without_password("redis://crawl:s3cret@db.example:6379/0")
-    'redis://***@db.example:6379/0'
-    """
-    return _LOGIN.sub("***", text)
 
 
 class SettingsSource(Protocol):
@@ -99,7 +86,7 @@ def _read_text(value: Any) -> str:
 
 def _read_index(value: Any) -> str:
     place = _read_text(value)
-    if place == "memory:":
+    if place == "memory:" or is_in_redis(place):
         return place
     if place == "memory" or "://" in place or place.endswith(":"):
         raise ValueError
@@ -170,7 +157,10 @@ class SimhashSettings:
     distance: int | None = _setting(None, _number(int, 0, 7))
     verify: bool = _setting(True, _BOOLEAN)
     share: float = _setting(0.9, _number(float, 0.5, 1))
-    index: str | None = _setting(None, Rule("'memory:' or the path of a file", _read_index))
+    index: str | None = _setting(
+        None, Rule("'memory:', the path of a file, or the URL of a Redis server", _read_index)
+    )
+    expected_pages: int = _setting(1_000_000, _number(int, 1))
     scope: str = _setting("global", _choice(*SCOPES))
     extractor: str = _setting("trafilatura", Rule("a name or an import path", _read_text))
     features: str = _setting("words-3", Rule("the name of a feature scheme", _read_text))
@@ -230,5 +220,5 @@ def _checked(name: str, rule: Rule, value: Any) -> Any:
         return rule.read(value)
     except (ValueError, TypeError, OverflowError, OSError) as exc:
         detail = f" ({exc})" if isinstance(exc, OSError) else ""
-        shown = without_password(repr(value))
+        shown = masked(repr(value))
         raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from exc

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.redis_servers import new_redis_url
+
 # Bounded and the same on every run in CI; wider by hand: HYPOTHESIS_PROFILE=thorough
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
@@ -124,6 +126,26 @@ def path_of(url: str) -> str:
 
 
 CrawlFixture = Callable[..., Crawl]
+
+
+@pytest.fixture
+def redis_url() -> str:
+    """The URL of an index in Redis that is not there yet."""
+    return new_redis_url()
+
+
+@pytest.fixture(params=["memory:", "file", "redis"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index of each kind may be made."""
+    if request.param == "redis":
+        return new_redis_url()
+    return "memory:" if request.param == "memory:" else str(tmp_path / "pages.simhash")
+
+
+@pytest.fixture(params=["file", "redis"])
+def lasting_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index of each kind that outlives its process may be made."""
+    return new_redis_url() if request.param == "redis" else str(tmp_path / "pages.simhash")
 
 
 @pytest.fixture

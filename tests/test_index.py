@@ -15,14 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.index import (
-    Decision,
-    Index,
-    IndexParameters,
-    Page,
-    SQLiteIndex,
-    open_index,
-)
+from scrapy_simhash.index import Decision, Index, IndexParameters, Page, open_index
+from tests.redis_servers import new_redis_url
 
 PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10)
 MASK = (1 << 64) - 1
@@ -41,9 +35,8 @@ def page(name: str, fingerprint: int, tokens: int = 100, text: str = "", scope: 
     )
 
 
-@pytest.fixture(params=["memory:", "file"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
-    place = "memory:" if request.param == "memory:" else str(tmp_path / "pages.simhash")
+@pytest.fixture
+def index(place: str) -> Iterator[Index]:
     with open_index(place, PARAMETERS) as opened:
         yield opened
 
@@ -182,10 +175,9 @@ def test_request_met_again_with_the_same_text_is_unchanged(index: Index) -> None
     assert index.check_and_add(page("a", 0b0, text="new")) == refreshed("a", 0, changed=True)
 
 
-def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(tmp_path: Path) -> None:
-    path = str(tmp_path / "pages.simhash")
+def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(lasting_place: str) -> None:
     for ends, reason in [(False, None), (True, "seen_before"), (False, "unchanged")]:
-        with open_index(path, PARAMETERS) as index:
+        with open_index(lasting_place, PARAMETERS) as index:
             crawl = index.begin_crawl("spider")
             decision = index.check_and_add(replace(page("a", 0b0), crawl=crawl))
             if reason is None:
@@ -199,8 +191,8 @@ def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(tmp_path: P
                 index.end_crawl(crawl)
 
 
-def test_refreshed_page_that_was_not_passed_on_is_not_skipped(tmp_path: Path) -> None:
-    with open_index(str(tmp_path / "pages.simhash"), PARAMETERS) as index:
+def test_refreshed_page_that_was_not_passed_on_is_not_skipped(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
         for reason in ("new_text", "unchanged", "seen_before"):
             crawl = index.begin_crawl("spider")
             new = replace(page("a", 0b0), crawl=crawl)
@@ -211,8 +203,8 @@ def test_refreshed_page_that_was_not_passed_on_is_not_skipped(tmp_path: Path) ->
             index.end_crawl(crawl)
 
 
-def test_spiders_that_share_an_index_end_their_crawls_by_themselves(tmp_path: Path) -> None:
-    with open_index(str(tmp_path / "pages.simhash"), PARAMETERS) as index:
+def test_spiders_that_share_an_index_end_their_crawls_by_themselves(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
         crawls = {name: index.begin_crawl(name) for name in ("quick", "slow")}
         pages = {
             name: replace(page(name, f), crawl=crawls[name])
@@ -276,14 +268,16 @@ def test_withdrawn_duplicate_changes_nothing(index: Index) -> None:
     assert groups(index) == {"a": None, "b": "a"}
 
 
-def test_forgetting_is_seen_by_others_who_have_the_file_open(tmp_path: Path) -> None:
-    path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+def test_forgetting_is_seen_by_others_who_have_it_open(lasting_place: str) -> None:
+    with (
+        open_index(lasting_place, PARAMETERS) as one,
+        open_index(lasting_place, PARAMETERS) as two,
+    ):
         for name, fingerprint in [("a", 0b00), ("b", 0b01)]:
             one.check_and_add(page(name, fingerprint))
         two.forget(ids_by_name(two).values())
         # A number that was used again would be one that "one" thinks it has seen.
-        with SQLiteIndex(path, PARAMETERS) as three:
+        with open_index(lasting_place, PARAMETERS) as three:
             assert three.check_and_add(page("c", 0b11)) == UNIQUE
         assert one.check_and_add(page("d", 0b10)) == near("c", 1)
 
@@ -354,9 +348,9 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name) / "pages.simhash"
         self.memory = open_index("memory:", PARAMETERS)
-        self.files = [SQLiteIndex(self.path, PARAMETERS) for _ in range(2)]
+        self.place = self.new_place()
+        self.shared = [open_index(self.place, PARAMETERS) for _ in range(2)]
         self.model = LinearScan()
         self.turn = itertools.cycle([0, 1])
 
@@ -369,7 +363,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
     def judge(self, name: str, fingerprint: int, tokens: int, fails: bool) -> None:
         new = page(name, fingerprint, tokens, text=f"text {fingerprint} {tokens}")
         expected = self.model.check_and_add(name, new)
-        indexes = [self.memory, self.files[next(self.turn)]]
+        indexes = [self.memory, self.shared[next(self.turn)]]
         for index in indexes:
             assert index.check_and_add(new) == expected
         if fails and expected == UNIQUE:
@@ -380,27 +374,38 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
     @rule(names=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
     def forget(self, names: set[str]) -> None:
         self.model.forget(names)
-        for index in [self.memory, self.files[next(self.turn)]]:
+        for index in [self.memory, self.shared[next(self.turn)]]:
             ids = ids_by_name(index)
             index.forget(ids[name] for name in names & ids.keys())
 
     @rule(which=st.sampled_from([0, 1]))
     def reopen(self, which: int) -> None:
-        self.files[which].close()
-        self.files[which] = SQLiteIndex(self.path, PARAMETERS)
+        self.shared[which].close()
+        self.shared[which] = open_index(self.place, PARAMETERS)
 
     @invariant()
     def groups_are_the_same(self) -> None:
         expected = {name: one.representative for name, one in self.model.stored.items()}
-        for index in [self.memory, *self.files]:
+        for index in [self.memory, *self.shared]:
             assert groups(index) == expected
             assert len(index) == self.model.kept()
 
     def teardown(self) -> None:
-        for file in self.files:
-            file.close()
+        for index in self.shared:
+            index.close()
         self.folder.cleanup()
 
+    def new_place(self) -> str:
+        return str(Path(self.folder.name) / "pages.simhash")
 
+
+class RedisAgainstLinearScan(IndexAgainstLinearScan):
+    def new_place(self) -> str:
+        return new_redis_url()
+
+
+STEPS = settings(max_examples=30, stateful_step_count=30)
 TestIndexAgainstLinearScan = IndexAgainstLinearScan.TestCase
-TestIndexAgainstLinearScan.settings = settings(max_examples=30, stateful_step_count=30)
+TestIndexAgainstLinearScan.settings = STEPS
+TestRedisAgainstLinearScan = RedisAgainstLinearScan.TestCase
+TestRedisAgainstLinearScan.settings = STEPS

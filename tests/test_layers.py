@@ -34,7 +34,7 @@ LAYERS = [
     ["index"],
     ["sketch", "tables", "template"],
     ["extras", "settings"],
-    ["errors", "_version"],
+    ["errors", "places", "_version"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SCRAPY_FACES = {

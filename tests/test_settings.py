@@ -76,7 +76,7 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_DISTANCE", "three"),
         ("SIMHASH_DISTANCE", [3]),
         ("SIMHASH_INDEX", ""),
-        ("SIMHASH_INDEX", "redis://localhost"),
+        ("SIMHASH_INDEX", "mysql://localhost"),
         ("SIMHASH_INDEX", "mem:"),
         ("SIMHASH_INDEX", "memory"),
         ("SIMHASH_SCOPE", "page"),

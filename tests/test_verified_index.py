@@ -41,9 +41,8 @@ def page(
     )
 
 
-@pytest.fixture(params=["memory:", "file"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
-    place = "memory:" if request.param == "memory:" else str(tmp_path / "pages.simhash")
+@pytest.fixture
+def index(place: str) -> Iterator[Index]:
     with open_index(place, PARAMETERS) as opened:
         yield opened
 
@@ -175,9 +174,8 @@ def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Ind
     assert index.templates.blocks("other.example") == frozenset()
 
 
-def test_what_was_learned_is_there_after_reopening(tmp_path: Path) -> None:
-    path = str(tmp_path / "pages.simhash")
-    with open_index(path, PARAMETERS) as index:
+def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
         for i in range(40):
             start = 1000 * i + 1
             fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
@@ -189,7 +187,7 @@ def test_what_was_learned_is_there_after_reopening(tmp_path: Path) -> None:
                     content_fingerprint=fingerprint,
                 )
             )
-    with open_index(path, PARAMETERS) as index:
+    with open_index(lasting_place, PARAMETERS) as index:
         assert index.templates.blocks("site.example") == {1}
 
 

@@ -1,5 +1,6 @@
 """What a crawl remembers: an index answers "have I kept a page like this one?" and learns it."""
 
+from scrapy_simhash.extras import extra_version
 from scrapy_simhash.index.contract import (
     Decision,
     Index,
@@ -10,10 +11,15 @@ from scrapy_simhash.index.contract import (
 )
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import SQLiteIndex
+from scrapy_simhash.places import is_in_redis
 
 MEMORY = "memory:"
 
+# What the tables of an index in Redis are planned for, where nothing is said.
+EXPECTED_PAGES = 1_000_000
+
 __all__ = [
+    "EXPECTED_PAGES",
     "MEMORY",
     "Decision",
     "Index",
@@ -27,11 +33,22 @@ __all__ = [
 ]
 
 
-def open_index(place: str, parameters: IndexParameters) -> Index:
-    """Return the index at *place*: ``memory:``, or the path of a file, made where there is none.
+def open_index(
+    place: str, parameters: IndexParameters, expected_pages: int = EXPECTED_PAGES
+) -> Index:
+    """Return the index at *place*, made where there is none.
 
-    :raises FingerprintIndexError: see :class:`SQLiteIndex`.
+    *place* is ``memory:``, the path of a file, or the URL of a Redis server, whose tables are
+    planned for so many pages in a scope.
+
+    :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
+    :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
     """
     if place == MEMORY:
         return MemoryIndex(parameters)
+    if is_in_redis(place):
+        extra_version("redis", "an index in Redis")
+        from scrapy_simhash.index.redis import RedisIndex
+
+        return RedisIndex(place, parameters, expected_pages)
     return SQLiteIndex(place, parameters)

@@ -1,0 +1,16 @@
+-- Returns the pages of a span of ids without their sketches: ids and pages, in turns.
+--
+-- ARGV: 1 and 2 The first and the last id.  3 Only pages judged before this time; empty: all.
+
+local before = tonumber(ARGV[3])
+local found = {}
+for number = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  local id = struct.pack('>I4', number)
+  local page = redis.call('HGET', KEYS[1], id)
+  if page and (not before or struct.unpack('>d', page, 21) < before) then
+    local request_length, url_length = struct.unpack('>BI4', page, 62)
+    found[#found + 1] = id
+    found[#found + 1] = string.sub(page, 1, 66 + request_length + url_length)
+  end
+end
+return found

@@ -1,0 +1,212 @@
+"""The server: how it is reached, asked again, and left alone while it is away.
+
+A call that gets no answer is made again, so that a call must do the same when it comes twice
+(judge.lua knows it by its number).  When the last try has failed, nobody waits for the server for
+a while: calls fail at once, but for one a second that looks whether it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from itertools import chain
+from time import monotonic
+from typing import Any, NamedTuple, NoReturn
+
+from redis.asyncio import Redis
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    ClusterDownError,
+    ConnectionError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+    TimeoutError,
+    TryAgainError,
+)
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.redis.address import Address
+
+logger = logging.getLogger(__name__)
+
+# A page waits at most for so many tries of this length, with these pauses between them: 7 seconds
+# in all. A server that answers within half a second, twice, is slow, not away.
+TRY_SECONDS = 2.0
+PAUSES = (0.1, 0.5)
+# While the server is away, so often a page looks whether it is back.
+AWAY_SECONDS = 1.0
+# More connections than this would only wait for each other: the server does one thing at a time.
+MAX_CONNECTIONS = 16
+
+
+# What passes: no connection (or the data are still being loaded), no answer in time, a server
+# that has just become a replica, a cluster that is about to be whole again.
+_PASSING = (
+    ConnectionError,
+    TimeoutError,
+    OSError,
+    ReadOnlyError,
+    ClusterDownError,
+    TryAgainError,
+    RedisClusterException,
+)
+
+
+class Script:
+    """A script of the server: those of the package that it is made of, one after the other."""
+
+    def __init__(self, *names: str) -> None:
+        folder = files("scrapy_simhash.index.redis") / "lua"
+        text = "".join((folder / name).read_text("utf-8") for name in names)
+        self.source = text.replace("%DISTANCES%", _distances()) if "%DIST" in text else text
+        self.digest = sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+
+@cache
+def _distances() -> str:
+    """Return, as a literal of Lua, how many bits each byte differs in from each byte."""
+    pairs = ((one ^ other).bit_count() for one in range(256) for other in range(256))
+    return f"'{''.join(map(chr, chain.from_iterable((92, 48 + bits) for bits in pairs)))}'"
+
+
+class _Client(NamedTuple):
+    """What asks for one event loop, and the gate that lets only so many ask at once."""
+
+    redis: Any
+    gate: asyncio.Semaphore
+
+
+class Server:
+    """The server at an address, asked by coroutines of any event loop.
+
+    *connections* counts those that were made: where it has grown, the server may be another one.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.connections = 0
+        self._clients: dict[asyncio.AbstractEventLoop, _Client] = {}
+        self._look_at: float | None = None
+
+    async def script(self, script: Script, keys: tuple[str, ...], *arguments: Any) -> Any:
+        """Return what a script answers, sent to the server where that does not know it.
+
+        :raises IndexUnavailableError: the server did not answer, or refused.
+        """
+
+        async def ask(client: Any) -> Any:
+            rest = (len(keys), *keys, *arguments)
+            try:
+                return await client.execute_command("EVALSHA", script.digest, *rest)
+            except NoScriptError:
+                return await client.execute_command("EVAL", script.source, *rest)
+
+        return await self._ask(ask)
+
+    async def command(self, *command: Any) -> Any:
+        """Return what the server answers.
+
+        :raises IndexUnavailableError: it did not, or refused.
+        """
+        return await self._ask(lambda client: client.execute_command(*command))
+
+    async def information(self, section: str) -> list[dict[str, Any]]:
+        """Return a section of what each server says of itself, replicas left out."""
+        if self.address.kind != "cluster":
+            return [await self._ask(lambda client: client.info(section))]
+        told = await self._ask(
+            lambda client: client.info(section, target_nodes=RedisCluster.PRIMARIES)
+        )
+        return list(told.values()) if "redis_version" not in told else [told]
+
+    async def close_client(self) -> None:
+        """Close the connections of the loop that runs."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.redis.aclose()
+
+    @property
+    def loops(self) -> list[asyncio.AbstractEventLoop]:
+        """The loops that have connections."""
+        return list(self._clients)
+
+    async def _ask(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+        client = self._client()
+        async with client.gate:
+            pauses = iter(self._pauses())
+            while True:
+                try:
+                    answer = await ask(client.redis)
+                except AuthenticationError as exc:
+                    self._refused(exc)
+                except _PASSING as exc:
+                    if (pause := next(pauses, None)) is None:
+                        self._away(exc)
+                    await asyncio.sleep(pause)
+                except RedisError as exc:
+                    self._refused(exc)
+                else:
+                    self._look_at = None
+                    return answer
+
+    def _pauses(self) -> tuple[float, ...]:
+        """Return the pauses between tries: none for a page that only looks.
+
+        :raises IndexUnavailableError: the server is away, and another page looks.
+        """
+        if self._look_at is None:
+            return PAUSES
+        now = monotonic()
+        if now < self._look_at:
+            raise IndexUnavailableError(f"{self.address} does not answer")
+        self._look_at = now + AWAY_SECONDS
+        return ()
+
+    def _away(self, exc: Exception) -> NoReturn:
+        self._look_at = monotonic() + AWAY_SECONDS
+        raise IndexUnavailableError(f"{self.address} does not answer: {exc}") from exc
+
+    def _refused(self, exc: Exception) -> NoReturn:
+        raise IndexUnavailableError(f"{self.address} refuses: {exc}") from exc
+
+    def _client(self) -> _Client:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = _Client(self._new_client(), asyncio.Semaphore(MAX_CONNECTIONS))
+        return self._clients[loop]
+
+    def _new_client(self) -> Any:
+        address = self.address
+        options = {
+            **address.options(),
+            "socket_timeout": TRY_SECONDS,
+            "socket_connect_timeout": TRY_SECONDS,
+            "retry": Retry(NoBackoff(), 0),  # this class tries again
+            "protocol": 2,
+        }
+        if address.kind == "cluster":
+            nodes = [ClusterNode(host, port) for host, port in address.hosts]
+            return RedisCluster(startup_nodes=nodes, max_connections=MAX_CONNECTIONS, **options)
+        options.update(db=address.database, redis_connect_func=self._connected)
+        if address.kind == "sentinel":
+            ask_sentinels = {"socket_timeout": TRY_SECONDS}
+            sentinels = Sentinel(  # type: ignore[no-untyped-call]
+                address.hosts, sentinel_kwargs=ask_sentinels
+            )
+            return sentinels.master_for(address.service, **options)
+        (host, port), *_ = address.hosts
+        return Redis(host=host, port=port, **options)
+
+    async def _connected(self, connection: Any) -> None:
+        self.connections += 1
+        await connection.on_connect()

@@ -1,0 +1,271 @@
+"""What an index keeps in the server beside its tables: what it is, scopes, crawls, templates."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
+from scrapy_simhash.index.contract import IndexParameters
+from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
+from scrapy_simhash.index.redis.records import (
+    StoredRow,
+    number_of,
+    numbers_of,
+    pack_id,
+    request_of,
+    unpack,
+)
+from scrapy_simhash.index.redis.server import Script, Server
+
+logger = logging.getLogger(__name__)
+
+# So many ids are looked through at once: the server is busy with nothing else for about 1 ms.
+SCANNED_AT_ONCE = 1_000
+
+_SCAN = Script("scan.lua")
+
+# What a crawl cannot change once pages are stored; a smaller distance than was built for it can.
+_MUST_BE_SAME = ("scheme", "scope", "min_tokens")
+
+_KEEP = "It was left as it is; name another index (?prefix= at the end of the URL)"
+
+
+@dataclass(frozen=True)
+class About:
+    """What an index in Redis was built for; *pages* is what its buckets are planned for."""
+
+    scheme: str
+    scope: str
+    distance: int
+    min_tokens: int
+    pages: int
+
+
+class Store:
+    """The keys of an index in a server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.losses = 0
+        self._about = ""
+        self._keys = Keys(server.address.prefix, "")
+        self._scopes: dict[str, Scope] = {}
+        self._delivered: set[int] = set()
+
+    async def about(self) -> About | None:
+        """Return what the index was built for, None where there is none.
+
+        :raises IndexFormatError: it is damaged.
+        """
+        stored = await self.server.command("GET", self._keys.of_index("about"))
+        if stored is None:
+            return None
+        try:
+            return About(**json.loads(stored))
+        except (ValueError, TypeError) as exc:
+            raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
+
+    async def open(self, parameters: IndexParameters, pages: int) -> About:
+        """Return what the index was built for, which is this where there is none yet.
+
+        :raises IndexUnavailableError: the server evicts keys.
+        :raises IndexMismatchError: it was built for something else.
+        """
+        await self._refuse_eviction()
+        wanted = About(
+            parameters.scheme, parameters.scope, parameters.distance, parameters.min_tokens, pages
+        )
+        key = self._keys.of_index("about")
+        await self.server.command("SET", key, json.dumps(asdict(wanted)), "NX")
+        about = await self.about()
+        if about is None:
+            raise IndexUnavailableError(f"{self.server.address} did not keep what was written")
+        self._refuse_mismatch(about, wanted)
+        self._keys = Keys(self._keys.prefix, about.scheme)
+        self._about = json.dumps(asdict(about))
+        return about
+
+    def _refuse_mismatch(self, about: About, wanted: About) -> None:
+        asked = [(name, getattr(about, name), getattr(wanted, name)) for name in _MUST_BE_SAME]
+        if about.distance < wanted.distance:
+            asked.append(("distance", about.distance, wanted.distance))
+        for name, stored, value in asked:
+            if stored != value:
+                raise IndexMismatchError(
+                    f"{self.server.address} was built with {name} {stored!r}; this crawl asks for "
+                    f"{value!r}. {_KEEP}, or set what it was built with."
+                )
+
+    async def _refuse_eviction(self) -> None:
+        for memory in await self.server.information("memory"):
+            policy = memory.get("maxmemory_policy", "noeviction")
+            if policy != "noeviction":
+                raise IndexUnavailableError(
+                    f"maxmemory-policy of {self.server.address} must be 'noeviction': got "
+                    f"{policy!r}. A server that evicts keys would forget parts of the index, "
+                    f"and pages would be judged by what is left."
+                )
+
+    async def scope(self, name: str) -> Scope:
+        """Return the scope of a name, which is noted in the index when it is first met here."""
+        scope = self._scopes.get(name)
+        if scope is None:
+            scope = self._keys.scope(name)
+            await self.server.command("SADD", self._keys.of_index("scopes"), name)
+            self._scopes[name] = scope
+        return scope
+
+    async def all_scopes(self) -> list[Scope]:
+        """Return the scopes that anybody has noted, by name."""
+        names = await self.server.command("SMEMBERS", self._keys.of_index("scopes"))
+        return [await self.scope(name) for name in sorted(name.decode() for name in names)]
+
+    async def scope_of(self, row_id: int) -> Scope | None:
+        """Return the scope that the id of a row belongs to, None where there is none."""
+        scopes = [*self._scopes.values()]
+        if all(scope.base != base_of(row_id) for scope in scopes):
+            scopes = await self.all_scopes()
+        return next((scope for scope in scopes if scope.base == base_of(row_id)), None)
+
+    async def script(self, scope: Scope, script: Script, *arguments: Any) -> Any:
+        """Return what a script says of the pages of a scope.
+
+        :raises IndexUnavailableError: the server did not answer.
+        """
+        if scope.connections != self.server.connections:
+            await self._look_for_loss(scope)
+        return await self.server.script(script, scope.keys, *arguments)
+
+    def taken(self, scope: Scope, row_id: bytes, request_fingerprint: bytes) -> None:
+        """Note that the server took a page: it should be there as long as the server is."""
+        if scope.last is None or row_id > scope.last[0]:
+            scope.last = row_id, request_fingerprint
+
+    def given_up(self, scope: Scope, row_id: bytes) -> None:
+        """Note that a page is to be forgotten: it need not be there any more."""
+        if scope.last is not None and scope.last[0] == row_id:
+            scope.last = None
+
+    async def _look_for_loss(self, scope: Scope) -> None:
+        """See whether the last page that the server took is there: it may have been restarted."""
+        connections = self.server.connections
+        if scope.last is not None:
+            row_id, request_fingerprint = scope.last
+            stored = await self.server.command("HGET", scope.keys[0], row_id)
+            if stored is None or request_of(stored) != request_fingerprint:
+                await self._lost(scope)
+        scope.connections = connections
+
+    async def _lost(self, scope: Scope) -> None:
+        self.losses += 1
+        scope.last = None
+        logger.error(
+            "%s has lost pages that it had taken: was it restarted without them? Their duplicates "
+            'will be kept once more. See "Persistence" in docs/redis.md.',
+            self.server.address,
+        )
+        await self.server.command("SET", self._keys.of_index("about"), self._about, "NX")
+        await self.server.command("SADD", self._keys.of_index("scopes"), *self._scopes)
+
+    async def stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
+        """Return the rows of numbers in a scope, as far as they are there."""
+        ids = list(numbers)
+        if not ids:
+            return []
+        pages = await self.server.command("HMGET", scope.keys[0], *map(pack_id, ids))
+        return [
+            unpack(number, scope, page)
+            for number, page in zip(ids, pages, strict=True)
+            if page is not None
+        ]
+
+    async def numbers(self, scope: Scope) -> range:
+        """Return the numbers that pages of a scope can have."""
+        last = await self.server.command("HGET", scope.keys[1], "n")
+        return range(1, int(last or 0) + 1)
+
+    async def scan(self, scope: Scope, before: float | None = None) -> AsyncIterator[StoredRow]:
+        """Yield the rows of a scope without their sketches, those judged before a time."""
+        numbers = await self.numbers(scope)
+        for first in numbers[::SCANNED_AT_ONCE]:
+            last = min(first + SCANNED_AT_ONCE, numbers.stop) - 1
+            limit = "" if before is None else repr(before)
+            found = await self.script(scope, _SCAN, first, last, limit)
+            for row_id, page in zip(found[::2], found[1::2], strict=True):
+                yield unpack(number_of(row_id), scope, page)
+
+    async def group(self, scope: Scope, number: int) -> list[int]:
+        """Return the numbers of the pages that point to a representative, the oldest first."""
+        ids = await self.server.command("HGET", scope.keys[1], b"g" + pack_id(number))
+        return numbers_of(ids or b"")
+
+    async def counts(self) -> list[tuple[Scope, int, int]]:
+        """Return how many pages each scope has, and how many of them are duplicates."""
+        found = []
+        for scope in await self.all_scopes():
+            pages = await self.server.command("HLEN", scope.keys[0])
+            duplicates = await self.server.command("HGET", scope.keys[1], "d")
+            found.append((scope, int(pages), int(duplicates or 0)))
+        return found
+
+    async def begin_crawl(self, spider: str) -> int:
+        """Return the number of a crawl that begins."""
+        key = self._keys.of_index("crawls")
+        crawl = int(await self.server.command("HINCRBY", key, "last", 1))
+        begun = json.dumps({"spider": spider, "started": int(time.time())})
+        await self.server.command("HSET", key, f"{crawl}", begun)
+        return crawl
+
+    async def end_crawl(self, crawl: int) -> None:
+        """Note that all pages of a crawl were passed on, or dropped."""
+        key = self._keys.of_index("crawls")
+        await self.server.command("HSET", key, f"{crawl}:finished", int(time.time()))
+
+    async def crawls(self) -> dict[int, dict[str, Any]]:
+        """Return spider, start and end (None where it did not) of each crawl, by its number."""
+        stored = await self.server.command("HGETALL", self._keys.of_index("crawls"))
+        found = {}
+        for name in sorted((name for name in stored if name.isdigit()), key=int):
+            finished = stored.get(name + b":finished")
+            found[int(name)] = {
+                **json.loads(stored[name]),
+                "finished": None if finished is None else int(finished),
+            }
+        return found
+
+    async def was_delivered(self, crawl: int | None) -> bool:
+        """Whether a crawl is known to have ended well; one that has is not asked for again."""
+        if crawl is None:
+            return False
+        if crawl not in self._delivered:
+            key = self._keys.of_index("crawls")
+            if not await self.server.command("HEXISTS", key, f"{crawl}:finished"):
+                return False
+            self._delivered.add(crawl)
+        return True
+
+    async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
+        """Yield each site of which something was learned, and its state."""
+        key, cursor = self._keys.of_index("templates"), b"0"
+        while True:
+            cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", 20)
+            for site, state in found.items():
+                yield site.decode(), state
+            if int(cursor) == 0:
+                return
+
+    async def template(self, site: str) -> bytes | None:
+        """Return the stored state of a site."""
+        stored: bytes | None = await self.server.command(
+            "HGET", self._keys.of_index("templates"), site
+        )
+        return stored
+
+    async def store_template(self, site: str, state: bytes) -> None:
+        """Store the state of a site."""
+        await self.server.command("HSET", self._keys.of_index("templates"), site, state)

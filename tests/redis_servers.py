@@ -1,0 +1,102 @@
+"""Real Redis servers for tests, each a process of its own on loopback."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import socket
+import subprocess
+import tempfile
+from functools import cache
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+import redis
+
+PROGRAMS = ("redis-server", "valkey-server")
+PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
+ATTEMPTS = 5
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class RedisServer:
+    """A server that can be killed and started again; further arguments are its options."""
+
+    def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
+        if PROGRAM is None:
+            pytest.skip(f"no Redis here: none of {', '.join(PROGRAMS)} is installed")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.options = options
+        self.port = port or free_port()
+        self.process: subprocess.Popen[str] | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Return when it has loaded its data and takes commands."""
+        assert PROGRAM is not None
+        for _ in range(ATTEMPTS):
+            arguments = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+            self.process = subprocess.Popen(
+                [PROGRAM, *arguments, "--dir", str(self.folder), *self.options],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            assert self.process.stdout is not None
+            log = []
+            for line in self.process.stdout:
+                log.append(line)
+                if "eady to accept connections" in line or "Sentinel ID is" in line:
+                    return
+            self.process.wait()
+        raise RuntimeError("".join(log))
+
+    def kill(self) -> None:
+        """End it as a power cut would end the process."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.communicate()
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(port=self.port)
+
+    def __enter__(self) -> RedisServer:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+
+@cache
+def shared_server() -> RedisServer:
+    """The server for all tests that leave it running."""
+    folder = tempfile.TemporaryDirectory()
+    server = RedisServer(Path(folder.name))
+    atexit.register(folder.cleanup)
+    atexit.register(server.kill)
+    return server
+
+
+_prefixes = count(1)
+
+
+def new_redis_url() -> str:
+    """The URL of an index that is not there yet."""
+    return f"{shared_server().url}?prefix=test{next(_prefixes)}"
