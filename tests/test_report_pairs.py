@@ -39,15 +39,31 @@ def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> N
             "differences": 2,
             "rows": [
                 {
-                    "before": "it was lit by",
-                    "first": "one keeper",
-                    "second": "two men",
+                    "before": "it was lit by ",
+                    "first": "one keeper ",
+                    "second": "two men ",
                     "after": "every night of the year",
                 },
                 {"before": "", "first": "", "second": "More", "after": ""},
             ],
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "first", "second"),
+    [
+        ("灯塔看守人每天晚上点灯", "灯塔看守人每天早上点灯", "晚", "早"),
+        ("the lamp", "the lamp burns", "", "burns"),
+        ("Bits", "High Bits", "", "High "),
+    ],
+)
+def test_no_more_is_marked_than_differs(one: str, other: str, first: str, second: str) -> None:
+    pairs = Pairs()
+    added(pairs, f"{SITE}/a", page(one))
+    added(pairs, f"{SITE}/b", page(other), f"{SITE}/a")
+    ((row,),) = (sides["rows"] for sides in pairs.side_by_side())
+    assert (row["first"], row["second"]) == (first, second)
 
 
 def test_the_duplicate_that_shares_least_is_shown() -> None:
@@ -118,7 +134,7 @@ def test_report_of_a_crawl_shows_what_differs(
     crawl(SIMHASH_REPORT_FILE="report.html")
     (sides,) = json.loads((tmp_path / "report.json").read_text())["side_by_side"]
     (row,) = sides["rows"]
-    assert (row["first"], row["second"]) == ("free", "closed")
+    assert (row["first"], row["second"]) == ("free ", "closed ")
     html = (tmp_path / "report.html").read_text()
     assert "<mark>free</mark>" in html
     assert "<mark>closed</mark>" in html

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from itertools import islice, takewhile, zip_longest
 from typing import Any, NamedTuple
 
+import regex
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.content import visible_blocks
@@ -27,8 +28,12 @@ RECENT_BYTES = 8 << 20
 # What is shown, and compared: reading on would not be looking.
 SHOWN_PAIRS = 5
 SHOWN_ROWS = 6
-CONTEXT_WORDS = 6
+CONTEXT_PIECES = 8
 MAX_BLOCKS = 1000
+
+# A word, or one character of a script without spaces, and the space after it.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_pieces = regex.compile(rf"(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)\s*").findall
 
 
 class Side(NamedTuple):
@@ -155,24 +160,24 @@ def _differences(first: list[str], second: list[str]) -> Iterator[Row]:
             for one, other in zip_longest(
                 first[start:end], second[other_start:other_end], fillvalue=""
             ):
-                yield _row(one.split(), other.split())
+                yield _row(_pieces(one), _pieces(other))
 
 
 def _row(first: list[str], second: list[str]) -> Row:
-    """Return the words between what two texts begin with and what they end with."""
+    """Return the pieces between what two texts begin with and what they end with."""
     start = _alike(first, second)
     first, second, before = first[start:], second[start:], first[:start]
     end = _alike(first[::-1], second[::-1])
     after = first[len(first) - end :]
     return Row(
-        before=shortened(" ".join(before[-CONTEXT_WORDS:])),
-        first=shortened(" ".join(first[: len(first) - end])),
-        second=shortened(" ".join(second[: len(second) - end])),
-        after=shortened(" ".join(after[:CONTEXT_WORDS])),
+        before=shortened("".join(before[-CONTEXT_PIECES:])),
+        first=shortened("".join(first[: len(first) - end])),
+        second=shortened("".join(second[: len(second) - end])),
+        after=shortened("".join(after[:CONTEXT_PIECES])),
     )
 
 
 def _alike(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return with how many same words two lists begin."""
+    """Return with how many same pieces two lists begin, whatever space is after them."""
     pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return sum(1 for _ in takewhile(lambda pair: pair[0].rstrip() == pair[1].rstrip(), pairs))
