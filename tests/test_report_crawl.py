@@ -62,7 +62,7 @@ def test_password_in_a_setting_does_not_reach_the_report(
     # A name that a file may have: an index on a server has such an address.
     crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_DECISIONS_FILE="feed://me:s3cret@db.example/x.jsonl")
     assert report_in(tmp_path)["settings"]["SIMHASH_DECISIONS_FILE"] == (
-        "'feed://***@db.example/x.jsonl'"
+        "'feed://me:***@db.example/x.jsonl'"
     )
     assert "s3cret" not in (tmp_path / "reports" / "links.html").read_text()
 
