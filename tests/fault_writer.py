@@ -12,7 +12,7 @@ import resource
 import sys
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import Page, SQLiteIndex, checkpoint, sqlite
+from scrapy_simhash.index import Page, SQLiteIndex, checkpoint, segments, sqlite
 from tests.test_index import PARAMETERS, page
 
 
@@ -26,8 +26,10 @@ def page_of(i: int, writer: int) -> Page:
 
 
 def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
-    # So that few pages meet many checkpoints, and none gives up on a busy machine.
+    # So that few pages meet many checkpoints and segments, and none gives up on a busy machine.
     checkpoint.EVERY_WRITES = 20
+    checkpoint.PAUSE_SECONDS = 0.0
+    segments.SPAN = 30
     checkpoint.LONG_LOG = 200
     sqlite.BUSY_SECONDS = 60.0
     with SQLiteIndex(path, PARAMETERS) as index:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -15,7 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.index import Decision, Index, IndexParameters, Page, open_index
+from scrapy_simhash.index import (
+    Decision,
+    Index,
+    IndexParameters,
+    Page,
+    SQLiteIndex,
+    open_index,
+    segments,
+)
 from tests.redis_servers import new_redis_url
 
 PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10)
@@ -39,6 +49,12 @@ def page(name: str, fingerprint: int, tokens: int = 100, text: str = "", scope: 
 def index(place: str) -> Iterator[Index]:
     with open_index(place, PARAMETERS) as opened:
         yield opened
+
+
+def snapshot(index: SQLiteIndex) -> int:
+    """Write the segments that are due, as a crawl does meanwhile; return how many were."""
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as connection:
+        return sum(1 for _ in iter(lambda: index._segments.write(connection), False))
 
 
 def near(representative: str, distance: int) -> Decision:
@@ -353,6 +369,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.shared = [open_index(self.place, PARAMETERS) for _ in range(2)]
         self.model = LinearScan()
         self.turn = itertools.cycle([0, 1])
+        self.span, segments.SPAN = segments.SPAN, 3
 
     @rule(
         name=st.sampled_from("abcdefgh"),
@@ -383,6 +400,12 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.shared[which].close()
         self.shared[which] = open_index(self.place, PARAMETERS)
 
+    @rule(which=st.sampled_from([0, 1]))
+    def write_segments(self, which: int) -> None:
+        index = self.shared[which]
+        if isinstance(index, SQLiteIndex):
+            snapshot(index)
+
     @invariant()
     def groups_are_the_same(self) -> None:
         expected = {name: one.representative for name, one in self.model.stored.items()}
@@ -391,6 +414,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
             assert len(index) == self.model.kept()
 
     def teardown(self) -> None:
+        segments.SPAN = self.span
         for index in self.shared:
             index.close()
         self.folder.cleanup()

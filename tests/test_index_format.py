@@ -10,9 +10,10 @@ import pytest
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError
 from scrapy_simhash.index import IndexParameters, SQLiteIndex, file
+from scrapy_simhash.index.verify import verify
 from tests.test_index import PARAMETERS, UNIQUE, near, page
 
-# As version 0.1.0 wrote it at first; kept in full, since nothing else makes such files any more.
+# As earlier versions wrote them; kept in full, since nothing else makes such files any more.
 FORMAT_2 = """
 PRAGMA journal_mode = WAL;
 PRAGMA application_id = 0x53494d48;
@@ -39,18 +40,58 @@ PRAGMA user_version = 2;
 INSERT INTO parameters VALUES ('scheme', 'test'), ('scope', 'global');
 """
 
+FORMAT_3 = """
+PRAGMA journal_mode = WAL;
+PRAGMA application_id = 0x53494d48;
+CREATE TABLE parameters (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE templates (site TEXT PRIMARY KEY, state BLOB NOT NULL);
+CREATE TABLE crawls (
+    id INTEGER PRIMARY KEY,
+    spider TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    finished_at INTEGER
+);
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY,
+    change INTEGER,
+    crawl INTEGER REFERENCES crawls (id),
+    scope TEXT NOT NULL,
+    request_fingerprint BLOB NOT NULL,
+    url TEXT NOT NULL,
+    fingerprint INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    tokens INTEGER NOT NULL,
+    representative INTEGER REFERENCES pages (id),
+    judged_at INTEGER NOT NULL,
+    content_fingerprint INTEGER,
+    sketch BLOB
+);
+CREATE UNIQUE INDEX pages_by_change ON pages (change) WHERE change IS NOT NULL;
+CREATE INDEX pages_by_request ON pages (scope, substr(request_fingerprint, 1, 8));
+CREATE INDEX pages_by_text ON pages (scope, substr(digest, 1, 8)) WHERE representative IS NULL;
+CREATE INDEX pages_by_group ON pages (representative) WHERE representative IS NOT NULL;
+PRAGMA user_version = 3;
+INSERT INTO parameters VALUES ('scheme', 'test'), ('scope', 'global');
+INSERT INTO crawls VALUES (1, 'spider', 1, 2);
+"""
+INSERTS = {
+    2: "INSERT INTO pages VALUES (?, ?, '', ?, ?, ?, ?, 100, ?, 1.5, NULL, NULL)",
+    3: "INSERT INTO pages VALUES (?1, nullif(?2, ?1), 1,"
+    " '', ?3, ?4, ?5, ?6, 100, ?7, 1, NULL, NULL)",
+}
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
+
+@pytest.fixture(params=[2, 3])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Pages a (0), b (1, a duplicate of a), and c (all 64 bits), which was refreshed last."""
     path = tmp_path / "old.simhash"
     rows = [(1, 1, page("a", 0), None), (2, 2, page("b", 1), 1), (3, 9, page("c", 2**64 - 1), None)]
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FORMAT_2)
+        connection.executescript({2: FORMAT_2, 3: FORMAT_3}[request.param])
         for row_id, change, one, representative in rows:
             signed = one.fingerprint - (one.fingerprint >> 63 << 64)
             connection.execute(
-                "INSERT INTO pages VALUES (?, ?, '', ?, ?, ?, ?, 100, ?, 1.5, NULL, NULL)",
+                INSERTS[request.param],
                 (
                     row_id,
                     change,
@@ -70,7 +111,7 @@ def version_of(path: Path) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_pages_of_format_2_are_found(old: Path) -> None:
+def test_pages_of_an_old_format_are_found(old: Path) -> None:
     with SQLiteIndex(old, PARAMETERS) as index:
         assert [(row.id, row.representative) for row in index.rows()] == [
             (1, None),
@@ -83,6 +124,7 @@ def test_pages_of_format_2_are_found(old: Path) -> None:
         assert (again.verdict, again.distance) == ("refresh", 0)
         assert index.check_and_add(page("z", 0xFFFFFFFF)) == UNIQUE
     assert version_of(old) == file.FORMAT
+    assert verify(old) == []
 
 
 def test_two_that_open_an_old_file_see_each_other(old: Path) -> None:

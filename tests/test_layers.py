@@ -34,7 +34,7 @@ LAYERS = [
     ["index"],
     ["sketch", "tables", "template"],
     ["extras", "settings"],
-    ["errors", "places", "_version"],
+    ["errors", "places", "progress", "_version"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SCRAPY_FACES = {

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
-from rich.progress import track
 
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
     import argparse
-
-T = TypeVar("T")
 
 
 class Subcommand(ABC):
@@ -57,14 +53,6 @@ def add_index(parser: argparse.ArgumentParser) -> None:
 def settings_of(options: argparse.Namespace) -> SimhashSettings:
     """Return the settings ``SIMHASH_*`` of the project, and of ``-s`` on the command line."""
     return SimhashSettings.read(options.scrapy_settings)
-
-
-def progress(items: Iterable[T], doing: str, total: int | None) -> Iterable[T]:
-    """Yield *items*, and show on a terminal how far that is."""
-    console = Console(stderr=True)
-    return track(
-        items, doing, total, console=console, transient=True, disable=not console.is_terminal
-    )
 
 
 def add_distance(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, progress, settings_of
+from scrapy_simhash.commands.base import Subcommand, settings_of
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
 from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.progress import progress
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:

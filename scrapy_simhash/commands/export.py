@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from scrapy_simhash.commands.base import Subcommand, add_index, progress
+from scrapy_simhash.commands.base import Subcommand, add_index
 from scrapy_simhash.commands.records import header_of, record_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index.upkeep import open_existing
+from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
     import argparse

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.commands.base import Subcommand, add_index, progress, settings_of
+from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.records import check_header, page_from
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.commands.base import Subcommand, add_distance, progress
+from scrapy_simhash.commands.base import Subcommand, add_distance
 from scrapy_simhash.errors import SimhashError
+from scrapy_simhash.progress import progress
 from scrapy_simhash.tables.batch import stream_matches
 from scrapy_simhash.tables.design import design
 from scrapy_simhash.tables.engine import PermutedTables

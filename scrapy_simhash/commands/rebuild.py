@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.commands.base import Subcommand, add_index, progress, settings_of
+from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.sources import StoredPage, analysed_pages, source_at
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.index.upkeep import open_existing
 from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
     import argparse

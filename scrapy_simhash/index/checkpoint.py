@@ -1,15 +1,22 @@
-"""Merging the write-ahead log into the file, off the reactor.
+"""What the file needs while a crawl writes to it, off the reactor.
 
-SQLite itself would do it in the commit that makes the log 1,000 pages long: that page then waits
-for two flushes of the disk. Here a thread with a connection of its own does it meanwhile.
+The write-ahead log is merged into the file: SQLite itself would do that in the commit that makes
+the log 1,000 pages long, and that page would wait for two flushes of the disk.  And what the tables
+hold is written down, segment by segment (segments.py), so that the next crawl starts quickly.  A
+thread with a connection of its own does both.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy_simhash.index.segments import Segments
 
 # About four pages of 4 KB are written for a page of the crawl: the log stays around 16 MB.
 EVERY_WRITES = 1_000
@@ -18,13 +25,16 @@ EVERY_WRITES = 1_000
 LONG_LOG = 65_536
 # A reader that stays in the log must not hold the writers longer than this.
 HOLD_SECONDS = 0.02
+# Between two segments: where there are many to write, a core is busy with them a part of the time.
+PAUSE_SECONDS = 0.2
 
 
 class Checkpoints:
-    """A thread that merges the log of the index at *path* whenever enough was written."""
+    """A thread that sees to the index at *path* whenever enough was written."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, segments: Segments) -> None:
         self._path = path
+        self._segments = segments
         self._writes = 0
         self._due = threading.Event()
         self._closing = False
@@ -39,7 +49,7 @@ class Checkpoints:
             self._due.set()
 
     def close(self) -> None:
-        """End the thread, after the merging that it may be at."""
+        """End the thread, after the step that it may be at."""
         self._closing = True
         self._due.set()
         self._thread.join()
@@ -56,8 +66,13 @@ class Checkpoints:
                 self._due.clear()
                 with suppress(sqlite3.Error):
                     self._merge(connection)
+                    self._write_segments(connection)
 
     def _merge(self, connection: sqlite3.Connection) -> None:
         _, length, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         if length > LONG_LOG:
             connection.execute("PRAGMA wal_checkpoint(FULL)")
+
+    def _write_segments(self, connection: sqlite3.Connection) -> None:
+        while not self._closing and self._segments.write(connection):
+            time.sleep(PAUSE_SECONDS)

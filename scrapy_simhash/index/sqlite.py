@@ -6,23 +6,26 @@ what other processes add.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
-from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import file
+from scrapy_simhash.index import file, segments
 from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import IndexParameters, Page, Row
 from scrapy_simhash.index.local import LocalIndex
+from scrapy_simhash.index.segments import Group, Segments, last_number, written
+from scrapy_simhash.index.values import row_of, signed
 from scrapy_simhash.index.views import ViewTables
-from scrapy_simhash.sketch import is_sketch
+from scrapy_simhash.progress import progress
+
+logger = logging.getLogger(__name__)
 
 # A page that finds the file locked waits this long, then passes unjudged, and the next ones
 # do not wait until one succeeds: other processes hold the lock for under a millisecond a page.
@@ -31,8 +34,8 @@ BUSY_SECONDS = 1.0
 # with four processes the worst page waited 1.2 s.
 LOOK_SECONDS = 0.0001
 
-# So many fingerprints at once go into the tables at open.
-BATCH = 100_000
+# Reading half a million rows takes about a second: the log tells of more.
+SPANS_IN_SILENCE = 5
 
 _COLUMNS = (
     "id, crawl, scope, request_fingerprint, url, fingerprint, digest, tokens, representative,"
@@ -41,21 +44,8 @@ _COLUMNS = (
 _ROW = f"SELECT {_COLUMNS} FROM pages "  # noqa: S608 - a constant
 _NAMES = _COLUMNS.split(", ")[1:]
 _INSERT = f"INSERT INTO pages ({_COLUMNS}) VALUES (?{', ?' * len(_NAMES)})"  # noqa: S608
-_UPDATE = f"UPDATE pages SET change = ?, {', '.join(f'{n} = ?' for n in _NAMES)} WHERE id = ?"  # noqa: S608
-
-# The highest number of the sequence: pages that were forgotten may have had higher ones.
-_LAST_CHANGE = (
-    "SELECT max(coalesce((SELECT max(id) FROM pages), 0),"
-    " coalesce((SELECT max(change) FROM pages WHERE change IS NOT NULL), 0),"
-    " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0))"
-)
-# What the tables need of the representatives that were written since.
-_SINCE = (
-    "SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
-    " WHERE id > ?1 AND representative IS NULL"
-    " UNION ALL SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
-    " WHERE change > ?1 AND id <= ?1 AND representative IS NULL"
-)
+_SET = ", ".join(f"{name} = ?" for name in _NAMES)
+_UPDATE = f"UPDATE pages SET change = coalesce(?, change), {_SET} WHERE id = ?"  # noqa: S608
 
 
 class SQLiteIndex(LocalIndex):
@@ -79,6 +69,9 @@ class SQLiteIndex(LocalIndex):
         self._seen_version = -1
         self._patient = True
         self._unpresented: list[tuple[str, str, int, int]] = []
+        self._segments = Segments(
+            f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}", self._views_of
+        )
         if not self.path.exists():
             file.create(self.path, parameters)
         file.check(self.path, parameters)
@@ -88,7 +81,7 @@ class SQLiteIndex(LocalIndex):
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._inode = self._inode_of_path()
-        self._checkpoints = Checkpoints(self.path)
+        self._checkpoints = Checkpoints(self.path, self._segments)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -131,14 +124,38 @@ class SQLiteIndex(LocalIndex):
         self._connection.close()
 
     def _load(self) -> None:
-        """Make the tables from the rows, without writing: a damaged file stays as it is."""
+        """Make the tables, without writing: a damaged file stays as it is."""
         path = self.path
         with file.errors_translated(path), closing(file.read_only(path)) as connection:
             connection.execute("BEGIN")
-            self._catch_up(connection)
+            for until, groups in self._segments.load(connection):
+                self._put(groups)
+                self._last_change = until
+            self._load_rows(connection)
             for site, state in connection.execute("SELECT site, state FROM templates"):
                 with suppress(ValueError):  # damaged; it can be learned again
                     self.templates.restore(site, state)
+
+    def _load_rows(self, connection: sqlite3.Connection) -> None:
+        """Put into the tables what is in no segment."""
+        last = last_number(connection)
+        starts = range(self._last_change, last, segments.SPAN)
+        spans: Iterable[int] = starts
+        if len(starts) > SPANS_IN_SILENCE:
+            logger.info(
+                "The pages of %(path)s are read one by one, since there is no good snapshot of "
+                "them; while a crawl runs, one is made",
+                {"path": self.path},
+            )
+            spans = progress(starts, "Reading pages", len(starts))
+        for since in spans:
+            self._put(written(connection, since, min(since + segments.SPAN, last), self._views_of))
+        self._last_change = last
+
+    def _put(self, groups: Iterable[Group]) -> None:
+        """Let rows be found."""
+        for group in groups:
+            self._tables.add_many(*group)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -193,22 +210,10 @@ class SQLiteIndex(LocalIndex):
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Put into the tables what was written since the last look."""
-        (last_change,) = connection.execute(_LAST_CHANGE).fetchone()
-        batches: dict[tuple[str, str], tuple[array[int], array[int]]] = defaultdict(
-            lambda: (array("Q"), array("I"))
-        )
-        rows = connection.execute(_SINCE, (self._last_change,))
-        for scope, row_id, tokens, fingerprint, content in rows:
-            views = self._views_of(_number(tokens), _unsigned(fingerprint), _optional(content))
-            for view, found in views:
-                fingerprints, items = batches[scope, view]
-                fingerprints.append(found)
-                items.append(row_id)
-                if len(items) == BATCH:
-                    self._tables.add_many(scope, view, *batches.pop((scope, view)))
-        for (scope, view), (fingerprints, items) in batches.items():
-            self._tables.add_many(scope, view, fingerprints, items)
-        self._last_change = last_change
+        last = last_number(connection)
+        if last > self._last_change:
+            self._put(written(connection, self._last_change, last, self._views_of))
+            self._last_change = last
 
     def _next_change(self) -> int:
         self._last_change += 1
@@ -216,18 +221,18 @@ class SQLiteIndex(LocalIndex):
 
     def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
         return self._find(
-            "WHERE scope = ? AND substr(request_fingerprint, 1, 8) = ? AND request_fingerprint = ?",
+            "WHERE scope = ? AND substr(request_fingerprint, 1, 4) = ? AND request_fingerprint = ?",
             scope,
-            request_fingerprint[:8],
+            request_fingerprint[:4],
             request_fingerprint,
         )
 
     def _of_same_text(self, page: Page) -> Iterator[Row]:
         yield from self._select(
-            "WHERE scope = ? AND substr(digest, 1, 8) = ? AND digest = ?"
+            "WHERE scope = ? AND substr(digest, 1, 4) = ? AND digest = ?"
             " AND representative IS NULL ORDER BY id",
             page.scope,
-            page.digest[:8],
+            page.digest[:4],
             page.digest,
         )
 
@@ -249,26 +254,31 @@ class SQLiteIndex(LocalIndex):
     def _write(
         self, page: Page, own: Row | None, representative: int | None, crawl: int | None
     ) -> None:
-        change = self._next_change()
-        row_id = change if own is None else own.id
+        is_found_anew = representative is None
         values = (
             crawl,
             page.scope,
             page.request_fingerprint,
             page.url,
-            _signed(page.fingerprint),
+            signed(page.fingerprint),
             page.digest,
             page.tokens,
             representative,
             int(page.judged_at),
-            _signed(page.content_fingerprint),
+            signed(page.content_fingerprint),
             page.sketch,
         )
         if own is None:
+            row_id = self._next_change()
             self._connection.execute(_INSERT, (row_id, *values))
         else:
+            row_id = own.id
+            # A row that is found as before gets no new number: others need not look at it.
+            if own.representative is None and self._views(own) == self._views(page):
+                is_found_anew = False
+            change = self._next_change() if is_found_anew else None
             self._connection.execute(_UPDATE, (change, *values, row_id))
-        if representative is None:
+        if is_found_anew:
             self._present(row_id, page)
         self._save_templates(self.templates.take_due(page.site))
 
@@ -331,56 +341,7 @@ class SQLiteIndex(LocalIndex):
         )
 
     def _select(self, where: str, *values: Any) -> Iterable[Row]:
-        return map(_row_of, self._connection.execute(_ROW + where, values))
+        return map(row_of, self._connection.execute(_ROW + where, values))
 
     def _find(self, where: str, *values: Any) -> Row | None:
         return next(iter(self._select(where, *values)), None)
-
-
-def _row_of(values: Sequence[Any]) -> Row:
-    row_id, crawl, scope, request, url, fingerprint, digest, tokens, *rest = values
-    representative, judged_at, content, sketch = rest
-    if not (
-        isinstance(url, str)
-        and isinstance(digest, bytes)
-        and (sketch is None or (isinstance(sketch, bytes) and is_sketch(sketch)))
-    ):
-        raise _damaged(row_id)
-    return Row(
-        id=row_id,
-        crawl=crawl,
-        scope=scope,
-        request_fingerprint=request,
-        url=url,
-        fingerprint=_unsigned(fingerprint),
-        digest=digest,
-        tokens=_number(tokens),
-        representative=representative,
-        judged_at=_number(judged_at),
-        content_fingerprint=_optional(content),
-        sketch=sketch,
-    )
-
-
-def _damaged(value: object) -> sqlite3.DatabaseError:
-    """Return the error for what only a damaged file can hold: SQLite has no checksums of rows."""
-    return sqlite3.DatabaseError(f"a row is damaged: {value!r}")
-
-
-def _signed(fingerprint: int | None) -> int | None:
-    """Return the 64 bits as the signed integer that SQLite stores."""
-    return None if fingerprint is None else fingerprint - (fingerprint >> 63 << 64)
-
-
-def _number(stored: Any) -> int:
-    if not isinstance(stored, int):
-        raise _damaged(stored)
-    return stored
-
-
-def _unsigned(stored: Any) -> int:
-    return _number(stored) & (1 << 64) - 1
-
-
-def _optional(stored: Any) -> int | None:
-    return None if stored is None else _unsigned(stored)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_simhash.index import file
+from scrapy_simhash.index.segments import good_segments
 from scrapy_simhash.index.upkeep import parameters_of
 from scrapy_simhash.sketch import is_sketch
 
@@ -94,6 +95,7 @@ def verify(path: Path) -> list[Problem]:
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):
             problems += [found for rule in RULES for found in _check_rule(connection, rule)]
+            problems += _check_segments(connection)
     return problems
 
 
@@ -133,3 +135,12 @@ def _check_rule(connection: sqlite3.Connection, rule: Rule) -> list[Problem]:
     connection.execute("COMMIT")
     left = connection.execute(query).fetchone() is not None
     return [Problem(rule.words, len(ids), ids[:SAMPLES], not left)]
+
+
+def _check_segments(connection: sqlite3.Connection) -> list[Problem]:
+    """Remove what is not whole of the snapshot; the next crawls make it anew."""
+    good = [until for until, *_ in good_segments(connection)]
+    bad = connection.execute("DELETE FROM segments WHERE until > ?", (max(good, default=0),))
+    if not bad.rowcount:
+        return []
+    return [Problem("the snapshot of the tables is whole", bad.rowcount, [], True)]

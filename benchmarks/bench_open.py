@@ -1,0 +1,140 @@
+"""How long does an index file take to open, and what do its tables take in memory?
+
+Fills an index with the pages of bench_store.py, four in five of them kept, row by row without
+judging them, then opens it three times: from the rows alone, with the snapshot that a crawl would
+have written meanwhile, and with the snapshot of which the middle is damaged. Prints the seconds,
+the memory that the process grew by and what the tables say of theirs.
+
+Leaves out: reading the file from a cold disk; templates; scopes (--scopes spreads the pages over
+so many).
+
+    python benchmarks/bench_open.py [--pages 10000000] [--scopes 1] [--file PATH] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from bench_store import PARAMETERS, Pages, resident_bytes
+
+from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.index.sqlite import _INSERT
+from scrapy_simhash.index.values import signed
+
+
+def fill(path: Path, count: int, scopes: int) -> None:
+    """Make an index of so many pages, as judging them would."""
+    with SQLiteIndex(path, PARAMETERS):
+        pass
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = -1000000")
+        for start in range(0, count, 100_000):
+            connection.execute("BEGIN")
+            connection.executemany(_INSERT, rows(start, min(start + 100_000, count), scopes))
+            connection.execute("COMMIT")
+
+
+def rows(start: int, end: int, scopes: int) -> Iterator[tuple[Any, ...]]:
+    pages = Pages()
+    for i in range(start, end):
+        page = pages[i]
+        yield (
+            i + 1,
+            None,
+            f"site{i * 7919 % scopes}.example" if scopes > 1 else "",
+            page.request_fingerprint,
+            page.url,
+            signed(page.fingerprint),
+            page.digest,
+            page.tokens,
+            i if i % 5 == 4 else None,
+            int(page.judged_at),
+            signed(page.content_fingerprint),
+            page.sketch,
+        )
+
+
+def opened(path: Path, results: Any) -> None:
+    before, started = resident_bytes(), time.perf_counter()
+    with SQLiteIndex(path, PARAMETERS) as index:
+        taken = time.perf_counter() - started
+        results.put((taken, resident_bytes() - before, index.nbytes))
+
+
+def open_anew(path: Path, count: int) -> dict[str, float]:
+    """Open the index in a process of its own."""
+    spawn = multiprocessing.get_context("spawn")
+    results = spawn.Queue()
+    child = spawn.Process(target=opened, args=(path, results))
+    child.start()
+    seconds, grown, tables = results.get()
+    child.join()
+    return {
+        "seconds": seconds,
+        "memory_bytes_per_page": grown / count,
+        "of_it_tables": tables / count,
+    }
+
+
+def snapshot(path: Path) -> tuple[float, int]:
+    """Write all segments; return the seconds of the processor, and the bytes."""
+    with (
+        SQLiteIndex(path, PARAMETERS) as index,
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+    ):
+        started = time.thread_time()
+        while index._segments.write(connection):
+            pass
+        taken = time.thread_time() - started
+        (size,) = connection.execute("SELECT sum(length(data)) FROM segments").fetchone()
+    return taken, size or 0
+
+
+def measure(path: Path, count: int, scopes: int) -> dict[str, Any]:
+    if not path.exists():
+        fill(path, count, scopes)
+    found: dict[str, Any] = {"pages": count, "scopes": scopes, "rows": open_anew(path, count)}
+    seconds, size = snapshot(path)
+    found["snapshot"] = {"seconds": seconds, "bytes_per_page": size / count}
+    found["with_snapshot"] = open_anew(path, count)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "UPDATE segments SET data = zeroblob(9) WHERE since <= ? AND until > ?",
+            (count // 2, count // 2),
+        )
+        connection.commit()
+    found["with_damaged_snapshot"] = open_anew(path, count)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=10_000_000)
+    parser.add_argument("--scopes", type=int, default=1)
+    parser.add_argument("--file", type=Path, help="where the index is made (and left)")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        path = args.file or Path(folder) / "pages.simhash"
+        found = measure(path, args.pages, args.scopes)
+    if args.json:
+        print(json.dumps(found))
+        return
+    for name, value in found.items():
+        for key, number in value.items() if isinstance(value, dict) else [("", value)]:
+            print(f"{name:>22} {key:22} {number:,.3f}".rstrip("0").rstrip("."))
+
+
+if __name__ == "__main__":
+    main()
