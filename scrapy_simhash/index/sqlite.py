@@ -20,6 +20,7 @@ from scrapy_simhash.index import file, segments
 from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import IndexParameters, Page, Row
 from scrapy_simhash.index.local import LocalIndex
+from scrapy_simhash.index.mounts import refuse_network
 from scrapy_simhash.index.segments import Group, Segments, last_number, written
 from scrapy_simhash.index.values import row_of, signed
 from scrapy_simhash.index.views import ViewTables
@@ -57,7 +58,7 @@ class SQLiteIndex(LocalIndex):
 
     :raises IndexFormatError: the file is no index, is damaged, or is of a newer format.
     :raises IndexMismatchError: it was built for another scheme or scope.
-    :raises IndexUnavailableError: it cannot be made, written or locked.
+    :raises IndexUnavailableError: it cannot be made, written or locked, or is not on this machine.
     """
 
     def __init__(self, path: str | os.PathLike[str], parameters: IndexParameters) -> None:
@@ -72,6 +73,7 @@ class SQLiteIndex(LocalIndex):
         self._segments = Segments(
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}", self._views_of
         )
+        refuse_network(self.path)
         if not self.path.exists():
             file.create(self.path, parameters)
         file.check(self.path, parameters)
