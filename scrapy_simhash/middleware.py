@@ -24,7 +24,7 @@ from scrapy_simhash.judgement import Action, Judgement
 from scrapy_simhash.log import RareWarning
 from scrapy_simhash.recall import RecallingWorkers
 from scrapy_simhash.redirects import redirects_in
-from scrapy_simhash.scope import host_of, scope_key
+from scrapy_simhash.scope import canonical_url, host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.shared import Shared
 from scrapy_simhash.workers import InProcess, WorkerProcesses
@@ -372,6 +372,7 @@ def page_of(
         sketch=None if content is None else content.sketch,
         site=host_of(url),
         blocks=() if content is None else content.blocks,
+        canonical=canonical_url(url, analysis.canonical),
     )
 
 

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.content import (
+    MAX_ADDRESS,
     Content,
+    canonical_of,
     content_of,
     text_shingles,
     title_of,
@@ -120,6 +122,31 @@ def test_sidebar_of_a_list_of_links_does_not_count() -> None:
     two = f"<div class=advertisement>Loans for everyone, ask us</div><ul>{links}</ul>"
     assert share(one, two) == 1
     assert share("<nav><p>A page</p></nav>", "<nav><p>Another page</p></nav>") == 0
+
+
+@pytest.mark.parametrize(
+    ("head", "address"),
+    [
+        ('<link rel="canonical" href="/page">', "/page"),
+        ('<LINK REL="shortlink Canonical" HREF=" http://a.example/ ">', "http://a.example/"),
+        ('<link rel="stylesheet" href="x"><link rel=canonical href=y>', "y"),
+        ('<link rel="canonical">', None),
+        (f'<link rel="canonical" href="/{"x" * MAX_ADDRESS}">', None),
+        ('<link rel="alternate" href="/page">', None),
+        ("", None),
+    ],
+)
+def test_canonical_address_is_what_the_head_says(head: str, address: str | None) -> None:
+    page = f"<!DOCTYPE html><html><head><title>T</title>{head}</head><body><p>text</body></html>"
+    tree = parse(page.encode(), "utf-8")
+    assert tree is not None
+    assert canonical_of(tree) == address
+
+
+def test_canonical_address_in_the_body_does_not_count() -> None:
+    tree = parse(b'<html><body><p>text<link rel="canonical" href="/x"></p></body></html>', "utf-8")
+    assert tree is not None
+    assert canonical_of(tree) is None
 
 
 def test_template_counts_for_nothing_unless_there_is_nothing_else() -> None:

@@ -46,6 +46,27 @@ def test_one_line_of_settings_drops_near_duplicates(twins: Site, crawl: CrawlFix
     )
 
 
+def test_canonical_address_chooses_among_kept_pages(site: Site, crawl: CrawlFixture) -> None:
+    words = prose("lamp", 1500).split()
+    one, between, other = (article(" ".join(words[i : i + 1200])) for i in (0, 50, 100))
+    canonical = '<head><link rel="canonical" href="a">'
+    site["/"] = article(prose("start"), ["/a", "/b", "/x", "/y", "/z"])
+    site["/a"], site["/b"], site["/x"] = one, other, between
+    site["/y"] = between.replace("<head>", canonical)
+    site["/z"] = article(prose("bread")).replace("<head>", canonical)
+    result = crawl()
+    assert result.verdicts() == {
+        "/": "unique",
+        "/a": "unique",
+        "/b": "unique",
+        "/z": "unique",
+        "/x": "near_duplicate",
+        "/y": "near_duplicate",
+    }
+    named = {path_of(d["url"]): d["representative"] for d in result.decisions}
+    assert (named["/x"], named["/y"]) == (f"{site.url}/b", f"{site.url}/a")
+
+
 def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
     twins["/b"] = article(prose("lamp", 2000))
     result = crawl()

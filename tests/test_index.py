@@ -105,6 +105,33 @@ def test_the_closest_is_named_and_then_the_oldest(index: Index) -> None:
     assert index.check_and_add(page("y", 0b01001)) == near("a", 2)
 
 
+def canonical(name: str, of: str, fingerprint: int, text: str = "") -> Page:
+    return replace(page(name, fingerprint, text=text), canonical=f"http://site.example/{of}")
+
+
+def test_of_several_as_close_the_canonical_one_is_named(index: Index) -> None:
+    for name, fingerprint in [("a", 0b000011), ("b", 0b001100), ("c", 0b111111)]:
+        assert index.check_and_add(page(name, fingerprint)) == UNIQUE
+    assert index.check_and_add(canonical("x", "b", 0b001111)) == near("b", 2)
+    assert index.check_and_add(canonical("y", "elsewhere", 0b001111)) == near("a", 2)
+    # One that is farther is not as good.
+    assert index.check_and_add(canonical("z", "b", 0b000001)) == near("a", 1)
+
+
+def test_of_several_with_the_same_text_the_canonical_one_is_named(index: Index) -> None:
+    index.check_and_add(page("a", 0, text="same"))
+    index.check_and_add(page("b", MASK, text="other"))
+    index.check_and_add(page("b", MASK, text="same"))  # a refreshed page stays a kept one
+    assert index.check_and_add(canonical("x", "b", 0, text="same")) == exact("b")
+    assert index.check_and_add(page("y", 0, text="same")) == exact("a")
+
+
+def test_wrong_canonical_makes_no_duplicate(index: Index) -> None:
+    index.check_and_add(page("a", 0))
+    assert index.check_and_add(canonical("b", "a", MASK)) == UNIQUE
+    assert index.check_and_add(canonical("c", "a", MASK ^ 1)) == near("b", 1)
+
+
 def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Index) -> None:
     index.check_and_add(page("a", 0b0000))
     assert index.check_and_add(page("b", 0b0011)) == near("a", 2)

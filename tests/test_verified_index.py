@@ -197,3 +197,20 @@ def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:
         assert index.check_and_add(page("b", range(201, 301), main_text=1)) == Decision(
             "near_duplicate", "within_distance", "http://site.example/a", 1
         )
+
+
+def test_of_all_that_share_enough_the_canonical_one_is_named(index: Index) -> None:
+    names = {"a": range(1, 101), "b": range(18, 118)}
+    for name, content in names.items():
+        assert index.check_and_add(page(name, content)) == UNIQUE
+    new = page("x", range(8, 108))
+    assert index.check_and_add(new).representative == "http://site.example/a"
+    named = replace(new, request_fingerprint=b"y" * 20, canonical="http://site.example/b")
+    found = index.check_and_add(named)
+    assert (found.verdict, found.representative) == ("near_duplicate", "http://site.example/b")
+
+
+def test_wrong_canonical_makes_no_duplicate_of_other_content(index: Index) -> None:
+    index.check_and_add(page("a", range(1, 101)))
+    new = replace(page("x", range(201, 301)), canonical="http://site.example/a")
+    assert index.check_and_add(new) == UNIQUE

@@ -53,6 +53,10 @@ LINK_SHARE = 0.8
 # in a sidebar, and nothing is beside.
 LEAST_SHARE = 0.2
 
+# The longest URL that browsers and servers agree on is about this long (RFC 9110, section 4.1,
+# asks for 8,000 bytes); a longer one is no address that anybody meant.
+MAX_ADDRESS = 8_000
+
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
 
@@ -162,6 +166,16 @@ def _is_named_beside(names: str) -> bool:
 def title_of(tree: HtmlElement) -> str:
     """Return the title of a page, empty where it has none."""
     return " ".join((tree.findtext(".//title") or "").split())
+
+
+def canonical_of(tree: HtmlElement) -> str | None:
+    """Return what a page gives as its own address (rel=canonical), as it is written there."""
+    head = tree.find("head")
+    for link in () if head is None else head.iterchildren("link"):
+        if "canonical" in link.get("rel", "").lower().split():
+            address: str = link.get("href", "").strip()
+            return address if 0 < len(address) <= MAX_ADDRESS else None
+    return None
 
 
 def content_of(

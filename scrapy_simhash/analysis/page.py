@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.analysis.content import (
     Content,
+    canonical_of,
     content_of,
     title_of,
     visible_blocks,
@@ -50,7 +51,8 @@ class PageAnalysis:
 
     *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
     share, *tokens* the number of words (and CJK characters), *seconds* what it took.
-    *content* is the second view of the page, None where it has none or it is not asked for.
+    *content* is the second view of the page, None where it has none or it is not asked for,
+    *canonical* what the page gives as its own address, as it is written there.
     *recalled* says that it is the analysis of an earlier page with the same bytes.
     """
 
@@ -60,6 +62,7 @@ class PageAnalysis:
     seconds: float
     content: Content | None = None
     recalled: bool = False
+    canonical: str | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ class Analyser:
         content = None
         if page.tree is not None and self.verify:
             content = content_of(page.blocks, template, title_of(page.tree))
+        canonical = None if page.tree is None else canonical_of(page.tree)
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -152,6 +156,7 @@ class Analyser:
             tokens=found.tokens,
             seconds=perf_counter() - started,
             content=content,
+            canonical=canonical,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, takewhile, zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
@@ -59,7 +59,9 @@ class Page:
     share, *request_fingerprint* Scrapy's own, *scope* the part of the index to compare with,
     *judged_at* seconds since the epoch, *crawl* the number of the crawl that met it.  The
     second view of a page, for an index that verifies: *content_fingerprint*, *sketch*
-    (:mod:`scrapy_simhash.sketch`), and the ids of its *blocks* on *site*.
+    (:mod:`scrapy_simhash.sketch`), and the ids of its *blocks* on *site*.  *canonical* is the URL
+    that the page gives as its own (rel=canonical): it chooses among kept pages that are as good
+    as its representative, and decides nothing else.
     """
 
     url: str
@@ -74,6 +76,7 @@ class Page:
     sketch: bytes | None = None
     site: str = ""
     blocks: tuple[int, ...] = ()
+    canonical: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,8 @@ class Index(Forgetful):
         3. with verification: of the representatives with the same text or within
            ``distance`` bits in one of the two views, the one that shares most of its
            content, if it shares enough;
+           of several that serve as well, the one at the page's ``canonical`` URL is named: in 2.
+           those of the same text, or equally close; in 3. all that share enough;
         4. anything else is ``unique`` and becomes a representative.
 
         :raises IndexUnavailableError: the index did not answer; nothing was remembered.
@@ -245,9 +250,10 @@ class Index(Forgetful):
 
     def _closest(self, page: Page, found: Found) -> tuple[Row | None, Decision]:
         """Return the duplicate by the paper's plain rule."""
-        for twin in found.same_text:
-            return twin, Decision("exact_duplicate", "same_text", twin.url, 0)
-        for row, distance in found.near:
+        if twin := _closest_named(page, ((row, 0) for row in found.same_text)):
+            return twin[0], Decision("exact_duplicate", "same_text", twin[0].url, 0)
+        if near := _closest_named(page, found.near):
+            row, distance = near
             return row, Decision("near_duplicate", "within_distance", row.url, distance)
         return None, Decision("unique", "new_text")
 
@@ -257,7 +263,7 @@ class Index(Forgetful):
             return None, Decision("unique", "new_text")
         sketch = Sketch.from_bytes(page.sketch)
         template = self._template_marks(page.site)
-        best: tuple[float, int, Row] | None = None
+        best: tuple[tuple[bool, float], int, Row] | None = None
         missed: NearMiss | None = None
         for row, distance in islice(self._candidates(page, found), MAX_VERIFIED):
             if row.sketch is None:
@@ -265,13 +271,14 @@ class Index(Forgetful):
             shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
             same_text = page.tokens if row.digest == page.digest else 0
             if self._is_enough(shared, same_text):
-                if best is None or shared.share > best[0]:
-                    best = (shared.share, distance, row)
+                rank = row.url == page.canonical, shared.share
+                if best is None or rank > best[0]:
+                    best = (rank, distance, row)
             elif missed is None or shared.share > missed.share:
                 missed = NearMiss(shared.share, distance, row.url)
         if best is None:
             return None, Decision("unique", "new_text", closest=missed)
-        share, distance, row = best
+        (_, share), distance, row = best
         if share == 1 and row.digest == page.digest:
             return row, Decision("exact_duplicate", "same_text", row.url, distance, share)
         return row, Decision("near_duplicate", "share_in_common", row.url, distance, share)
@@ -354,3 +361,13 @@ class Index(Forgetful):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, int] | None:
+    """Return the first of *found*, or of those as close the one at the page's canonical URL."""
+    rows = iter(found)
+    closest = next(rows, None)
+    if closest is None or page.canonical is None:
+        return closest
+    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_VERIFIED))
+    return next((one for one in as_close if one[0].url == page.canonical), closest)

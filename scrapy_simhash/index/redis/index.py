@@ -107,7 +107,9 @@ class RedisIndex(Index):
         decision, representative, crawl, judged_by, cuts = unique, 0, page.crawl, b"", b""
         while True:
             record = pack(page, representative, call, crawl)
-            answer = await self._ask(scope, "add", question, record, judged_by, cuts)
+            answer = await self._ask(
+                scope, "add", question, self._most(page), record, judged_by, cuts
+            )
             if answer[0] is not None:
                 break
             found = await self._found(scope, answer)
@@ -128,7 +130,7 @@ class RedisIndex(Index):
 
     async def _check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
-        answer = await self._ask(scope, "check", self._question(page))
+        answer = await self._ask(scope, "check", self._question(page), self._most(page))
         return self._judge(page, await self._found(scope, answer))[0]
 
     async def aside(self, operation: Callable[[], T]) -> T:
@@ -137,6 +139,10 @@ class RedisIndex(Index):
     def _question(self, page: Page) -> Question:
         digest = page.digest if self._has_text(page) else None
         return self._buckets.question(page.request_fingerprint, digest, self._views(page))
+
+    def _most(self, page: Page) -> int:
+        """Return how many rows to ask for: by the plain rule, the first, if nothing can choose."""
+        return MAX_VERIFIED if self.parameters.share or page.canonical else 1
 
     def _has_text(self, page: Page | Row) -> bool:
         """Whether a page is found by its text: an empty one says nothing where it is verified."""
@@ -152,11 +158,11 @@ class RedisIndex(Index):
         scope: Scope,
         mode: str,
         question: Question,
+        most: int = 1,
         record: bytes = b"",
         judged_by: bytes = b"",
         cuts: bytes = b"",
     ) -> list[Any]:
-        most = MAX_VERIFIED if self.parameters.share else 1
         answer: list[Any] = await self._store.script(
             scope,
             _JUDGE,
