@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.index import SQLiteIndex, checkpoint, segments
-from scrapy_simhash.index.segments import Group, Segments, decoded, encoded
+from scrapy_simhash.index.segments import Segments, decoded, encoded
 from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index.views import Group
 from tests.fault_writer import spread
 from tests.test_index import PARAMETERS, UNIQUE, ids_by_name, near, page, refreshed, snapshot
 

@@ -27,9 +27,10 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.index.values import number, optional, unsigned
+from scrapy_simhash.index.views import Group
 
 # So many numbers make a segment: as many rows are read at open in 0.2 s, and the file is locked
 # for 5 ms to write it.
@@ -55,15 +56,6 @@ _WRITTEN = (
 )
 
 ViewsOf = Callable[[int, int, "int | None"], "list[tuple[str, int]]"]
-
-
-class Group(NamedTuple):
-    """Rows of one scope that are found by one view, each by the fingerprint at its place."""
-
-    scope: str
-    view: str
-    fingerprints: array[int]
-    ids: array[int]
 
 
 def last_number(connection: sqlite3.Connection) -> int:

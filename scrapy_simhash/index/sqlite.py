@@ -21,9 +21,9 @@ from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import IndexParameters, Page, Row
 from scrapy_simhash.index.local import LocalIndex
 from scrapy_simhash.index.mounts import refuse_network
-from scrapy_simhash.index.segments import Group, Segments, last_number, written
+from scrapy_simhash.index.segments import Segments, last_number, written
 from scrapy_simhash.index.values import row_of, signed
-from scrapy_simhash.index.views import ViewTables
+from scrapy_simhash.index.views import Group, ViewTables
 from scrapy_simhash.progress import progress
 
 logger = logging.getLogger(__name__)
@@ -130,16 +130,16 @@ class SQLiteIndex(LocalIndex):
         path = self.path
         with file.errors_translated(path), closing(file.read_only(path)) as connection:
             connection.execute("BEGIN")
-            for until, groups in self._segments.load(connection):
-                self._put(groups)
-                self._last_change = until
-            self._load_rows(connection)
+            self._tables.build(self._written_before(connection))
             for site, state in connection.execute("SELECT site, state FROM templates"):
                 with suppress(ValueError):  # damaged; it can be learned again
                     self.templates.restore(site, state)
 
-    def _load_rows(self, connection: sqlite3.Connection) -> None:
-        """Put into the tables what is in no segment."""
+    def _written_before(self, connection: sqlite3.Connection) -> Iterator[Group]:
+        """Yield all that the tables are to hold: the segments, and what is in none of them."""
+        for until, groups in self._segments.load(connection):
+            yield from groups
+            self._last_change = until
         last = last_number(connection)
         starts = range(self._last_change, last, segments.SPAN)
         spans: Iterable[int] = starts
@@ -151,13 +151,8 @@ class SQLiteIndex(LocalIndex):
             )
             spans = progress(starts, "Reading pages", len(starts))
         for since in spans:
-            self._put(written(connection, since, min(since + segments.SPAN, last), self._views_of))
+            yield from written(connection, since, min(since + segments.SPAN, last), self._views_of)
         self._last_change = last
-
-    def _put(self, groups: Iterable[Group]) -> None:
-        """Let rows be found."""
-        for group in groups:
-            self._tables.add_many(*group)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -214,7 +209,8 @@ class SQLiteIndex(LocalIndex):
         """Put into the tables what was written since the last look."""
         last = last_number(connection)
         if last > self._last_change:
-            self._put(written(connection, self._last_change, last, self._views_of))
+            for group in written(connection, self._last_change, last, self._views_of):
+                self._tables.add_many(*group)
             self._last_change = last
 
     def _next_change(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from scrapy_simhash.tables import PermutedTables, design, say_if_not_compiled
 
@@ -11,6 +12,15 @@ from scrapy_simhash.tables import PermutedTables, design, say_if_not_compiled
 # that take no more memory than this for each fingerprint.
 PLANNED_PAGES = 1_000_000
 PLANNED_BYTES = 64
+
+
+class Group(NamedTuple):
+    """Rows of one scope that are found by one view, each by the fingerprint at its place."""
+
+    scope: str
+    view: str
+    fingerprints: array[int]
+    ids: array[int]
 
 
 class ViewTables:
@@ -36,6 +46,18 @@ class ViewTables:
     ) -> None:
         """Let rows be found, each by the fingerprint at its place."""
         self._of(scope, view).add_many(fingerprints, row_ids)
+
+    def build(self, groups: Iterable[Group]) -> None:
+        """Fill the tables, which are empty, several times faster than by adding."""
+        whole: dict[tuple[str, str], Group] = {}
+        for group in groups:
+            known = whole.setdefault((group.scope, group.view), group)
+            if known is not group:
+                known.fingerprints.extend(group.fingerprints)
+                known.ids.extend(group.ids)
+        while whole:
+            (scope, view), group = whole.popitem()
+            self._of(scope, view).build(group.fingerprints, group.ids)
 
     def remove(self, scope: str, view: str, fingerprint: int, row_id: int) -> None:
         """Let a row be found by a fingerprint no more."""

@@ -19,6 +19,7 @@ Items stand beside the first table only; a match in another one is looked up the
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memset
 
 import sys
 from array import array
@@ -111,6 +112,13 @@ cdef struct Table:
 cdef struct Pair:
     uint64_t fingerprint
     uint64_t item
+
+
+cdef struct Filling:
+    # Fingerprints by their lines, with their places and items, and where those of a line end.
+    Pair *pairs
+    uint64_t *ends
+    unsigned char *is_repeated
 
 
 cdef struct Scratch:
@@ -315,7 +323,7 @@ cdef class CompiledTables:
         for i in range(self._table_count):
             table = &self._tables[i]
             if table.entries:
-                raise ValueError(f"reserve must come first: the tables have {len(self)} items")
+                raise ValueError(f"this must come first: the tables have {len(self)} items")
             for segment in range(1, SEGMENTS):
                 if table.lines * ENTRIES_A_LINE >= count or table.lines >= table.most_lines:
                     break
@@ -326,8 +334,8 @@ cdef class CompiledTables:
                     segment_start(segment) + segment_lines(segment),
                     max(segment_start(segment), count // ENTRIES_A_LINE + 1),
                 )
-            table.level = HIGHEST_BIT(table.lines)
-            set_flips(table)
+                table.level = HIGHEST_BIT(table.lines)
+                set_flips(table)
 
     def add_many(self, const uint64_t[::1] fingerprints, const uint32_t[::1] items):
         """Store many items at once, without the interpreter's lock but for repeated ones.
@@ -367,6 +375,52 @@ cdef class CompiledTables:
                     i += 1
         finally:
             self._readers -= 1
+
+    def build(self, const uint64_t[::1] fingerprints, const uint32_t[::1] items):
+        """Do in empty tables what :meth:`add_many` does, several times faster.
+
+        One table after the other is filled line by line, with runs as long as they need be.
+
+        :raises ValueError: as :meth:`add_many`; the tables are not empty.
+        """
+        cdef Py_ssize_t count = fingerprints.shape[0], i
+        cdef int t
+        cdef bint is_done = True
+        if items.shape[0] != count:
+            raise ValueError(
+                f"fingerprints and items must be equally many: got {count} and {items.shape[0]}"
+            )
+        self.reserve(count)
+        if not count:
+            return
+        cdef uint64_t most_lines = 0
+        for t in range(self._table_count):
+            most_lines = max(most_lines, self._tables[t].lines)
+        cdef Filling filling
+        filling.ends = <uint64_t *>malloc((most_lines + 1) * sizeof(uint64_t))
+        filling.pairs = <Pair *>lines_alloc(count * sizeof(Pair))
+        filling.is_repeated = <unsigned char *>PyMem_Calloc(count, 1)
+        self._readers += 1
+        try:
+            is_done = filling.ends != NULL and filling.pairs != NULL
+            is_done = is_done and filling.is_repeated != NULL
+            with nogil:
+                for t in range(self._table_count):
+                    is_done = is_done and fill(
+                        &self._tables[t], &fingerprints[0], &items[0], count, &filling
+                    )
+            if not is_done:
+                for t in range(self._table_count):
+                    clear(&self._tables[t])
+                raise MemoryError
+            for i in range(count):
+                if filling.is_repeated[i]:
+                    self._add_younger(fingerprints[i], items[i])
+        finally:
+            self._readers -= 1
+            free(filling.ends)
+            lines_free(filling.pairs, count * sizeof(Pair))
+            PyMem_Free(filling.is_repeated)
 
     def check_many(self, const uint64_t[::1] fingerprints):
         """Return, for each fingerprint, the closest stored item and its distance.

@@ -90,6 +90,15 @@ class ReferenceTables:
         for fingerprint, item in zip(fingerprints, items, strict=True):
             self.add(fingerprint, item)
 
+    def build(self, fingerprints: Sequence[int], items: Sequence[int]) -> None:
+        """Do in empty tables what :meth:`add_many` does; here it is the same.
+
+        :raises ValueError: as :meth:`add_many`; the tables are not empty.
+        """
+        if self._count:
+            raise ValueError(f"this must come first: the tables have {len(self)} items")
+        self.add_many(fingerprints, items)
+
     def remove(self, fingerprint: int, item: int) -> None:
         """Forget *item*.
 

@@ -197,9 +197,11 @@ class Snapshot:
     def tables(self, distance: int, tables: Sequence[Table] | None = None) -> PermutedTables:
         """Return permuted tables with all that is in the snapshot."""
         made = PermutedTables(distance, tables)
-        made.reserve(len(self))
-        for fingerprints, items in self.blocks():
-            made.add_many(fingerprints, items)
+        fingerprints, items = array("Q"), array("I")
+        for block, block_items in self.blocks():
+            fingerprints.extend(block)
+            items.extend(block_items)
+        made.build(fingerprints, items)
         return made
 
     def close(self) -> None:
