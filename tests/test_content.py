@@ -314,7 +314,7 @@ def test_memory_is_bounded() -> None:
     template = Template()
     for page in range(2 * MAX_BLOCKS // 100):
         template.learn([1, *range(page * 100 + 1000, page * 100 + 1100)])
-    assert len(template._counts) <= MAX_BLOCKS + 200
+    assert len(template._recent) + len(template._earlier) <= MAX_BLOCKS + 200
     assert template.blocks == {1}
 
 

@@ -333,10 +333,15 @@ class SQLiteIndex(LocalIndex):
             self._unpresented.append((page.scope, view, fingerprint, row_id))
 
     def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
-        """Store what sites repeat, as far as this process has learned it."""
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", learned
-        )
+        """Store what sites repeat, as this process and others have learned it."""
+        for site, state in learned:
+            stored = self._connection.execute(
+                "SELECT state FROM templates WHERE site = ?", (site,)
+            ).fetchone()
+            self._connection.execute(
+                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)",
+                (site, self.templates.merged(site, state, stored and stored[0])),
+            )
 
     def _select(self, where: str, *values: Any) -> Iterable[Row]:
         return map(row_of, self._connection.execute(_ROW + where, values))

@@ -39,7 +39,6 @@ from scrapy_simhash.index.redis.records import (
 )
 from scrapy_simhash.index.redis.server import TRY_SECONDS, Script, Server
 from scrapy_simhash.index.redis.store import SCANNED_AT_ONCE, Store
-from scrapy_simhash.template import Template
 
 T = TypeVar("T")
 
@@ -234,15 +233,11 @@ class RedisIndex(Index):
         self._loop.close()
 
     async def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
-        """Store what sites repeat; of several processes, what the one learned from most pages."""
+        """Store what sites repeat, as this process and others have learned it."""
         with suppress(IndexUnavailableError):
             for site, state in learned:
                 stored = await self._store.template(site)
-                with suppress(ValueError):  # damaged; this one takes its place
-                    if stored is not None and _pages(stored) > _pages(state):
-                        self.templates.restore(site, stored)
-                        continue
-                await self._store.store_template(site, state)
+                await self._store.store_template(site, self.templates.merged(site, state, stored))
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return what a coroutine returns, and hold the caller up until then."""
@@ -332,11 +327,3 @@ class RedisIndex(Index):
 def _seen(scope: Scope, stored: StoredRow) -> bytes:
     """Return the id of a row and its last change, as scripts take what a caller has seen."""
     return pack_id(stored.row.id - scope.base) + pack_id(stored.change)
-
-
-def _pages(state: bytes) -> float:
-    """Return from how many pages a template was learned.
-
-    :raises ValueError: it is damaged.
-    """
-    return Template.from_bytes(state).pages

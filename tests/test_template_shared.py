@@ -1,0 +1,143 @@
+"""What several processes learn of a site comes together, and costs no page much."""
+
+from __future__ import annotations
+
+import math
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.template import MAX_BLOCKS, WINDOW_PAGES, Template, Templates
+from tests.test_verified_index import PARAMETERS, page
+
+SITE = "site.example"
+
+
+def learned(pages: int, *blocks: int, own: int = 1_000_000) -> Template:
+    """A template of pages that all have some blocks, and each one of its own."""
+    template = Template()
+    for i in range(pages):
+        template.learn([*blocks, own + i])
+    return template
+
+
+def test_both_know_what_one_has_learned() -> None:
+    one, other = learned(5, 1), learned(25, 1, 2)
+    one.merge(other)
+    assert one.blocks == {1, 2}
+    assert one.pages == pytest.approx(other.pages)
+    for i in range(200):  # it goes on as if it had learned all by itself
+        one.learn([1, 3, i + 100])
+    assert one.blocks == {1, 2, 3}  # what was template on 30 pages stays it
+
+
+def test_what_is_rare_elsewhere_is_less_sure() -> None:
+    one, other = learned(12, 1), learned(60, 2)
+    one.merge(other)
+    assert one.blocks == {2}  # 1 stands on a sixth of the pages that both know
+
+
+def test_merging_again_and_again_makes_nobody_surer() -> None:
+    one = learned(40, 1, 2)
+    other = Template.from_bytes(one.to_bytes())
+    pages = one.pages
+    for _ in range(50):
+        one.merge(other)
+        other.merge(one)
+    assert one.pages == pytest.approx(pages)
+    assert one.blocks == other.blocks == {1, 2}
+
+
+def test_nothing_to_merge_changes_nothing() -> None:
+    one = learned(40, 1)
+    before = one.to_bytes()
+    one.merge(Template())
+    assert one.to_bytes() == before
+
+
+def test_old_templates_count_on_without_end() -> None:
+    """Weights grow by a factor of ten in 690 pages, and are brought back in time."""
+    template = Template()
+    for i in range(100_000):
+        template.learn([1, i + 100, *([2] if i > 99_000 else [])])
+    assert template.pages == pytest.approx(WINDOW_PAGES)
+    assert template.blocks == {1, 2}
+
+
+def test_frequent_block_is_known_though_pages_bring_thousands_of_others() -> None:
+    rng = random.Random(1)
+    template = Template()
+    for i in range(200):
+        others = range(10_000 + 3_000 * i, 13_000 + 3_000 * i)
+        template.learn([1, *others, *([2] if rng.random() < 0.6 else [])])
+        assert len(template._recent) + len(template._earlier) <= MAX_BLOCKS + 6_000
+    assert template.blocks == {1, 2}
+
+
+@pytest.mark.parametrize("stored", [b"", b"x", b"\0" * 18, "text"])
+def test_what_is_no_template_is_refused_and_replaced(stored: bytes) -> None:
+    if stored != b"\0" * 18:
+        with pytest.raises(ValueError, match="no template"):
+            Template.from_bytes(stored)
+    templates = Templates()
+    for i in range(20):
+        templates.learn(SITE, [1, 100 + i])
+    [(site, state)] = templates.take_changed()
+    again = Template.from_bytes(templates.merged(site, state, stored))
+    assert again.pages > 15
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -1.0, 1e9])
+def test_impossible_numbers_are_refused(number: float) -> None:
+    template = learned(20, 1)
+    template._pages = number * template._weight
+    with pytest.raises(ValueError, match="no template"):
+        Template.from_bytes(template.to_bytes())
+    template = learned(20, 1)
+    template._lasting.add(1)
+    template._recent[1] = number * template._weight
+    with pytest.raises(ValueError, match="no template"):
+        Template.from_bytes(template.to_bytes())
+
+
+def judge(index: SQLiteIndex, first: int, count: int, block: int) -> None:
+    """Judge distinct pages that all have a block."""
+    for i in range(first, first + count):
+        new = page(f"p{i}", range(1000 * i, 1000 * i + 60), main_text=i << 20, block=block)
+        assert index.check_and_add(new).verdict == "unique"
+
+
+def test_processes_that_share_a_file_learn_from_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+        judge(one, 0, 90, block=7)
+        judge(two, 100, 25, block=8)  # as many as make it due to be stored
+        assert 7 in two.templates.blocks(SITE)
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert 7 in index.templates.blocks(SITE)
+
+
+def test_last_to_end_does_not_undo_what_others_learned(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as one:
+        judge(one, 100, 3, block=8)
+        with SQLiteIndex(path, PARAMETERS) as two:
+            judge(two, 0, 40, block=7)
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert 7 in index.templates.blocks(SITE)
+
+
+def test_damaged_template_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as index:
+        judge(index, 0, 40, block=7)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE templates SET state = x'ff'")
+            connection.commit()
+        judge(index, 100, 1, block=7)
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert index.templates.blocks(SITE) == {7}
