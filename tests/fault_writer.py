@@ -1,6 +1,6 @@
 """A process that judges pages until it is killed, or has no more; one line for each.
 
-    python -m tests.fault_writer PATH FIRST COUNT WRITER [FILE_LIMIT]
+    python -m tests.fault_writer INDEX FIRST COUNT WRITER [FILE_LIMIT]
 
 Page i is near page i of every other writer, and far from all others. With a limit, no file may
 grow above so many bytes, as on a full disk; a page that was not taken is told as such.
@@ -12,7 +12,7 @@ import resource
 import sys
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import Page, SQLiteIndex, checkpoint, segments, sqlite
+from scrapy_simhash.index import Page, checkpoint, open_index, segments, sqlite
 from tests.test_index import PARAMETERS, page
 
 
@@ -32,7 +32,7 @@ def main(path: str, first: str, count: str, writer: str, limit: str = "") -> Non
     segments.SPAN = 30
     checkpoint.LONG_LOG = 200
     sqlite.BUSY_SECONDS = 60.0
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
         for i in range(int(first), int(first) + int(count)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -160,6 +161,16 @@ class FailsOnce(Links):
         if response.url.endswith("/fails") and not failed:
             self.crawler.stats.inc_value("failed")
             raise RuntimeError("a mistake in the spider")
+        yield from super().parse(response)
+
+
+class KillsServer(Links):
+    """Kill the process of the setting ``KILLED`` at the third page."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        self.crawler.stats.inc_value("parsed")
+        if self.crawler.stats.get_value("parsed") == 3:
+            os.kill(self.crawler.settings.getint("KILLED"), signal.SIGKILL)
         yield from super().parse(response)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import sha1
 from importlib.resources import files
 from itertools import chain
@@ -47,6 +48,10 @@ PAUSES = (0.1, 0.5)
 AWAY_SECONDS = 1.0
 # More connections than this would only wait for each other: the server does one thing at a time.
 MAX_CONNECTIONS = 16
+# Calls go together while so many such batches are under way; each keeps the server from others
+# for up to 4 ms.
+BATCHES = 2
+CALLS_AT_ONCE = 64
 
 
 # What passes: no connection (or the data are still being loaded), no answer in time, a server
@@ -79,11 +84,22 @@ def _distances() -> str:
     return f"'{''.join(map(chr, chain.from_iterable((92, 48 + bits) for bits in pairs)))}'"
 
 
-class _Client(NamedTuple):
-    """What asks for one event loop, and the gate that lets only so many ask at once."""
+class _Call(NamedTuple):
+    """A script that is to run, and where its answer goes."""
+
+    script: Script
+    arguments: tuple[Any, ...]
+    answer: asyncio.Future[Any]
+
+
+@dataclass
+class _Client:
+    """What asks for one event loop: a gate lets only so many ask at once, others wait."""
 
     redis: Any
     gate: asyncio.Semaphore
+    waiting: list[_Call] = field(default_factory=list)
+    under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class Server:
@@ -101,17 +117,58 @@ class Server:
     async def script(self, script: Script, keys: tuple[str, ...], *arguments: Any) -> Any:
         """Return what a script answers, sent to the server where that does not know it.
 
+        Calls that come while others are under way go together, one round trip for all: that
+        saves the system calls, which take most of the time.
+
         :raises IndexUnavailableError: the server did not answer, or refused.
         """
+        client = self._client()
+        answer = asyncio.get_running_loop().create_future()
+        client.waiting.append(_Call(script, (len(keys), *keys, *arguments), answer))
+        if len(client.under_way) < BATCHES:
+            task = asyncio.ensure_future(self._send_waiting(client))
+            client.under_way.add(task)
+            task.add_done_callback(client.under_way.discard)
+        return await answer
 
-        async def ask(client: Any) -> Any:
-            rest = (len(keys), *keys, *arguments)
+    async def _send_waiting(self, client: _Client) -> None:
+        while calls := client.waiting[:CALLS_AT_ONCE]:
+            del client.waiting[: len(calls)]
             try:
-                return await client.execute_command("EVALSHA", script.digest, *rest)
-            except NoScriptError:
-                return await client.execute_command("EVAL", script.source, *rest)
+                answers = await self._ask(partial(self._together, calls))
+            except BaseException as exc:
+                answers = [exc] * len(calls)
+            for call, answer in zip(calls, answers, strict=True):
+                if call.answer.done():  # nobody waits for it any more
+                    continue
+                if isinstance(answer, RedisError):
+                    answer = self._refusal(answer)
+                if isinstance(answer, BaseException):
+                    call.answer.set_exception(answer)
+                else:
+                    call.answer.set_result(answer)
 
-        return await self._ask(ask)
+    async def _together(self, calls: list[_Call], client: Any) -> list[Any]:
+        """Return the answers to calls, errors of single ones among them."""
+        if self.address.kind == "cluster":  # they go to several servers
+            asking = (self._alone(call, client) for call in calls)
+            answers: list[Any] = await asyncio.gather(*asking, return_exceptions=True)
+        else:
+            pipeline = client.pipeline(transaction=False)
+            for call in calls:
+                pipeline.execute_command("EVALSHA", call.script.digest, *call.arguments)
+            answers = await pipeline.execute(raise_on_error=False)
+        for position, answer in enumerate(answers):
+            if isinstance(answer, NoScriptError):
+                call = calls[position]
+                evaluated = client.execute_command("EVAL", call.script.source, *call.arguments)
+                answers[position] = await evaluated
+            elif isinstance(answer, _PASSING):
+                raise answer  # all of them come again, and are known by their numbers
+        return answers
+
+    async def _alone(self, call: _Call, client: Any) -> Any:
+        return await client.execute_command("EVALSHA", call.script.digest, *call.arguments)
 
     async def command(self, *command: Any) -> Any:
         """Return what the server answers.
@@ -148,13 +205,13 @@ class Server:
                 try:
                     answer = await ask(client.redis)
                 except AuthenticationError as exc:
-                    self._refused(exc)
+                    raise self._refusal(exc) from exc
                 except _PASSING as exc:
                     if (pause := next(pauses, None)) is None:
                         self._away(exc)
                     await asyncio.sleep(pause)
                 except RedisError as exc:
-                    self._refused(exc)
+                    raise self._refusal(exc) from exc
                 else:
                     self._look_at = None
                     return answer
@@ -176,8 +233,8 @@ class Server:
         self._look_at = monotonic() + AWAY_SECONDS
         raise IndexUnavailableError(f"{self.address} does not answer: {exc}") from exc
 
-    def _refused(self, exc: Exception) -> NoReturn:
-        raise IndexUnavailableError(f"{self.address} refuses: {exc}") from exc
+    def _refusal(self, exc: Exception) -> IndexUnavailableError:
+        return IndexUnavailableError(f"{self.address} refuses: {exc}")
 
     def _client(self) -> _Client:
         loop = asyncio.get_running_loop()
