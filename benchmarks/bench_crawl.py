@@ -3,14 +3,15 @@
 Crawls a site that a process of its own serves, with no plug-in and with each of the given modes,
 extractors and numbers of workers, in alternating order, several times, each in a fresh process.
 Prints medians: pages a second, CPU a page of the crawler process and of the workers, how late a
-10 ms tick of the reactor came (worst, and 99th percentile of the ticks), resident memory; and of
-pages and CPU the median ratio (for CPU also the difference) to the crawl without it in the same
-round.  Every crawl gets the same pages in the same order: the links that a dropped page would
-have cost are not counted.
+10 ms tick of the reactor came (worst, and 99th percentile of the ticks; the same without the time
+of Python's garbage collector), resident memory; and of pages and CPU the median ratio (for CPU also
+the difference) to the crawl without it in the same round.  Every crawl gets the same pages in the
+same order: the links that a dropped page would have cost are not counted.
 
 Leaves out: the start (the first pages, given by --warm-up, count for nothing but the stalls),
 the network, and whether the decisions are right (crawl_quality.py).  Pages a second mean little
-where there are fewer cores than the crawler, the server and the workers.
+where there are fewer cores than the crawler, the server and the workers.  Where the crawler has no
+pause at all, a tick waits for all pages that came at once: ``-s DOWNLOAD_DELAY=0.02`` leaves some.
 
     python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--modes none drop flag]
         [--extractor trafilatura ...] [--workers 1 ...] [--repeats 3] [--json FILE]
@@ -46,6 +47,8 @@ SHOWN = {
     "first_page_seconds": "1st page s",
     "worst_stall_ms": "worst stall",
     "p99_stall_ms": "p99 stall",
+    "worst_stall_without_gc_ms": "worst no gc",
+    "p99_stall_without_gc_ms": "p99 no gc",
     "crawler_mb": "crawler MB",
     "workers_mb": "workers MB",
 }
@@ -127,7 +130,7 @@ def rounds(
         results = {}
         for mode in modes if number % 2 == 0 else reversed(modes):
             ticked = once(mode, tick=True)
-            stalls = {name: ticked[name] for name in ("worst_stall_ms", "p99_stall_ms")}
+            stalls = {name: value for name, value in ticked.items() if "stall" in name}
             results[str(mode)] = {**once(mode, tick=False), **stalls}
             print(f"round {number + 1}, {mode}: done", file=sys.stderr)
         done.append(results)
@@ -145,7 +148,7 @@ def report(done: list[dict[str, dict[str, Any]]], modes: list[Mode]) -> list[dic
                 row[f"{name}_ratio"] = statistics.median(
                     r[mode][name] / r["none"][name] for r in done
                 )
-            for name in ("crawler_cpu_ms", "worst_stall_ms", "p99_stall_ms"):
+            for name in (name for name in SHOWN if "stall" in name or name == "crawler_cpu_ms"):
                 row[f"{name}_over_none"] = statistics.median(
                     r[mode][name] - r["none"][name] for r in done
                 )
