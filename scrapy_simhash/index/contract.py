@@ -261,14 +261,19 @@ class Index(Forgetful):
         """Return the candidate that shares most of its content, if it shares enough."""
         if page.sketch is None:
             return None, Decision("unique", "new_text")
+        candidates = [
+            (row, kept, distance)
+            for row, distance in islice(self._candidates(page, found), MAX_VERIFIED)
+            if (kept := row.sketch) is not None
+        ]
+        if not candidates:  # most pages have none, and unpacking a sketch takes 20 us
+            return None, Decision("unique", "new_text")
         sketch = Sketch.from_bytes(page.sketch)
         template = self._template_marks(page.site)
         best: tuple[tuple[bool, float], int, Row] | None = None
         missed: NearMiss | None = None
-        for row, distance in islice(self._candidates(page, found), MAX_VERIFIED):
-            if row.sketch is None:
-                continue
-            shared = overlap(sketch, Sketch.from_bytes(row.sketch), template)
+        for row, kept, distance in candidates:
+            shared = overlap(sketch, Sketch.from_bytes(kept), template)
             same_text = page.tokens if row.digest == page.digest else 0
             if self._is_enough(shared, same_text):
                 rank = row.url == page.canonical, shared.share
