@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import dbm
 import gzip
+import os
+import pickle
 import zlib
 from ast import literal_eval
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +49,9 @@ _BROKEN = (
     EOFError,
     zlib.error,
     IgnoreRequest,
+    AttributeError,
+    IndexError,
+    pickle.UnpicklingError,
 )
 
 # So many pages wait for each worker, so that none is idle.
@@ -74,13 +81,15 @@ def source_at(place: Path) -> Source:
     """
     if place.name.endswith((".warc", ".warc.gz")) and place.is_file():
         return Source(None, partial(_warc_pages, place))
+    if place.suffix == ".db" and dbm.whichdb(os.fspath(place)):
+        return Source(None, partial(_dbm_pages, place))
     if place.is_dir():
         if entries := sorted(path.parent for path in place.rglob("pickled_meta")):
             return Source(len(entries), partial(_cached_pages, entries))
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
             return Source(len(files), partial(_files, files))
     raise SimhashError(
-        f"{place} must be an HTTP cache of Scrapy that is kept in files (.scrapy/httpcache), a "
+        f"{place} must be an HTTP cache of Scrapy (a folder, or a .db file), a "
         f"folder with .html files, or a .warc or .warc.gz file"
     )
 
@@ -135,9 +144,7 @@ def _cached_pages(entries: list[Path]) -> Iterator[StoredPage]:
 
     Nothing is unpickled: what is pickled there stands beside it as text.
     """
-    crawler = Crawler(Spider)
-    crawler.stats = DummyStatsCollector(crawler)
-    compression = HttpCompressionMiddleware.from_crawler(crawler)
+    compression = _compression()
     for entry in entries:
         try:
             meta = (entry / "meta").read_bytes()
@@ -158,6 +165,45 @@ def _cached_pages(entries: list[Path]) -> Iterator[StoredPage]:
             continue  # an entry that Scrapy could not use, either
         if isinstance(unpacked, Response):
             yield from _page(unpacked, request_fingerprint)
+
+
+class _PlainValues(pickle.Unpickler):
+    """Reads what is made of Python's own values; nothing in a file can have code run."""
+
+    def find_class(self, module: str, name: str) -> type[str]:
+        if module == "ipaddress":  # an address is made of its text
+            return str
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a response")
+
+
+def _dbm_pages(path: Path) -> Iterator[StoredPage]:
+    """Read what Scrapy's DbmCacheStorage wrote: under each request's fingerprint, a response."""
+    compression = _compression()
+    try:
+        with dbm.open(os.fspath(path), "r") as cache:
+            for key in cache.keys():  # noqa: SIM118 - not every kind of file can be iterated over
+                request, _, kind = os.fsdecode(key).rpartition("_")
+                if kind != "data":
+                    continue
+                try:
+                    facts = _PlainValues(BytesIO(cache[key])).load()
+                    response = Response(
+                        facts["url"], facts["status"], Headers(facts["headers"]), facts["body"]
+                    )
+                    unpacked = compression.process_response(Request(facts["url"]), response)
+                    request_fingerprint = bytes.fromhex(request)
+                except _BROKEN:
+                    continue  # an entry that Scrapy could not use, either
+                if isinstance(unpacked, Response):
+                    yield from _page(unpacked, request_fingerprint)
+    except (OSError, *dbm.error) as exc:
+        raise SimhashError(f"{path} cannot be read: {exc}") from exc
+
+
+def _compression() -> HttpCompressionMiddleware:
+    crawler = Crawler(Spider)
+    crawler.stats = DummyStatsCollector(crawler)
+    return HttpCompressionMiddleware.from_crawler(crawler)
 
 
 def _files(files: list[Path]) -> Iterator[StoredPage]:
