@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import random
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -18,12 +21,19 @@ import redis
 PROGRAMS = ("redis-server", "valkey-server")
 PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 ATTEMPTS = 5
+DOCUMENT = Path(__file__).parents[1] / "docs" / "redis.md"
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port that nobody listens at, below those that the system gives to connections.
+
+    A node of a cluster listens at the one 10,000 above, too.
+    """
+    while True:
+        port = random.randrange(10_000, 22_000)
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 class RedisServer:
@@ -60,7 +70,8 @@ class RedisServer:
                 log.append(line)
                 if "eady to accept connections" in line or "Sentinel ID is" in line:
                     return
-            self.process.wait()
+            self.process.communicate()
+            self.port = free_port()
         raise RuntimeError("".join(log))
 
     def kill(self) -> None:
@@ -91,7 +102,15 @@ def shared_server() -> RedisServer:
     server = RedisServer(Path(folder.name))
     atexit.register(folder.cleanup)
     atexit.register(server.kill)
+    with server.client() as client:
+        client.execute_command(*documented_rule().replace("~simhash:*", "~test*").split())
     return server
+
+
+def documented_rule() -> str:
+    """The access rule with the least rights, as it stands in the documentation."""
+    (rule,) = re.findall(r"^ACL SETUSER crawler .*$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    return str(rule)
 
 
 _prefixes = count(1)
@@ -99,4 +118,5 @@ _prefixes = count(1)
 
 def new_redis_url() -> str:
     """The URL of an index that is not there yet."""
-    return f"{shared_server().url}?prefix=test{next(_prefixes)}"
+    url = shared_server().url.replace("://", "://crawler:PASSWORD@")
+    return f"{url}?prefix=test{next(_prefixes)}"

@@ -28,7 +28,8 @@ def test_crawl_drops_what_another_machine_has_kept(
     twins["/elsewhere"] = article(prose("boat"))
     second = crawl(SIMHASH_INDEX=redis_url)
     assert second.verdicts()["/elsewhere"] == "exact_duplicate"
-    assert f"pages in {redis_url}" in second.log
+    assert f"pages in {redis_url.replace('PASSWORD', '***')}" in second.log
+    assert "PASSWORD" not in first.log + second.log
 
 
 def test_redis_of_scrapy_redis_is_used_where_the_setting_says_so(

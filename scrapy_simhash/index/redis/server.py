@@ -94,10 +94,14 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Client:
-    """What asks for one event loop: a gate lets only so many ask at once, others wait."""
+    """What asks for one event loop: a gate lets only so many ask at once, others wait.
+
+    *sentinels* are further clients, which ask where the server is.
+    """
 
     redis: Any
-    gate: asyncio.Semaphore
+    sentinels: list[Any]
+    gate: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, MAX_CONNECTIONS))
     waiting: list[_Call] = field(default_factory=list)
     under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -190,7 +194,8 @@ class Server:
         """Close the connections of the loop that runs."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
-            await client.redis.aclose()
+            for one in (client.redis, *client.sentinels):
+                await one.aclose()
 
     @property
     def loops(self) -> list[asyncio.AbstractEventLoop]:
@@ -207,6 +212,7 @@ class Server:
                 except AuthenticationError as exc:
                     raise self._refusal(exc) from exc
                 except _PASSING as exc:
+                    self.connections += 1  # of a cluster, new ones are not told of
                     if (pause := next(pauses, None)) is None:
                         self._away(exc)
                     await asyncio.sleep(pause)
@@ -239,10 +245,10 @@ class Server:
     def _client(self) -> _Client:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = _Client(self._new_client(), asyncio.Semaphore(MAX_CONNECTIONS))
+            self._clients[loop] = self._new_client()
         return self._clients[loop]
 
-    def _new_client(self) -> Any:
+    def _new_client(self) -> _Client:
         address = self.address
         options = {
             **address.options(),
@@ -253,16 +259,17 @@ class Server:
         }
         if address.kind == "cluster":
             nodes = [ClusterNode(host, port) for host, port in address.hosts]
-            return RedisCluster(startup_nodes=nodes, max_connections=MAX_CONNECTIONS, **options)
+            cluster = RedisCluster(startup_nodes=nodes, max_connections=MAX_CONNECTIONS, **options)
+            return _Client(cluster, [])
         options.update(db=address.database, redis_connect_func=self._connected)
         if address.kind == "sentinel":
             ask_sentinels = {"socket_timeout": TRY_SECONDS}
             sentinels = Sentinel(  # type: ignore[no-untyped-call]
                 address.hosts, sentinel_kwargs=ask_sentinels
             )
-            return sentinels.master_for(address.service, **options)
+            return _Client(sentinels.master_for(address.service, **options), sentinels.sentinels)
         (host, port), *_ = address.hosts
-        return Redis(host=host, port=port, **options)
+        return _Client(Redis(host=host, port=port, **options), [])
 
     async def _connected(self, connection: Any) -> None:
         self.connections += 1

@@ -1,0 +1,179 @@
+"""The same index in every kind of Redis: alone, behind TLS, with sentinels, as a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+import redis
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import open_index
+from scrapy_simhash.index.redis.address import Address
+from tests.fault_writer import page_of
+from tests.redis_servers import PROGRAM, RedisServer, free_port
+from tests.test_index import PARAMETERS, UNIQUE
+
+SLOTS = 16384
+
+
+def assert_keeps_and_forgets_pages(url: str, scopes: int = 1) -> None:
+    with open_index(url, PARAMETERS) as index:
+        for i in range(30):
+            scope = f"site{i % scopes}.example"
+            assert index.check_and_add(replace(page_of(i, 0), scope=scope)) == UNIQUE
+            assert index.check_and_add(replace(page_of(i, 1), scope=scope)).is_duplicate
+        assert len(index) == 30
+    with open_index(url, PARAMETERS) as index:
+        rows = list(index.rows())
+        assert len(rows) == len({row.id for row in rows}) == 60
+        assert {row.scope for row in rows} == {f"site{i}.example" for i in range(scopes)}
+        kept = [row.id for row in rows if row.representative is None]
+        assert index.forget(kept[:20]) == 20
+        assert len(index) == 30
+        assert len(list(index.rows())) == 40
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RedisServer]]:
+    """Three servers, each with a third of the slots."""
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(
+                RedisServer(tmp_path_factory.mktemp("node"), "--cluster-enabled", "yes")
+            )
+            for _ in range(3)
+        ]
+        clients = [stack.enter_context(server.client()) for server in servers]
+        edges = [SLOTS * i // 3 for i in range(4)]
+        for i, client in enumerate(clients):
+            client.execute_command("CLUSTER ADDSLOTSRANGE", edges[i], edges[i + 1] - 1)
+            client.execute_command("CLUSTER MEET", "127.0.0.1", servers[0].port)
+        while any(_state(client) != "ok" for client in clients):
+            pass
+        yield servers
+
+
+def _state(client: redis.Redis) -> object:
+    return client.cluster("INFO")["cluster_state"]
+
+
+def test_scopes_spread_over_a_cluster(cluster: list[RedisServer]) -> None:
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in cluster[:2])
+    assert_keeps_and_forgets_pages(f"redis+cluster://{hosts}", scopes=9)
+    for server in cluster:
+        with server.client() as client:
+            keys = list(client.scan_iter("simhash:1:*:pages"))
+            assert keys, "no scope lives on this shard"
+
+
+def test_slot_that_moves_takes_its_pages_along(cluster: list[RedisServer]) -> None:
+    url = f"redis+cluster://127.0.0.1:{cluster[0].port}?prefix=moving"
+    with open_index(url, PARAMETERS) as index, ExitStack() as stack:
+        for i in range(10):
+            assert index.check_and_add(page_of(i, 0)) == UNIQUE
+        clients = [stack.enter_context(server.client()) for server in cluster]
+        slot = int(clients[0].execute_command("CLUSTER KEYSLOT", "{@}"))
+        nodes = [client.execute_command("CLUSTER MYID").decode() for client in clients]
+        source = next(i for i in range(3) if slot < SLOTS * (i + 1) // 3)
+        target = (source + 1) % 3
+        clients[target].execute_command("CLUSTER SETSLOT", slot, "IMPORTING", nodes[source])
+        clients[source].execute_command("CLUSTER SETSLOT", slot, "MIGRATING", nodes[target])
+        moved = ("127.0.0.1", cluster[target].port, "", 0, 5000, "KEYS")
+        keys = clients[source].execute_command("CLUSTER GETKEYSINSLOT", slot, 1000)
+        clients[source].execute_command("MIGRATE", *moved, *keys)
+        for client in (clients[target], clients[source]):
+            client.execute_command("CLUSTER SETSLOT", slot, "NODE", nodes[target])
+        for i in range(10):
+            assert index.check_and_add(page_of(i, 1)).is_duplicate
+        assert index.check_and_add(page_of(10, 0)) == UNIQUE
+
+
+def test_sentinels_know_where_the_server_is(tmp_path: Path) -> None:
+    with RedisServer(tmp_path / "main") as server:
+        port = free_port()
+        config = tmp_path / "sentinel.conf"
+        config.write_text(
+            f"port {port}\nbind 127.0.0.1\ndir {tmp_path}\n"
+            f"sentinel monitor main 127.0.0.1 {server.port} 1\n"
+        )
+        assert PROGRAM is not None
+        sentinel = subprocess.Popen(
+            [PROGRAM, str(config), "--sentinel"], stdout=subprocess.PIPE, text=True
+        )
+        with sentinel:
+            assert sentinel.stdout is not None
+            next(line for line in sentinel.stdout if "+monitor" in line)
+            try:
+                assert_keeps_and_forgets_pages(f"redis+sentinel://127.0.0.1:{port}/main")
+            finally:
+                sentinel.kill()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """The files of a certificate for 127.0.0.1, signed by itself, and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(timezone.utc)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    files = tmp_path / "server.crt", tmp_path / "server.key"
+    files[0].write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return files
+
+
+def test_tls_is_spoken_with_a_server_that_is_known(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    crt, key = map(str, certificate)
+    tls_port = free_port()
+    options = ["--tls-port", str(tls_port), "--tls-cert-file", crt, "--tls-key-file", key]
+    with RedisServer(
+        tmp_path / "tls", *options, "--tls-ca-cert-file", crt, "--tls-auth-clients", "no"
+    ):
+        url = f"rediss://127.0.0.1:{tls_port}"
+        assert_keeps_and_forgets_pages(f"{url}?ssl_ca_certs={crt}")
+        with pytest.raises(IndexUnavailableError, match="certificate"):
+            open_index(url, PARAMETERS)
+
+
+def test_url_says_all_that_is_needed() -> None:
+    url = "rediss+sentinel://crawler:p%40ss@a:1,[::1]:2/main/3?prefix=news&client_name=c1"
+    address = Address.from_url(url)
+    assert (address.kind, address.is_tls, address.service) == ("sentinel", True, "main")
+    assert address.hosts == (("a", 1), ("::1", 2))
+    assert (address.user, address.password, address.database) == ("crawler", "p@ss", 3)
+    assert (address.prefix, address.client_name) == ("news", "c1")
+    assert str(address) == url.replace("p%40ss", "***")
+    assert "p@ss" not in repr(address)
+    assert Address.from_url("redis://:secret@host").user is None
+    assert Address.from_url("redis://host").hosts == (("host", 6379),)
