@@ -24,10 +24,10 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
-from scrapy_simhash.index import SQLiteIndex, file
+from scrapy_simhash.index import SQLiteIndex, file, segments
 from scrapy_simhash.index.verify import verify
 from tests.fault_writer import page_of
-from tests.test_index import PARAMETERS, UNIQUE, page
+from tests.test_index import PARAMETERS, UNIQUE, page, snapshot
 from tests.test_verified_index import PARAMETERS as VERIFIED
 from tests.test_verified_index import page as page_with_content
 
@@ -155,12 +155,16 @@ def test_torn_log_gives_the_pages_before_the_tear(unmerged: Path, tmp_path: Path
     assert len(counts) > 3
 
 
-def test_flipped_bits_are_detected_or_harmless(tmp_path: Path) -> None:
+def test_flipped_bits_are_detected_or_harmless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "SPAN", 10)
     whole = tmp_path / "whole.simhash"
     with SQLiteIndex(whole, VERIFIED) as index:
         for i in range(60):
             known = page_with_content(f"p{i}", range(1000 * i + 1, 1000 * i + 60), main_text=i << 9)
             index.check_and_add(replace(known, content_fingerprint=i << 40))
+        assert snapshot(index) == 6
     content = whole.read_bytes()
     rng = random.Random(4)
     refused = 0

@@ -83,6 +83,13 @@ def test_truncated_file_is_refused(path: Path, share: float) -> None:
     refused(path, IndexFormatError, "truncated|damaged")
 
 
+def test_file_that_does_not_say_what_it_was_built_for_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE parameters SET name = 'scheMe' WHERE name = 'scheme'")
+        connection.commit()
+    refused(path, IndexFormatError, "damaged: it does not say its scheme")
+
+
 def test_newer_format_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {file.FORMAT + 1}")

@@ -178,7 +178,11 @@ def stored_parameters(path: Path) -> dict[str, str]:
     # Where no process has the file open, it is read with no trace beside it.
     options = "" if unmerged else "&immutable=1"
     with errors_translated(path), closing(read_only(path, options)) as connection:
-        return dict(connection.execute("SELECT name, value FROM parameters"))
+        stored = dict(connection.execute("SELECT name, value FROM parameters"))
+        for name in ("scheme", "scope"):
+            if not isinstance(stored.get(name), str):
+                raise sqlite3.DatabaseError(f"it does not say its {name}")
+        return stored
 
 
 def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
