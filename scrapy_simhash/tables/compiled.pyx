@@ -60,11 +60,12 @@ cdef extern from "_scan.h":
 cdef object tuple_new = tuple.__new__
 
 cdef enum:
-    FIRST_SEGMENT_BITS = 3  # a table begins with 8 lines
-    SEGMENTS = 40
+    FIRST_SEGMENT_BITS = 1  # a table begins with 2 lines: an index may have 100,000 of them
+    SEGMENTS = 32
+    MAX_LINE_BITS = 31  # there are at most 2**32 items, five for each line
     MAX_TABLES = 64
     MAX_PARTS = 32
-    MAX_FLIPS = 65
+    MAX_FLIPS = 33  # a key bit each that tells lines apart, and none
     INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
     BATCH = 8  # queries whose lines are fetched together
     TOO_FEW = -2  # what a scan returns where memory is short
@@ -91,7 +92,7 @@ def use_scanner(str name):
 cdef struct Table:
     # How a key is cut from a fingerprint: parts of it, each shifted to its place.
     int parts
-    int shifts[MAX_PARTS]
+    signed char shifts[MAX_PARTS]
     uint64_t masks[MAX_PARTS]
     uint64_t key_mask
     int fold
@@ -104,7 +105,7 @@ cdef struct Table:
     uint64_t entries
     uint64_t run_bytes
     int flips
-    uint64_t flip[MAX_FLIPS]
+    uint32_t flip[MAX_FLIPS]
     Line *segments[SEGMENTS]
     uint32_t *items[SEGMENTS]
 
@@ -194,7 +195,7 @@ cdef class CompiledTables:
             width = 0
             while low + width < 64 and mask >> (low + width) & 1:
                 width += 1
-            table.shifts[table.parts] = low - place
+            table.shifts[table.parts] = <signed char>(low - place)
             table.masks[table.parts] = ones(width) << place
             table.parts += 1
             low += width
@@ -202,7 +203,7 @@ cdef class CompiledTables:
         table.key_mask = ones(place)
         # At least half of the key, so that no two of its bits fold onto a third, and not all.
         table.fold = max(1, min(63, (place + 1) // 2))
-        table.most_lines = 1ULL << min(place, 40)
+        table.most_lines = 1ULL << min(place, <int>MAX_LINE_BITS)
         table.lines = min(1ULL << FIRST_SEGMENT_BITS, table.most_lines)
         table.level = HIGHEST_BIT(table.lines)
         set_flips(table)

@@ -34,7 +34,7 @@ cdef extern from *:
 
 
 cdef inline int segment_of(uint64_t number) noexcept nogil:
-    """Segment 0 has the first 8 lines, each next one as many as all before it."""
+    """Segment 0 has the first lines, each next one as many as all before it."""
     if number >> FIRST_SEGMENT_BITS == 0:
         return 0
     return HIGHEST_BIT(number) - FIRST_SEGMENT_BITS + 1
@@ -76,7 +76,7 @@ cdef void set_flips(Table *table) noexcept nogil:
             if table.flip[i] == flip:
                 break
         else:
-            table.flip[table.flips] = flip
+            table.flip[table.flips] = <uint32_t>flip
             table.flips += 1
         bit <<= 1
 
