@@ -169,6 +169,28 @@ def test_slow_server_is_waited_for(url_behind_proxy: str, proxy: Proxy) -> None:
         assert set(asyncio.run(together())) == {"unique"}
 
 
+@pytest.mark.parametrize("batches", [1, 2])
+def test_every_call_is_answered_however_calls_come_together(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch, batches: int
+) -> None:
+    monkeypatch.setattr(server, "BATCHES", batches)
+
+    async def come_and_go(index: RedisIndex) -> int:
+        supply = iter(range(1_000))
+
+        async def one_after_the_other() -> None:
+            for i in supply:
+                await index.check_and_add_async(page(f"{i}", spread(i)))
+
+        crawlers = (one_after_the_other() for _ in range(3))
+        await asyncio.wait_for(asyncio.gather(*crawlers), timeout=30)
+        await index._store.server.close_client()
+        return len(index)
+
+    with opened(redis_url) as index:
+        assert asyncio.run(come_and_go(index)) == 1_000
+
+
 def test_answer_that_takes_too_long_is_not_waited_for(
     url_behind_proxy: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,8 @@ class _Client:
     sentinels: list[Any]
     gate: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, MAX_CONNECTIONS))
     waiting: list[_Call] = field(default_factory=list)
-    under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    senders: int = 0
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class Server:
@@ -129,13 +130,20 @@ class Server:
         client = self._client()
         answer = asyncio.get_running_loop().create_future()
         client.waiting.append(_Call(script, (len(keys), *keys, *arguments), answer))
-        if len(client.under_way) < BATCHES:
+        if client.senders < BATCHES:
+            client.senders += 1
             task = asyncio.ensure_future(self._send_waiting(client))
-            client.under_way.add(task)
-            task.add_done_callback(client.under_way.discard)
+            client.tasks.add(task)
+            task.add_done_callback(client.tasks.discard)
         return await answer
 
     async def _send_waiting(self, client: _Client) -> None:
+        try:
+            await self._send_while_any_waits(client)
+        finally:  # at once: whoever comes next must see that nobody sends
+            client.senders -= 1
+
+    async def _send_while_any_waits(self, client: _Client) -> None:
         while calls := client.waiting[:CALLS_AT_ONCE]:
             del client.waiting[: len(calls)]
             try:
