@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 
 from scrapy_simhash.commands.calibrate import CalibrateCommand
 from scrapy_simhash.commands.check import CheckCommand
+from scrapy_simhash.commands.copying import CopyCommand
 from scrapy_simhash.commands.design import DesignCommand
 from scrapy_simhash.commands.explain import ExplainCommand
 from scrapy_simhash.commands.export import ExportCommand
@@ -41,6 +42,7 @@ SUBCOMMANDS: Sequence[type[Subcommand]] = (
     ExplainCommand,
     ExportCommand,
     ImportCommand,
+    CopyCommand,
     ForgetCommand,
     RebuildCommand,
     VerifyCommand,

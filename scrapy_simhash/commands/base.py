@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
@@ -47,7 +46,9 @@ class Subcommand(ABC):
 
 def add_index(parser: argparse.ArgumentParser) -> None:
     """Declare the argument that nearly every subcommand has."""
-    parser.add_argument("index", type=Path, metavar="INDEX", help="the path of an index file")
+    parser.add_argument(
+        "index", metavar="INDEX", help="the path of an index file, or the URL of a Redis server"
+    )
 
 
 def settings_of(options: argparse.Namespace) -> SimhashSettings:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.pages import analysed, as_page, load
-from scrapy_simhash.index.sqlite import SQLiteIndex
-from scrapy_simhash.index.upkeep import require
+from scrapy_simhash.index import open_index
+from scrapy_simhash.index.upkeep import open_existing
 from scrapy_simhash.middleware import analyser_of, parameters_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class CheckCommand(Subcommand):
 
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
-        require(options.index)
+        open_existing(options.index).close()  # where there is none, none is made
         settings = settings_of(options)
         analyser = analyser_of(settings)
         response = load(options.page)
         url = options.url or response.url
-        with SQLiteIndex(options.index, parameters_of(settings, analyser)) as index:
+        with open_index(options.index, parameters_of(settings, analyser)) as index:
             analysis = analysed(analyser, response.replace(url=url), index.templates)
             decision = index.check(as_page(analysis, url, settings.scope, options.spider))
         return {

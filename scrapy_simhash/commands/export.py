@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index import SQLiteIndex
+    from scrapy_simhash.index.moving import LastingIndex
 
 
 class ExportCommand(Subcommand):
@@ -53,7 +53,7 @@ class ExportCommand(Subcommand):
         )
 
 
-def _write(index: SQLiteIndex, file: TextIO) -> int:
+def _write(index: LastingIndex, file: TextIO) -> int:
     lines: Iterable[dict[str, Any]] = map(record_of, index.rows())
     file.write(json.dumps(header_of(index.parameters)) + "\n")
     written = 0

@@ -35,7 +35,7 @@ class ForgetCommand(Subcommand):
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
         with open_existing(options.index) as index:
-            ids = ids_where(options.index, options.spider, _meant(options))
+            ids = ids_where(index, options.spider, _meant(options))
             return {"forgotten": index.forget(ids), "pages": index.count(), "kept": len(index)}
 
     @classmethod

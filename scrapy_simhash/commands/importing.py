@@ -13,7 +13,8 @@ from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.records import check_header, page_from
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.index import open_index
+from scrapy_simhash.index.upkeep import exists
 from scrapy_simhash.middleware import analyser_of, parameters_of
 from scrapy_simhash.progress import progress
 
@@ -51,7 +52,7 @@ class ImportCommand(Subcommand):
             _import_export(options.index, options.source, parameters, counts)
         else:
             source = source_at(options.source)
-            with SQLiteIndex(options.index, parameters) as index:
+            with open_index(options.index, parameters, settings.expected_pages) as index:
                 stored = progress(source.read(), "Analysing pages", source.count)
                 pages = analysed_pages(stored, settings, analyser, index.templates, options.spider)
                 for _, page in pages:
@@ -65,7 +66,7 @@ class ImportCommand(Subcommand):
 
 
 def _import_export(
-    path: Path, export: Path, parameters: IndexParameters, counts: Counter[str]
+    place: str, export: Path, parameters: IndexParameters, counts: Counter[str]
 ) -> None:
     try:
         with export.open(encoding="utf-8") as file:
@@ -76,12 +77,12 @@ def _import_export(
                     f"pages depend on. A decisions feed does not hold what pages are compared by; "
                     f"import the HTTP cache, WARC file or folder that the pages are in."
                 )
-            if not path.exists():
+            if not exists(place):
                 parameters = replace(
                     parameters, scheme=str(header.get("scheme")), scope=str(header.get("scope"))
                 )
             check_header(header, parameters)
-            with SQLiteIndex(path, parameters) as index:
+            with open_index(place, parameters) as index:
                 for record in progress(_records(file, export), "Reading pages", None):
                     counts[index.check_and_add(page_from(record)).verdict] += 1
     except (OSError, UnicodeDecodeError) as exc:

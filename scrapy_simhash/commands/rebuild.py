@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.sources import StoredPage, analysed_pages, source_at
 from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import SQLiteIndex
-from scrapy_simhash.index.upkeep import open_existing
+from scrapy_simhash.index import open_index
+from scrapy_simhash.index.upkeep import exists, open_existing
 from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.places import masked
 from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class RebuildCommand(Subcommand):
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
-        parser.add_argument("new", type=Path, metavar="NEW", help="the index file to make")
+        parser.add_argument("new", metavar="NEW", help="the index to make: a file, or a URL")
         parser.add_argument(
             "sources", type=Path, metavar="SOURCE", nargs="+", help="where the pages are"
         )
@@ -44,14 +45,15 @@ class RebuildCommand(Subcommand):
 
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
-        if options.new.exists():
-            raise SimhashError(f"{options.new} is there already; name a file that is not")
+        if exists(options.new):
+            raise SimhashError(f"{masked(options.new)} is there already; name one that is not")
         settings = settings_of(options)
         analyser = analyser_of(settings)
         with open_existing(options.index) as old:
             requests = {row.url: row.request_fingerprint for row in old.rows()}
         total = len(requests)
-        with SQLiteIndex(options.new, parameters_of(settings, analyser)) as index:
+        parameters = parameters_of(settings, analyser)
+        with open_index(options.new, parameters, settings.expected_pages) as index:
             for place in options.sources:
                 source = source_at(place)
                 stored = progress(source.read(), f"Analysing {place.name}", source.count)

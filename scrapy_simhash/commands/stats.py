@@ -40,7 +40,7 @@ class StatsCommand(Subcommand):
             ("kept", f"{found['kept']:,}"),
             ("duplicates of them", f"{found['duplicates']:,}"),
             ("judged", f"{_date(found['first_judged'])} to {_date(found['last_judged'])}"),
-            ("file", decimal(found["file_bytes"])),
+            ("file", "-" if found["file_bytes"] is None else decimal(found["file_bytes"])),
             ("sites learned", f"{found['sites_learned']:,}"),
             ("scope", found["scope"]),
             ("scheme", found["scheme"]),

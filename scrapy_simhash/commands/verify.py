@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from scrapy_simhash.commands.base import Subcommand, add_index
+from scrapy_simhash.index.upkeep import file_of
 from scrapy_simhash.index.verify import verify
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class VerifyCommand(Subcommand):
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
         with Console(stderr=True).status("Checking"):
-            problems = verify(options.index)
+            problems = verify(file_of(options.index, "verify"))
         return {"clean": not problems, "problems": [asdict(problem) for problem in problems]}
 
     @classmethod

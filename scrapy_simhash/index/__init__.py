@@ -1,5 +1,9 @@
 """What a crawl remembers: an index answers "have I kept a page like this one?" and learns it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from scrapy_simhash.extras import extra_version
 from scrapy_simhash.index.contract import (
     Decision,
@@ -12,6 +16,9 @@ from scrapy_simhash.index.contract import (
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import SQLiteIndex
 from scrapy_simhash.places import is_in_redis
+
+if TYPE_CHECKING:
+    from scrapy_simhash.index.redis import RedisIndex
 
 MEMORY = "memory:"
 
@@ -30,7 +37,19 @@ __all__ = [
     "SQLiteIndex",
     "Verdict",
     "open_index",
+    "redis_index",
 ]
+
+
+def redis_index() -> type[RedisIndex]:
+    """Return the class of an index in Redis.
+
+    :raises SettingsError: the package for Redis is not installed.
+    """
+    extra_version("redis", "an index in Redis")
+    from scrapy_simhash.index.redis import RedisIndex
+
+    return RedisIndex
 
 
 def open_index(
@@ -47,8 +66,5 @@ def open_index(
     if place == MEMORY:
         return MemoryIndex(parameters)
     if is_in_redis(place):
-        extra_version("redis", "an index in Redis")
-        from scrapy_simhash.index.redis import RedisIndex
-
-        return RedisIndex(place, parameters, expected_pages)
+        return redis_index()(place, parameters, expected_pages)
     return SQLiteIndex(place, parameters)

@@ -21,6 +21,7 @@ from scrapy_simhash.index.checkpoint import Checkpoints
 from scrapy_simhash.index.contract import IndexParameters, Page, Row
 from scrapy_simhash.index.local import LocalIndex
 from scrapy_simhash.index.mounts import refuse_network
+from scrapy_simhash.index.moving import CrawlRecord, LastingIndex
 from scrapy_simhash.index.segments import Segments, last_number, written
 from scrapy_simhash.index.values import row_of, signed
 from scrapy_simhash.index.views import Group, ViewTables
@@ -43,13 +44,14 @@ _COLUMNS = (
     " judged_at, content_fingerprint, sketch"
 )
 _ROW = f"SELECT {_COLUMNS} FROM pages "  # noqa: S608 - a constant
+_BRIEF_ROWS = f"SELECT {_COLUMNS.replace('sketch', 'NULL')} FROM pages ORDER BY id"  # noqa: S608
 _NAMES = _COLUMNS.split(", ")[1:]
 _INSERT = f"INSERT INTO pages ({_COLUMNS}) VALUES (?{', ?' * len(_NAMES)})"  # noqa: S608
 _SET = ", ".join(f"{name} = ?" for name in _NAMES)
 _UPDATE = f"UPDATE pages SET change = coalesce(?, change), {_SET} WHERE id = ?"  # noqa: S608
 
 
-class SQLiteIndex(LocalIndex):
+class SQLiteIndex(LocalIndex, LastingIndex):
     """An index file, made where there is none.
 
     A page is committed before :meth:`check_and_add` returns: killing the process at any
@@ -104,6 +106,43 @@ class SQLiteIndex(LocalIndex):
     def rows(self) -> Iterator[Row]:
         with file.errors_translated(self.path):
             yield from self._select("ORDER BY id")
+
+    def brief_rows(self) -> Iterator[Row]:
+        with file.errors_translated(self.path):
+            yield from map(row_of, self._connection.execute(_BRIEF_ROWS))
+
+    def crawls(self) -> list[CrawlRecord]:
+        query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
+        with file.errors_translated(self.path):
+            return [CrawlRecord(*found) for found in self._connection.execute(query)]
+
+    def learned(self) -> Iterator[tuple[str, bytes]]:
+        with file.errors_translated(self.path):
+            yield from self._connection.execute("SELECT site, state FROM templates ORDER BY site")
+
+    def adopt(self, page: Page, representative: int | None) -> int:
+        with self._transaction():
+            own = self._row_of_request(page.scope, page.request_fingerprint)
+            if own is None:
+                self._write(page, None, representative, page.crawl)
+                return self._last_change
+            return own.id
+
+    def adopt_crawl(self, crawl: CrawlRecord) -> int:
+        found = (crawl.spider, crawl.started_at, crawl.finished_at)
+        with self._transaction():
+            for known in self.crawls():
+                if (known.spider, known.started_at, known.finished_at) == found:
+                    return known.id
+            names = "INSERT INTO crawls (spider, started_at, finished_at) VALUES (?, ?, ?)"
+            row_id = self._connection.execute(names, found).lastrowid
+        return row_id or 0
+
+    def adopt_learned(self, site: str, state: bytes) -> None:
+        with suppress(ValueError):  # damaged; it can be learned again
+            self.templates.restore(site, state)
+            with self._transaction():
+                self._save_templates([(site, state)])
 
     def begin_crawl(self, spider: str) -> int | None:
         with suppress(IndexUnavailableError), self._transaction():

@@ -1,45 +1,68 @@
-"""What people do with an index file as a whole: open it as it is, and look into it."""
+"""What people do with an index as a whole: open it as it is, and look into it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import file
+from scrapy_simhash.index import file, redis_index
 from scrapy_simhash.index.contract import IndexParameters
+from scrapy_simhash.index.moving import LastingIndex
 from scrapy_simhash.index.sqlite import SQLiteIndex
+from scrapy_simhash.places import is_in_redis, masked
 
 # As many of the largest groups and hosts as one wants to read.
 SHOWN = 10
 
 
-def require(path: Path) -> None:
-    """Refuse to make an index where there is none: this is not a crawl.
+def exists(place: str) -> bool:
+    """Whether there is an index at *place*, or something else.
 
-    :raises IndexUnavailableError: there is none.
+    :raises SimhashError: the server that it is in cannot be asked.
     """
-    if not path.exists():
-        raise IndexUnavailableError(f"{path} is not there: no crawl has made an index yet")
+    if not is_in_redis(place):
+        return Path(place).exists()
+    with suppress(IndexUnavailableError):
+        open_existing(place).close()
+        return True
+    return False
 
 
-def parameters_of(path: Path, distance: int = 0, share: float | None = None) -> IndexParameters:
-    """Return what the index at *path* was built for.
+def open_existing(place: str) -> LastingIndex:
+    """Return the index at *place*, to be tended, not to judge pages with.
 
-    :raises FingerprintIndexError: there is none, or it cannot be used.
+    :raises SimhashError: there is none, or it cannot be used.
     """
-    require(path)
-    stored = file.stored_parameters(path)
-    return IndexParameters(stored["scheme"], stored["scope"], distance, share=share)
+    found: LastingIndex | None = None
+    if is_in_redis(place):
+        found = redis_index().existing(place)
+    elif Path(place).exists():
+        stored = file.stored_parameters(Path(place))
+        found = SQLiteIndex(place, IndexParameters(stored["scheme"], stored["scope"], distance=0))
+    if found is None:
+        raise IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")
+    return found
 
 
-def open_existing(path: Path) -> SQLiteIndex:
-    """Return the index at *path*, to be tended, not to judge pages with."""
-    return SQLiteIndex(path, parameters_of(path))
+def file_of(place: str, doing: str) -> Path:
+    """Return the path of an index that is a file, as *doing* needs it.
+
+    :raises IndexUnavailableError: it is none, or it is not there.
+    """
+    if is_in_redis(place):
+        raise IndexUnavailableError(
+            f"{doing} needs an index that is a file: got {masked(place)}. Make one of it by "
+            f'"scrapy simhash copy".'
+        )
+    if not Path(place).exists():
+        raise IndexUnavailableError(f"{place} is not there: no crawl has made an index yet")
+    return Path(place)
 
 
 @dataclass(frozen=True)
@@ -49,7 +72,7 @@ class Survey:
     path: str
     scheme: str
     scope: str
-    file_bytes: int
+    file_bytes: int | None
     pages: int
     kept: int
     duplicates: int
@@ -64,63 +87,60 @@ class Survey:
         return asdict(self)
 
 
-def survey(path: Path) -> Survey:
-    """Return what is in the index at *path*.  Cost: reads the rows once, but no sketches.
+def survey(place: str) -> Survey:
+    """Return what is in the index at *place*.  Cost: reads the rows once, but no sketches.
 
-    :raises FingerprintIndexError: there is none, or it cannot be used.
+    :raises SimhashError: there is none, or it cannot be used.
     """
-    parameters = parameters_of(path)
-    file.bring_up_to_date(path)
-    with file.errors_translated(path), closing(file.read_only(path)) as connection:
-        pages, kept, first, last = connection.execute(
-            "SELECT count(*), coalesce(sum(representative IS NULL), 0),"
-            " min(judged_at), max(judged_at) FROM pages"
-        ).fetchone()
-        (sites,) = connection.execute("SELECT count(*) FROM templates").fetchone()
-        crawls = connection.execute(
-            "SELECT spider, started_at, finished_at, count(pages.id) FROM crawls"
-            " LEFT JOIN pages ON pages.crawl = crawls.id GROUP BY crawls.id ORDER BY crawls.id"
-        ).fetchall()
-        groups = connection.execute(
-            "SELECT kept.url, found.size FROM (SELECT representative, count(*) AS size FROM pages"
-            " WHERE representative IS NOT NULL GROUP BY representative"
-            " ORDER BY size DESC, representative LIMIT ?) AS found"
-            " JOIN pages AS kept ON kept.id = found.representative"
-            " ORDER BY found.size DESC, kept.id",
-            (SHOWN,),
-        ).fetchall()
-    return Survey(
-        path=str(path),
-        scheme=parameters.scheme,
-        scope=parameters.scope,
-        file_bytes=path.stat().st_size,
-        pages=pages,
-        kept=kept,
-        duplicates=pages - kept,
-        first_judged=first,
-        last_judged=last,
-        sites_learned=sites,
-        crawls=[
-            {"spider": spider, "started": started, "finished": finished, "pages": judged}
-            for spider, started, finished, judged in crawls
-        ],
-        largest_groups=[{"url": url, "duplicates": size} for url, size in groups],
-    )
+    judged_by: Counter[int | None] = Counter()
+    groups: Counter[int] = Counter()
+    first, last = inf, -inf
+    with open_existing(place) as index:
+        for row in index.brief_rows():
+            judged_by[row.crawl] += 1
+            first, last = min(first, row.judged_at), max(last, row.judged_at)
+            if row.representative is not None:
+                groups[row.representative] += 1
+        largest = sorted(groups, key=lambda row_id: (-groups[row_id], row_id))[:SHOWN]
+        pages, duplicates = judged_by.total(), groups.total()
+        return Survey(
+            path=str(index),
+            scheme=index.parameters.scheme,
+            scope=index.parameters.scope,
+            file_bytes=None if is_in_redis(place) else Path(place).stat().st_size,
+            pages=pages,
+            kept=pages - duplicates,
+            duplicates=duplicates,
+            first_judged=int(first) if pages else None,
+            last_judged=int(last) if pages else None,
+            sites_learned=sum(1 for _ in index.learned()),
+            crawls=[
+                {
+                    "spider": crawl.spider,
+                    "started": crawl.started_at,
+                    "finished": crawl.finished_at,
+                    "pages": judged_by[crawl.id],
+                }
+                for crawl in index.crawls()
+            ],
+            largest_groups=[
+                {"url": row.url, "duplicates": groups[row_id]}
+                for row_id, row in ((row_id, index.row(row_id)) for row_id in largest)
+                if row is not None
+            ],
+        )
 
 
 def ids_where(
-    path: str | os.PathLike[str], spider: str | None, is_meant: Callable[[str], bool] | None
+    index: LastingIndex, spider: str | None, is_meant: Callable[[str], bool] | None
 ) -> list[int]:
     """Return the ids of the pages that a spider's crawls judged last, and whose URL is meant.
 
     None stands for every spider, and for every URL.
     """
-    with file.errors_translated(Path(path)), closing(file.read_only(Path(path))) as connection:
-        rows: Iterator[tuple[int, str]] = iter(
-            connection.execute(
-                "SELECT pages.id, url FROM pages LEFT JOIN crawls ON crawls.id = pages.crawl"
-                " WHERE ?1 IS NULL OR spider = ?1",
-                (spider,),
-            )
-        )
-        return [row_id for row_id, url in rows if is_meant is None or is_meant(url)]
+    crawls = {crawl.id for crawl in index.crawls() if crawl.spider == spider}
+    return [
+        row.id
+        for row in index.brief_rows()
+        if (spider is None or row.crawl in crawls) and (is_meant is None or is_meant(row.url))
+    ]

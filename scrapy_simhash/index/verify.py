@@ -12,7 +12,6 @@ from pathlib import Path
 
 from scrapy_simhash.index import file
 from scrapy_simhash.index.segments import good_segments
-from scrapy_simhash.index.upkeep import parameters_of
 from scrapy_simhash.sketch import is_sketch
 
 # As many as one wants to read.
@@ -88,7 +87,7 @@ def verify(path: Path) -> list[Problem]:
 
     :raises FingerprintIndexError: there is none, or it cannot be used.
     """
-    parameters_of(path)
+    file.stored_parameters(path)
     file.bring_up_to_date(path)
     with file.errors_translated(path), closing(file.writable(path)) as connection:
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)

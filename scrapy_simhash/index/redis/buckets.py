@@ -1,16 +1,15 @@
 """In which buckets of the server a page is looked up, and stands.
 
-A bucket is one field of a Redis hash, a string of entries of one width.  The tables are those of
-:func:`~scrapy_simhash.tables.design.split_design`: the fewest, and each entry costs memory that
-all crawlers share.  The key of a table is one block of the fingerprint, here turned to the front::
+A bucket is one field of a Redis hash, a string of entries of one width.  The key of a table is one
+block of the fingerprint, here turned to the front::
 
     | number of the bucket | rest of the key | all other bits |
                            '------------ entry ---------------' + id of the page
 
-A look-up reads the bucket of its own key, where no bit or one of the rest may differ, and those of
-the keys that differ in one bit of the bucket's number, where the rest must be the same: a search
-for a few bytes, which Redis does 30 times in a microsecond.  Where a bucket's number is the whole
-key (distances of 6 and 7), all its entries are compared, 15 in a microsecond.
+A look-up reads the bucket of its own key.  Where the table's radius is 1, one bit of the rest may
+differ there; and it reads those of the keys that differ in one bit of the bucket's number, where
+the rest must be the same: a search for a few bytes, which Redis does 30 times in a microsecond.
+Where a bucket's number is the whole key, all its entries are compared, 15 in a microsecond.
 """
 
 from __future__ import annotations
@@ -21,8 +20,14 @@ from functools import cached_property
 from hashlib import blake2b
 from math import log2
 
+from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.index.contract import CONTENT, MAIN_TEXT, Page, Row
-from scrapy_simhash.tables.design import BITS, Table, split_design
+from scrapy_simhash.tables.design import BITS, Design, Table, block_design, split_design
+
+# What a look-up takes of the server, in microseconds (one core of an AMD EPYC, 1 million pages): a
+# bucket at a random place, which is not in the processor's cache; an entry that is compared.
+READ_MICROSECONDS = 1.0
+ENTRY_MICROSECONDS = 0.07
 
 # With 1 million pages, buckets of 15 entries were the quickest to read: a read of one at random
 # took 0.55 us; with 8 it took 0.9 (more of them than the processor's cache holds), with 60 1.1.
@@ -40,6 +45,36 @@ _ALL = (1 << BITS) - 1
 def number_bits(pages: int) -> int:
     """Return the width of a bucket's number for so many pages."""
     return min(MAX_NUMBER_BITS, max(0, round(log2(pages / ENTRIES_A_BUCKET))))
+
+
+def plan(distance: int, pages: int) -> Design:
+    """Return the quickest design for so many pages, of the two with the fewest entries a page.
+
+    Each entry costs memory that all crawlers share.  With few tables of radius 1, many buckets are
+    read and little is compared in each; with one table more than the distance, it is the reverse.
+
+    >>> plan(3, 1_000_000).name, plan(3, 100_000_000).name, plan(7, 1_000_000).name
+    ('blocks 4', 'split 2', 'split 4')
+    """
+
+    def microseconds(design: Design) -> float:
+        tables = [PackedTable(table, 0, number_bits(pages)) for table in design.tables]
+        reads = sum(table.fields for table in tables)
+        compared = sum(pages * t.fields / (1 << t.number_bits) for t in tables if not t.rest_bits)
+        return reads * READ_MICROSECONDS + compared * ENTRY_MICROSECONDS
+
+    return min(split_design(distance), block_design(distance, distance + 1), key=microseconds)
+
+
+def design_named(name: str, distance: int) -> Design:
+    """Return the design of an index that is there.
+
+    :raises IndexFormatError: there is none of this name.
+    """
+    for design in (split_design(distance), block_design(distance, distance + 1)):
+        if design.name == name:
+            return design
+    raise IndexFormatError(f"The index has tables {name!r}, which this version does not know")
 
 
 def _repeat(width: int, count: int) -> int:
@@ -144,13 +179,13 @@ class Question:
 
 
 class Buckets:
-    """The buckets of an index for a distance, planned for so many pages of a scope."""
+    """The buckets of an index by a design, sized for so many pages of a scope."""
 
-    def __init__(self, distance: int, pages: int) -> None:
+    def __init__(self, design: Design, pages: int) -> None:
         self.width = number_bits(pages)
         self.tables = [
             PackedTable(table, TABLES + position, self.width)
-            for position, table in enumerate(split_design(distance).tables)
+            for position, table in enumerate(design.tables)
         ]
 
     def question(

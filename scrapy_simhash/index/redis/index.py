@@ -13,20 +13,20 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import count
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.contract import (
     MAX_VERIFIED,
     Decision,
     Found,
-    Index,
     IndexParameters,
     Page,
     Row,
 )
+from scrapy_simhash.index.moving import CrawlRecord, LastingIndex
 from scrapy_simhash.index.redis.address import Address
-from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question
+from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question, design_named
 from scrapy_simhash.index.redis.keys import Scope
 from scrapy_simhash.index.redis.records import (
     MAX_NUMBER,
@@ -38,7 +38,10 @@ from scrapy_simhash.index.redis.records import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import TRY_SECONDS, Script, Server
-from scrapy_simhash.index.redis.store import SCANNED_AT_ONCE, Store
+from scrapy_simhash.index.redis.store import About, Store, spans
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 T = TypeVar("T")
 
@@ -50,7 +53,7 @@ _FORGET = Script("buckets.lua", "forget.lua")
 _UNDELIVER = Script("buckets.lua", "undeliver.lua")
 
 
-class RedisIndex(Index):
+class RedisIndex(LastingIndex):
     """An index in the server at a URL, made where there is none, for *pages* in each scope.
 
     A page is on the server before :meth:`check_and_add` returns: what becomes of it there is a
@@ -74,12 +77,24 @@ class RedisIndex(Index):
             self._close()
             raise
 
+    @classmethod
+    def existing(cls, url: str) -> Self | None:
+        """Return the index at *url* as it was built, to be tended; None where there is none."""
+        about = asyncio.run(_about(url))
+        if about is None:
+            return None
+        share = 1.0 if about.is_verified else None
+        parameters = IndexParameters(
+            about.scheme, about.scope, about.distance, about.min_tokens, share
+        )
+        return cls(url, parameters, about.pages)
+
     async def _open(self, pages: int) -> Buckets:
         about = await self._store.open(self.parameters, pages)
         async for site, state in self._store.templates():
             with suppress(ValueError):  # damaged; it can be learned again
                 self.templates.restore(site, state)
-        return Buckets(about.distance, about.pages)
+        return Buckets(design_named(about.tables, about.distance), about.pages)
 
     def __str__(self) -> str:
         return str(self._store.server.address)
@@ -198,10 +213,40 @@ class RedisIndex(Index):
 
     def rows(self) -> Iterator[Row]:
         for scope in self._run(self._store.all_scopes()):
-            numbers = self._run(self._store.numbers(scope))
-            for first in numbers[::SCANNED_AT_ONCE]:
-                ids = range(first, min(first + SCANNED_AT_ONCE, numbers.stop))
+            for ids in spans(self._run(self._store.numbers(scope))):
                 yield from (one.row for one in self._run(self._store.stored(scope, ids)))
+
+    def brief_rows(self) -> Iterator[Row]:
+        for scope in self._run(self._store.all_scopes()):
+            for ids in spans(self._run(self._store.numbers(scope))):
+                yield from (one.row for one in self._run(self._store.scan(scope, ids)))
+
+    def crawls(self) -> list[CrawlRecord]:
+        return self._run(self._store.crawls())
+
+    def learned(self) -> Iterable[tuple[str, bytes]]:
+        return self._run(self._all_learned())
+
+    async def _all_learned(self) -> list[tuple[str, bytes]]:
+        return [found async for found in self._store.templates()]
+
+    def adopt(self, page: Page, representative: int | None) -> int:
+        return self._run(self._adopt(page, representative))
+
+    async def _adopt(self, page: Page, representative: int | None) -> int:
+        scope = await self._store.scope(page.scope)
+        number = 0 if representative is None else representative - scope.base
+        record = pack(page, number, next(self._calls) & MAX_NUMBER, page.crawl)
+        row_id, _ = await self._ask(scope, "adopt", self._question(page), record=record)
+        return scope.base + number_of(row_id)
+
+    def adopt_crawl(self, crawl: CrawlRecord) -> int:
+        return self._run(self._store.adopt_crawl(crawl))
+
+    def adopt_learned(self, site: str, state: bytes) -> None:
+        with suppress(ValueError):  # damaged; it can be learned again
+            self.templates.restore(site, state)
+            self._run(self._save_templates([(site, state)]))
 
     def begin_crawl(self, spider: str) -> int | None:
         with suppress(IndexUnavailableError):
@@ -270,8 +315,12 @@ class RedisIndex(Index):
         return self._run(self._ids_before(time))
 
     async def _ids_before(self, time: float) -> list[int]:
-        scopes = await self._store.all_scopes()
-        return [one.row.id for scope in scopes async for one in self._store.scan(scope, time)]
+        return [
+            one.row.id
+            for scope in await self._store.all_scopes()
+            for ids in spans(await self._store.numbers(scope))
+            for one in await self._store.scan(scope, ids, time)
+        ]
 
     def _mark_undelivered(self, row: Row) -> None:
         self._run(self._until_done(row.id, self._undeliver))
@@ -322,6 +371,14 @@ class RedisIndex(Index):
             b"" if heir is None else self._places(heir.row, scope),
         )
         return bool(done)
+
+
+async def _about(url: str) -> About | None:
+    server = Server(Address.from_url(url))
+    try:
+        return await Store(server).about()
+    finally:
+        await server.close_client()
 
 
 def _seen(scope: Scope, stored: StoredRow) -> bytes:

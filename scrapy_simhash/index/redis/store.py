@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
 from scrapy_simhash.index.contract import IndexParameters
+from scrapy_simhash.index.moving import CrawlRecord
+from scrapy_simhash.index.redis.buckets import plan
 from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
 from scrapy_simhash.index.redis.records import (
     StoredRow,
@@ -30,20 +32,28 @@ SCANNED_AT_ONCE = 1_000
 _SCAN = Script("scan.lua")
 
 # What a crawl cannot change once pages are stored; a smaller distance than was built for it can.
-_MUST_BE_SAME = ("scheme", "scope", "min_tokens")
+_MUST_BE_SAME = ("scheme", "scope", "min_tokens", "is_verified")
 
 _KEEP = "It was left as it is; name another index (?prefix= at the end of the URL)"
 
 
 @dataclass(frozen=True)
 class About:
-    """What an index in Redis was built for; *pages* is what its buckets are planned for."""
+    """What an index in Redis was built for; *pages* is what its *tables* are planned for."""
 
     scheme: str
     scope: str
     distance: int
     min_tokens: int
+    is_verified: bool
     pages: int
+    tables: str
+
+
+def spans(numbers: range) -> Iterator[range]:
+    """Yield as many numbers at once as are looked through at once."""
+    for first in numbers[::SCANNED_AT_ONCE]:
+        yield range(first, min(first + SCANNED_AT_ONCE, numbers.stop))
 
 
 class Store:
@@ -78,7 +88,13 @@ class Store:
         """
         await self._refuse_eviction()
         wanted = About(
-            parameters.scheme, parameters.scope, parameters.distance, parameters.min_tokens, pages
+            scheme=parameters.scheme,
+            scope=parameters.scope,
+            distance=parameters.distance,
+            min_tokens=parameters.min_tokens,
+            is_verified=parameters.share is not None,
+            pages=pages,
+            tables=plan(parameters.distance, pages).name,
         )
         key = self._keys.of_index("about")
         await self.server.command("SET", key, json.dumps(asdict(wanted)), "NX")
@@ -189,15 +205,14 @@ class Store:
         last = await self.server.command("HGET", scope.keys[1], "n")
         return range(1, int(last or 0) + 1)
 
-    async def scan(self, scope: Scope, before: float | None = None) -> AsyncIterator[StoredRow]:
-        """Yield the rows of a scope without their sketches, those judged before a time."""
-        numbers = await self.numbers(scope)
-        for first in numbers[::SCANNED_AT_ONCE]:
-            last = min(first + SCANNED_AT_ONCE, numbers.stop) - 1
-            limit = "" if before is None else repr(before)
-            found = await self.script(scope, _SCAN, first, last, limit)
-            for row_id, page in zip(found[::2], found[1::2], strict=True):
-                yield unpack(number_of(row_id), scope, page)
+    async def scan(
+        self, scope: Scope, numbers: range, before: float | None = None
+    ) -> list[StoredRow]:
+        """Return the rows of a span of numbers without sketches, those judged before a time."""
+        limit = "" if before is None else repr(before)
+        found = await self.script(scope, _SCAN, numbers.start, numbers.stop - 1, limit)
+        pairs = zip(found[::2], found[1::2], strict=True)
+        return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 
     async def group(self, scope: Scope, number: int) -> list[int]:
         """Return the numbers of the pages that point to a representative, the oldest first."""
@@ -215,28 +230,40 @@ class Store:
 
     async def begin_crawl(self, spider: str) -> int:
         """Return the number of a crawl that begins."""
+        return await self._new_crawl(spider, int(time.time()))
+
+    async def _new_crawl(self, spider: str, started_at: int) -> int:
         key = self._keys.of_index("crawls")
         crawl = int(await self.server.command("HINCRBY", key, "last", 1))
-        begun = json.dumps({"spider": spider, "started": int(time.time())})
+        begun = json.dumps({"spider": spider, "started": started_at})
         await self.server.command("HSET", key, f"{crawl}", begun)
         return crawl
 
-    async def end_crawl(self, crawl: int) -> None:
-        """Note that all pages of a crawl were passed on, or dropped."""
+    async def end_crawl(self, crawl: int, finished_at: int | None = None) -> None:
+        """Note that all pages of a crawl were passed on, or dropped, by then or by now."""
         key = self._keys.of_index("crawls")
-        await self.server.command("HSET", key, f"{crawl}:finished", int(time.time()))
+        end = int(time.time()) if finished_at is None else finished_at
+        await self.server.command("HSET", key, f"{crawl}:finished", end)
 
-    async def crawls(self) -> dict[int, dict[str, Any]]:
-        """Return spider, start and end (None where it did not) of each crawl, by its number."""
+    async def crawls(self) -> list[CrawlRecord]:
+        """Return the crawls that began, by number."""
         stored = await self.server.command("HGETALL", self._keys.of_index("crawls"))
-        found = {}
+        found = []
         for name in sorted((name for name in stored if name.isdigit()), key=int):
-            finished = stored.get(name + b":finished")
-            found[int(name)] = {
-                **json.loads(stored[name]),
-                "finished": None if finished is None else int(finished),
-            }
+            begun, finished = json.loads(stored[name]), stored.get(name + b":finished")
+            end = None if finished is None else int(finished)
+            found.append(CrawlRecord(int(name), begun["spider"], begun["started"], end))
         return found
+
+    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
+        """Return the number of a crawl, which is noted here if it is not."""
+        for known in await self.crawls():
+            if replace(known, id=crawl.id) == crawl:
+                return known.id
+        number = await self._new_crawl(crawl.spider, crawl.started_at)
+        if crawl.finished_at is not None:
+            await self.end_crawl(number, crawl.finished_at)
+        return number
 
     async def was_delivered(self, crawl: int | None) -> bool:
         """Whether a crawl is known to have ended well; one that has is not asked for again."""

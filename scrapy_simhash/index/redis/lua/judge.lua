@@ -1,17 +1,19 @@
 -- Looks up what a page is judged by, and writes the page if it was judged by just that.
 --
--- ARGV: 1 'check': write nothing.  2 The most candidates of a kind.  3 The distance.  4 The
--- buckets to read, 4 bytes each: of the request, of the text, then those of the tables.  5 The
--- check of the request (4 bytes) and the request's fingerprint.  6 The check of the text and its
--- digest; empty: look for none.  7 The tables (see Buckets in buckets.py).  8 The page, from its
--- representative on.  9 What it was judged by; empty: not yet.  10 What to cut from buckets.
+-- ARGV: 1 'check': write nothing; 'adopt': write what was judged elsewhere, if it is not here.
+-- 2 The most candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes each: of the
+-- request, of the text, then those of the tables.  5 The check of the request (4 bytes) and the
+-- request's fingerprint.  6 The check of the text and its digest; empty: look for none.  7 The
+-- tables (see Buckets in buckets.py).  8 The page, from its representative on.  9 What it was
+-- judged by; empty: not yet.  10 What to cut from buckets.
 --
 -- Without a candidate there is nothing to judge: the page is written at once, as a representative.
 -- Returns the id of the page that was written and that of its representative; or false, what the
 -- page is to be judged by, the id of its own row, that row, and, 4 bytes each: the ids of the same
 -- text; the ids near by (with the distance, 5 bytes); the ids of all these rows; then the rows.
 
-local check, most, distance = ARGV[1] == 'check', tonumber(ARGV[2]), tonumber(ARGV[3])
+local check, adopt = ARGV[1] == 'check', ARGV[1] == 'adopt'
+local most, distance = tonumber(ARGV[2]), tonumber(ARGV[3])
 local names = { struct.unpack(string.rep('c4', #ARGV[4] / 4), ARGV[4]) }
 names[#names] = nil -- the position that unpack ends with
 local read = redis.call('HMGET', KEYS[2], unpack(names))
@@ -152,12 +154,12 @@ local function near_by()
 end
 
 local own, own_page = own_row()
-if own and string.sub(own_page, 9, 12) == string.sub(ARGV[8], 5, 8) then
+if own and (adopt or string.sub(own_page, 9, 12) == string.sub(ARGV[8], 5, 8)) then
   return { own, string.sub(own_page, 5, 8) } -- an earlier try whose answer was lost
 end
 local is_kept = own and string.sub(own_page, 5, 8) == NONE
 local same, near = {}, {}
-if not is_kept then same, near = ids_of_same_text(), near_by() end
+if not is_kept and not adopt then same, near = ids_of_same_text(), near_by() end
 
 local judged_by, ids, pages = {}, {}, {}
 local function judge_by(id, row)
@@ -188,7 +190,7 @@ end
 
 local change = next_change()
 local id, representative, duplicates = own or change, string.sub(ARGV[8], 1, 4), 0
-if nothing_to_judge then representative = NONE end
+if nothing_to_judge and not adopt then representative = NONE end
 redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], 5))
 if not own then
   put(names[1], string.sub(ARGV[5], 1, 4) .. id)
