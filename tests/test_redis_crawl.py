@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.conftest import CrawlFixture, Site, article, prose
-from tests.redis_servers import free_port
+from tests.conftest import CrawlFixture, Site, article, crawl_job, crawl_result, prose
+from tests.redis_servers import RedisServer, free_port
 
 
 @pytest.fixture
@@ -57,3 +62,39 @@ def test_server_that_is_not_there_is_refused_at_start(twins: Site, crawl: CrawlF
     assert refused.returncode == 1
     assert f"IndexUnavailableError: {url.replace('secret', '***')} does not answer" in refused.log
     assert "secret" not in refused.log
+
+
+def test_two_processes_of_scrapy_redis_crawl_a_site_as_one(site: Site, tmp_path: Path) -> None:
+    names = [f"/{i}" for i in range(20)]
+    site["/"] = article(prose("start"), names + [f"/print{name}" for name in names])
+    for name in names:
+        site[name] = site[f"/print{name}"] = article(prose(f"topic{name[1:]}"))
+    with RedisServer(tmp_path / "redis") as server:
+        settings: dict[str, Any] = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "SCHEDULER_MEMORY_QUEUE": None,
+            "SCHEDULER_PERSIST": True,
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "REDIS_URL": server.url,
+            "SIMHASH_INDEX": "redis:",
+        }
+        crawls = []
+        for number in range(2):
+            folder = tmp_path / f"{number}"
+            folder.mkdir()
+            job = crawl_job(site, folder, **settings)
+            crawls.append(
+                (folder, subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True))
+            )
+        results = []
+        for folder, process in crawls:
+            _, log = process.communicate(timeout=100)
+            results.append(crawl_result(process.returncode, log, folder))
+        with server.client() as client:
+            keys = {key.decode() for key in client.scan_iter()}
+    assert [result.returncode for result in results] == [0, 0], results[0].log + results[1].log
+    verdicts = Counter(decision["verdict"] for r in results for decision in r.decisions)
+    assert verdicts["unique"] == 21
+    assert verdicts["exact_duplicate"] == 20
+    assert site.asked["/7"] == site.asked["/print/7"] == 1
+    assert {key for key in keys if not key.startswith("simhash:1:")} == {"links:dupefilter"}
