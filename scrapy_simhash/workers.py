@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from time import monotonic
-from traceback import clear_frames
 from typing import Any, Protocol, TypeVar
 
 import psutil
@@ -318,10 +317,13 @@ def _let_go(future: Future[Any]) -> None:
     """Let go of what the error of a pool holds on to.
 
     The frames of a message that was cut off keep the page's body alive, and a buffer that
-    the garbage collector cannot free in the order it meets them (BufferError).
+    the garbage collector cannot free in the order it meets them (BufferError).  They are not
+    cleared: all pages of a pool that broke get the same error, and one of them may have raised it.
     """
-    if not future.cancelled() and (error := future.exception()) is not None:
-        clear_frames(error.__traceback__)
+    error = None if future.cancelled() else future.exception()
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _hand_over(
