@@ -1,15 +1,15 @@
-"""How a page is stored in Redis: a head of fixed size, then request, URL and sketch.
+"""How a page is stored in Redis: a head of fixed size, then what not every page has as much of.
 
 ::
 
-    | change | representative | call | crawl | tokens | judged at | fingerprint | content's |
-        4           4            4      4       4          8            8            8
-    | digest | what there is | length of request, of URL | request | URL | sketch |
-        16          1                 1        4
+    | change | representative | call | crawl | tokens | judged at | fingerprint | digest |
+        4           4            4      4       4          4             8          16
+    | what there is | length of request, of URL | content's fingerprint | request | URL | sketch |
+            1               1          2                8, if any
 
 Byte order is big-endian.  *change* is put there by the server; a representative of 0 says that the
 page is one.  *call* is the number of the call that wrote it: so the server knows a call that comes
-again because its answer was lost.
+again because its answer was lost.  Times are whole seconds, as in a file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
 from scrapy_simhash.index.contract import Page, Row
 from scrapy_simhash.index.redis.keys import Scope
 
-_HEAD = struct.Struct(">IIIIIdQQ16sBBI")
+_HEAD = struct.Struct(">IIIIIIQ16sBBH")
+_CONTENT = struct.Struct(">Q")
 _HAS_CONTENT = 1
 _HAS_SKETCH = 2
 _CHANGE_BYTES = 4
 
 # What fits into the head.
 MAX_REQUEST_BYTES = 0xFF
+MAX_URL_BYTES = 0xFFFF
 MAX_NUMBER = 0xFFFFFFFF
 
 
@@ -60,8 +62,9 @@ def numbers_of(ids: bytes) -> list[int]:
 
 def request_of(stored: bytes) -> bytes:
     """Return the request fingerprint of a page that is stored."""
-    *_, length, _ = _HEAD.unpack_from(stored)
-    return stored[_HEAD.size : _HEAD.size + int(length)]
+    *_, there_is, length, _ = _HEAD.unpack_from(stored)
+    at = _HEAD.size + _CONTENT.size * bool(there_is & _HAS_CONTENT)
+    return stored[at : at + int(length)]
 
 
 def pack(page: Page, representative: int, call: int, crawl: int | None) -> bytes:
@@ -70,27 +73,30 @@ def pack(page: Page, representative: int, call: int, crawl: int | None) -> bytes
     :raises IndexUnavailableError: it cannot be stored.
     """
     request, url = page.request_fingerprint, page.url.encode("utf-8", "surrogatepass")
-    if len(request) > MAX_REQUEST_BYTES:
-        raise IndexUnavailableError(
-            f"request_fingerprint must be at most {MAX_REQUEST_BYTES} bytes long in Redis: "
-            f"got {len(request)}"
-        )
+    for name, value, most in (
+        ("request_fingerprint", request, MAX_REQUEST_BYTES),
+        ("url", url, MAX_URL_BYTES),
+    ):
+        if len(value) > most:
+            raise IndexUnavailableError(
+                f"{name} must be at most {most} bytes long in Redis: got {len(value)}"
+            )
+    content = page.content_fingerprint
     head = _HEAD.pack(
         0,
         representative,
         call,
         crawl or 0,
         min(page.tokens, MAX_NUMBER),
-        page.judged_at,
+        min(max(int(page.judged_at), 0), MAX_NUMBER),
         page.fingerprint,
-        page.content_fingerprint or 0,
         page.digest,
-        _HAS_CONTENT * (page.content_fingerprint is not None)
-        | _HAS_SKETCH * (page.sketch is not None),
+        _HAS_CONTENT * (content is not None) | _HAS_SKETCH * (page.sketch is not None),
         len(request),
         len(url),
     )
-    return head[_CHANGE_BYTES:] + request + url + (page.sketch or b"")
+    more = b"" if content is None else _CONTENT.pack(content)
+    return head[_CHANGE_BYTES:] + more + request + url + (page.sketch or b"")
 
 
 def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
@@ -100,8 +106,12 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
     """
     try:
         change, representative, _, crawl, tokens, judged_at, *rest = _HEAD.unpack_from(stored)
-        fingerprint, content, digest, there_is, request_length, url_length = rest
-        request_end = _HEAD.size + request_length
+        fingerprint, digest, there_is, request_length, url_length = rest
+        at, content = _HEAD.size, None
+        if there_is & _HAS_CONTENT:
+            (content,) = _CONTENT.unpack_from(stored, at)
+            at += _CONTENT.size
+        request_end = at + request_length
         url = stored[request_end : request_end + url_length].decode("utf-8", "surrogatepass")
     except (struct.error, UnicodeDecodeError, TypeError) as exc:
         raise IndexFormatError(f"page {number} is damaged: {exc}") from exc
@@ -109,14 +119,14 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
         id=scope.base + number,
         crawl=crawl or None,
         scope=scope.name,
-        request_fingerprint=stored[_HEAD.size : request_end],
+        request_fingerprint=stored[at:request_end],
         url=url,
         fingerprint=fingerprint,
         digest=digest,
         tokens=tokens,
         representative=scope.base + representative if representative else None,
         judged_at=judged_at,
-        content_fingerprint=content if there_is & _HAS_CONTENT else None,
+        content_fingerprint=content,
         sketch=stored[request_end + url_length :] if there_is & _HAS_SKETCH else None,
     )
     return StoredRow(row, change)

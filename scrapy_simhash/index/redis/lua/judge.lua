@@ -2,7 +2,7 @@
 --
 -- ARGV: 1 'check': write nothing; 'adopt': write what was judged elsewhere, if it is not here.
 -- 2 The most candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes each: of the
--- request, of the text, then those of the tables.  5 The check of the request (4 bytes) and the
+-- request, of the text, then those of the tables.  5 The check of the request (2 bytes) and the
 -- request's fingerprint.  6 The check of the text and its digest; empty: look for none.  7 The
 -- tables (see Buckets in buckets.py).  8 The page, from its representative on.  9 What it was
 -- judged by; empty: not yet.  10 What to cut from buckets.
@@ -19,31 +19,32 @@ names[#names] = nil -- the position that unpack ends with
 local read = redis.call('HMGET', KEYS[2], unpack(names))
 known[names[1]], known[names[2]] = read[1] or '', read[2] or ''
 
-local DIGEST_AT, REQUEST_LENGTH_AT, REQUEST_AT = 45, 62, 67
+-- An entry of a request or a text begins with so many bytes that tell it from most others.
+local CHECK = 2
+local DIGEST_AT, THERE_IS_AT, HEAD_LENGTH, CONTENT_LENGTH = 33, 49, 52, 8
 
 local function page(id)
   return redis.call('HGET', KEYS[1], id)
 end
 
 local function own_row()
-  local entries, request = bucket(names[1]), string.sub(ARGV[5], 5)
-  for at in each(entries, 8, string.sub(ARGV[5], 1, 4)) do
-    local id = string.sub(entries, at + 4, at + 7)
+  local entries, request = bucket(names[1]), string.sub(ARGV[5], CHECK + 1)
+  for at in each(entries, CHECK + 4, string.sub(ARGV[5], 1, CHECK)) do
+    local id = string.sub(entries, at + CHECK, at + CHECK + 3)
     local row = page(id)
-    if string.byte(row, REQUEST_LENGTH_AT) == #request
-        and string.sub(row, REQUEST_AT, REQUEST_AT + #request - 1) == request then
-      return id, row
-    end
+    local there_is, length = string.byte(row, THERE_IS_AT, THERE_IS_AT + 1)
+    local begin = HEAD_LENGTH + (there_is % 2) * CONTENT_LENGTH
+    if string.sub(row, begin + 1, begin + length) == request then return id, row end
   end
 end
 
 local function ids_of_same_text()
-  local ids, digest = {}, string.sub(ARGV[6], 5)
+  local ids, digest = {}, string.sub(ARGV[6], CHECK + 1)
   if digest == '' then return ids end
   local entries = bucket(names[2])
-  for at in each(entries, 8, string.sub(ARGV[6], 1, 4)) do
+  for at in each(entries, CHECK + 4, string.sub(ARGV[6], 1, CHECK)) do
     if #ids == most then break end
-    local id = string.sub(entries, at + 4, at + 7)
+    local id = string.sub(entries, at + CHECK, at + CHECK + 3)
     if string.sub(page(id), DIGEST_AT, DIGEST_AT + 15) == digest then ids[#ids + 1] = id end
   end
   return ids
@@ -193,7 +194,7 @@ local id, representative, duplicates = own or change, string.sub(ARGV[8], 1, 4),
 if nothing_to_judge and not adopt then representative = NONE end
 redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], 5))
 if not own then
-  put(names[1], string.sub(ARGV[5], 1, 4) .. id)
+  put(names[1], string.sub(ARGV[5], 1, CHECK) .. id)
 elseif is_kept then
   for_each(ARGV[10], cut)
 else
@@ -204,7 +205,7 @@ if representative ~= NONE then
   put(group_of(representative), id)
   duplicates = duplicates + 1
 else
-  if ARGV[6] ~= '' then put(names[2], string.sub(ARGV[6], 1, 4) .. id) end
+  if ARGV[6] ~= '' then put(names[2], string.sub(ARGV[6], 1, CHECK) .. id) end
   for_each_table(function(_, rest, other, field, _, _, first_rest, first_other)
     put(names[field], string.sub(ARGV[7], first_rest, first_rest + rest - 1)
       .. string.sub(ARGV[7], first_other, first_other + other - 1) .. id)

@@ -7,10 +7,10 @@ local found = {}
 for number = tonumber(ARGV[1]), tonumber(ARGV[2]) do
   local id = struct.pack('>I4', number)
   local page = redis.call('HGET', KEYS[1], id)
-  if page and (not before or struct.unpack('>d', page, 21) < before) then
-    local request_length, url_length = struct.unpack('>BI4', page, 62)
+  if page and (not before or struct.unpack('>I4', page, 21) < before) then
+    local there_is, request_length, url_length = struct.unpack('>BBI2', page, 49)
     found[#found + 1] = id
-    found[#found + 1] = string.sub(page, 1, 66 + request_length + url_length)
+    found[#found + 1] = string.sub(page, 1, 52 + there_is % 2 * 8 + request_length + url_length)
   end
 end
 return found
