@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import IndexParameters, Page
-from scrapy_simhash.index.redis import RedisIndex
+from scrapy_simhash.index.redis.index import RedisIndex
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer
 

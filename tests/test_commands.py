@@ -125,3 +125,10 @@ def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "a.txt, line 2: a fingerprint is 16 hexadecimal digits: got 'ff'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_design_says_what_each_shard_of_a_cluster_holds() -> None:
+    redis = simhash_json("design", "--pages", "1e6", "--shards", "4")["redis"]
+    assert (redis["tables"], redis["shards"]) == ("blocks 4", 4)
+    assert redis["bytes_per_shard"] == redis["bytes"] / 4
+    assert 200e6 < redis["bytes"] < 240e6

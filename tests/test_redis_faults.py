@@ -19,7 +19,8 @@ import pytest
 
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index import IndexParameters, open_index
-from scrapy_simhash.index.redis import RedisIndex, server
+from scrapy_simhash.index.redis import server
+from scrapy_simhash.index.redis.index import RedisIndex
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
 from tests.proxy import Proxy

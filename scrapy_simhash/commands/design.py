@@ -10,6 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, add_distance
+from scrapy_simhash.index.redis.buckets import bytes_per_page, plan
 from scrapy_simhash.tables.design import design, designs
 
 if TYPE_CHECKING:
@@ -35,10 +36,15 @@ class DesignCommand(Subcommand):
         parser.add_argument(
             "--memory", type=count, metavar="BYTES", help="the most that all tables may take"
         )
+        parser.add_argument(
+            "--shards", type=count, default=1, help="shards of a Redis Cluster (default: 1)"
+        )
 
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
         chosen = design(options.pages, options.distance, options.memory)
+        in_redis = plan(options.distance, options.pages)
+        page_bytes = bytes_per_page(in_redis, options.pages)
         return {
             "pages": options.pages,
             "distance": options.distance,
@@ -58,6 +64,13 @@ class DesignCommand(Subcommand):
                 }
                 for found in designs(options.distance)
             ],
+            "redis": {
+                "tables": in_redis.name,
+                "bytes_per_page": page_bytes,
+                "bytes": page_bytes * options.pages,
+                "shards": options.shards,
+                "bytes_per_shard": page_bytes * options.pages / options.shards,
+            },
         }
 
     @classmethod
@@ -86,6 +99,16 @@ class DesignCommand(Subcommand):
         console.print(grid)
         chosen = next(row["name"] for row in found["designs"] if row["chosen"])
         console.print(f"Chosen: {chosen}")
+        redis = found["redis"]
+        console.print(
+            f"In Redis: {redis['tables']}, {redis['bytes_per_page']:.0f} bytes a page beside URL "
+            f"and sketch, {decimal(int(redis['bytes']))} in all"
+        )
+        if redis["shards"] > 1:
+            console.print(
+                f"On each of {redis['shards']} shards: {decimal(int(redis['bytes_per_shard']))} "
+                f"where scopes spread (SIMHASH_SCOPE 'site' or 'host'); one scope is all on one"
+            )
 
 
 def count(text: str) -> int:

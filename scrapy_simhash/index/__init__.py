@@ -18,7 +18,7 @@ from scrapy_simhash.index.sqlite import SQLiteIndex
 from scrapy_simhash.places import is_in_redis
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.redis import RedisIndex
+    from scrapy_simhash.index.redis.index import RedisIndex
 
 MEMORY = "memory:"
 
@@ -47,7 +47,7 @@ def redis_index() -> type[RedisIndex]:
     :raises SettingsError: the package for Redis is not installed.
     """
     extra_version("redis", "an index in Redis")
-    from scrapy_simhash.index.redis import RedisIndex
+    from scrapy_simhash.index.redis.index import RedisIndex
 
     return RedisIndex
 
