@@ -11,6 +11,7 @@ import logging
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as OutOfTimeError  # another one in Python 3.10
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
@@ -219,7 +220,7 @@ class _Worker:
             return await self._answer_at_last(page)
         except AnalysisError:
             raise
-        except (asyncio.TimeoutError, TimeoutError) as exc:
+        except OutOfTimeError as exc:
             detail = f"not analysed within {self._timeout_seconds} s"
             raise AnalysisError("timed_out", detail) from exc
         except Exception as exc:
