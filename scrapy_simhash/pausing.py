@@ -12,8 +12,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_simhash import signals
 from scrapy_simhash.components import active_settings, alarm_names
 from scrapy_simhash.exceptions import SitePaused
+from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
-from scrapy_simhash.scope import host_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -56,18 +56,17 @@ class SimhashPauseMiddleware:
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         if alarm.name not in self.alarms:
             return
-        host = host_of(alarm.example)
-        self._ends[host] = monotonic() + self.seconds
+        self._ends[alarm.host] = monotonic() + self.seconds
         logger.warning(
             "No more requests to %(host)s for %(seconds)s s, after the alarm %(name)s",
-            {"host": host, "seconds": self.seconds, "name": alarm.name},
+            {"host": alarm.host, "seconds": self.seconds, "name": alarm.name},
             extra={"spider": spider},
         )
 
     def process_request(self, request: Request) -> None:
         if not self._ends or request.callback is NO_CALLBACK:
             return
-        host = host_of(request.url)
+        host = Address.of(request.url).host
         if monotonic() < self._ends.get(host, 0):
             self.stats.inc_value("simhash/paused_requests")
             raise SitePaused(request.url, host)

@@ -36,7 +36,8 @@ WATCHED = 1000
 class Alarm:
     """Something that a user should look at: *name* says what, *subject* where it was seen.
 
-    *page* is the number of the decision, from 1, *example* the URL that raised it.
+    *page* is the number of the decision, from 1, *example* the URL that raised it, *host* the one
+    that was asked for it, before any redirect; empty where the alarm is about the whole crawl.
     """
 
     name: AlarmName
@@ -44,6 +45,7 @@ class Alarm:
     message: str
     page: int
     example: str
+    host: str
 
 
 @dataclass(slots=True)
@@ -131,7 +133,9 @@ class Watch:
     def _raise(self, name: AlarmName, subject: str, message: str, line: Line) -> Iterator[Alarm]:
         if (name, subject) not in self._raised and len(self._raised) < WATCHED:
             self._raised.add((name, subject))
-            yield Alarm(name, subject, message, self.pages, line.url[:MAX_URL])
+            asked = Address.of(line.redirected_from or line.url)
+            host = asked.host if name in SITE_ALARMS else ""
+            yield Alarm(name, subject, message, self.pages, line.url[:MAX_URL], host)
 
     def _is_one_text(self, line: Line) -> bool:
         """Whether enough of the last pages have this text; aliases share their slug.
