@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ class SimhashPauseMiddleware:
         self.stats = stats
         self.alarms = alarms
         self.seconds = seconds
+        self._until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
         self._ends: dict[str, float] = {}  # of each host, by the clock of monotonic()
 
     @classmethod
@@ -48,7 +50,7 @@ class SimhashPauseMiddleware:
             raise NotConfigured  # without a message: it is what most crawls want
         alarms = alarm_names("SIMHASH_PAUSE_ALARMS", settings.pause_alarms, SITE_ALARMS)
         minutes = settings.pause_minutes
-        seconds = float("inf") if minutes is None else SECONDS_A_MINUTE * minutes
+        seconds = inf if minutes is None else SECONDS_A_MINUTE * minutes
         middleware = cls(crawler.stats, alarms, seconds)
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware
@@ -58,8 +60,8 @@ class SimhashPauseMiddleware:
             return
         self._ends[alarm.host] = monotonic() + self.seconds
         logger.warning(
-            "No more requests to %(host)s for %(seconds)s s, after the alarm %(name)s",
-            {"host": alarm.host, "seconds": self.seconds, "name": alarm.name},
+            "No more requests to %(host)s %(until)s, after the alarm %(name)s",
+            {"host": alarm.host, "until": self._until, "name": alarm.name},
             extra={"spider": spider},
         )
 

@@ -90,4 +90,4 @@ def test_pause_after_a_wall_behind_a_redirect_is_of_the_site_that_was_asked(
     assert result.stats["simhash/paused_requests"] == 6
     assert {f"/help{i}" for i in range(3)} <= result.verdicts().keys()
     assert not site.asked["/late"]
-    assert f"No more requests to {alarm['host']}" in result.log
+    assert f"No more requests to {alarm['host']} to the end of the crawl, after" in result.log

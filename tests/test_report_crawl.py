@@ -213,6 +213,7 @@ def test_site_is_asked_again_when_its_pause_is_over(site: Site, crawl: CrawlFixt
     )
     assert result.stats["simhash/alarms/trap"] == 1
     assert result.stats["finish_reason"] == "closespider_pagecount"
+    assert "No more requests to " + site.url.removeprefix("http://") + " for 0 s" in result.log
 
 
 def test_site_whose_text_is_suddenly_gone_raises_an_alarm(
