@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 
-# Reasons for which a page was not judged that are nobody's wish and no property of the page.
-FAILURES = ("timed_out", "worker_died", "workers_busy", "index_unavailable", "internal_error")
+# Reasons for which a page was not judged that are nobody's wish, nor what the page is.
+FAILURES = (
+    "extraction_failed",
+    "timed_out",
+    "worker_died",
+    "workers_busy",
+    "index_unavailable",
+    "internal_error",
+)
 
 MAX_DUPLICATE_SHARE = 0.9
 MAX_FAILED_SHARE = 0.01
@@ -48,6 +55,12 @@ class FailedShareMonitor(BaseScrapyMonitor):  # type: ignore[misc]
         self.assertLessEqual(
             failed, most * (judged + failed), f"{failed} pages passed unjudged, {judged} judged"
         )
+
+    def test_pages_were_judged(self) -> None:
+        received = self.stats.get("response_received_count", 0)
+        pages = received - self.stats.get("robotstxt/response_count", 0)
+        judged = self.stats.get("simhash/judged", 0)
+        self.assertTrue(judged or not pages, f"none of {pages} responses was judged")
 
     def test_decisions_feed_is_whole(self) -> None:
         missing = self.stats.get("simhash/feed_errors", 0)

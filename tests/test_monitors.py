@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Site, article, prose
+from tests.conftest import Reply, Site, article, prose
 
 FOLDER = Path(__file__).parents[1]
 
@@ -55,7 +55,7 @@ def test_monitors_pass_after_a_clean_crawl(twins: Site, tmp_path: Path) -> None:
     log = monitored(twins, tmp_path)
     for name in ("AlarmMonitor/test_no_alarm", "DuplicateShareMonitor/test_duplicate_share"):
         assert f"{name}... OK" in log
-    assert "4 monitors in" in log
+    assert "5 monitors in" in log
     assert "... FAIL" not in log
 
 
@@ -83,3 +83,26 @@ def test_monitor_fails_where_the_plug_in_failed(twins: Site, tmp_path: Path) -> 
     log = monitored(twins, tmp_path, SIMHASH_WORKERS=1, SIMHASH_EXTRACTOR="tests.spiders.rude_text")
     assert "FailedShareMonitor/test_failed_share... FAIL" in log
     assert "1 pages passed unjudged, 1 judged" in log
+
+
+def test_monitor_fails_where_the_extractor_failed(twins: Site, tmp_path: Path) -> None:
+    twins["/"] = article(prose("start"), ["/raise"])
+    twins["/raise"] = article(prose("raise"))
+    log = monitored(twins, tmp_path, SIMHASH_EXTRACTOR="tests.spiders.rude_text")
+    assert "FailedShareMonitor/test_failed_share... FAIL" in log
+    assert "1 pages passed unjudged, 1 judged" in log
+    assert "FailedShareMonitor/test_pages_were_judged... OK" in log
+
+
+def test_monitor_fails_where_pages_came_and_none_was_judged(site: Site, tmp_path: Path) -> None:
+    site["/robots.txt"] = Reply("User-agent: *", content_type="text/plain")
+    site["/"] = Reply(b"\x89PNG\x00", content_type="image/png")
+    log = monitored(site, tmp_path)
+    assert "FailedShareMonitor/test_pages_were_judged... FAIL" in log
+    assert "none of 1 responses was judged" in log
+
+
+def test_monitors_pass_where_no_page_came(site: Site, tmp_path: Path) -> None:
+    site["/robots.txt"] = Reply("User-agent: *\nDisallow: /", content_type="text/plain")
+    log = monitored(site, tmp_path, ROBOTSTXT_OBEY=True)
+    assert "FailedShareMonitor/test_pages_were_judged... OK" in log
