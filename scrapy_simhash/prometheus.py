@@ -79,7 +79,7 @@ class SimhashPrometheus:
 
         try:
             write_to_textfile(str(self.path), self._registry)
-        except OSError as exc:
+        except Exception as exc:  # other extensions may put into the stats whatever they like
             message = f"Prometheus will read older stats, since its file cannot be written: {exc}"
             self._warning.log(message, extra={})
 
@@ -90,7 +90,8 @@ class SimhashPrometheus:
         families: dict[str, CounterMetricFamily] = {}
         for stat, value in sorted(self.stats.get_stats().items()):
             name, _, detail = stat.removeprefix(STATS).partition("/")
-            if not stat.startswith(STATS) or (name in LABELS and not detail):
+            # Sums over what a label tells apart, and names that are not ours, are left out.
+            if not stat.startswith(STATS) or bool(detail) != (name in LABELS):
                 continue
             labels = {"spider": self.spider_name, **({LABELS[name]: detail} if detail else {})}
             family = families.setdefault(

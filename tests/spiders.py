@@ -183,6 +183,16 @@ class Breaks(Links):
         self.crawler.request_fingerprinter = None  # type: ignore[assignment]
 
 
+class ForeignStats(Links):
+    """Put the stats of the setting ``FOREIGN_STATS`` beside those of the plug-in."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        for name, value in self.settings.getdict("FOREIGN_STATS").items():
+            self.crawler.stats.set_value(name, value)
+        async for request in super().start():
+            yield request
+
+
 class Listens(Links):
     """Connect to our signal."""
 

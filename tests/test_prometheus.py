@@ -55,6 +55,27 @@ def test_file_that_cannot_be_written_costs_the_crawl_nothing(
     assert len(result.decisions) == 5
 
 
+def test_stats_of_others_below_our_prefix_are_left_out(
+    twins: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    foreign = {"simhash/my/own": 1, "simhash/judged/mine": 2, "simhash/skipped/my/own": 3}
+    crawl("ForeignStats", SIMHASH_PROMETHEUS_FILE="links.prom", FOREIGN_STATS=foreign)
+    found = samples(tmp_path / "links.prom")
+    assert found["scrapy_simhash_judged_total",] == 3
+    assert found["scrapy_simhash_skipped_total", "my/own"] == 3
+    assert not [key for key in found if key[0].startswith("scrapy_simhash_my")]
+
+
+def test_stat_that_is_no_number_is_a_warning_and_no_end_of_writing(
+    twins: Site, crawl: CrawlFixture
+) -> None:
+    foreign = {"simhash/mine": "text"}
+    result = crawl("ForeignStats", SIMHASH_PROMETHEUS_FILE="links.prom", FOREIGN_STATS=foreign)
+    assert result.returncode == 0
+    assert result.log.count("Prometheus will read older stats") == 1
+    assert "Traceback" not in result.log
+
+
 def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(package: str) -> str:
         raise PackageNotFoundError(package)
