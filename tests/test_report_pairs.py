@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,19 @@ def test_bodies_take_a_bounded_amount_of_memory() -> None:
     held += pairs._recent.values()
     assert all(len(side.body) <= MAX_BODY_BYTES for side in held)
     assert sum(len(side.body) for side in held) <= RECENT_BYTES + 2 * PAIRS * MAX_BODY_BYTES
+
+
+def test_tiny_bodies_take_a_bounded_amount_of_memory() -> None:
+    pairs = Pairs()
+    tracemalloc.start()
+    try:
+        for i in range(30_000):
+            added(pairs, f"{SITE}/{i}", b"<p>%d" % i)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(pairs._recent) < 30_000
+    assert held <= RECENT_BYTES * 1.1
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00", b"<p>", b"\xff\xfe<", b"<a " * 10_000])

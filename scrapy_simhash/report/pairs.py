@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 MAX_BODY_BYTES = 256 << 10
 PAIRS = 16
 RECENT_BYTES = 8 << 20
+# What an entry takes besides its body and URL, measured with 15,000 bodies of 93 bytes: 440.
+ENTRY_BYTES = 450
 
 # What is shown, and compared: reading on would not be looking.
 SHOWN_PAIRS = 5
@@ -81,7 +83,7 @@ class Pairs:
     """Pairs of the largest groups, and the kept pages of late that may become part of one."""
 
     def __init__(self) -> None:
-        self._recent: LRUCache[str, Side] = LRUCache(RECENT_BYTES, lambda side: len(side.body))
+        self._recent: LRUCache[str, Side] = LRUCache(RECENT_BYTES, _size)
         self._pairs: dict[str, Pair] = {}
 
     def add(self, line: Line, body: bytes, encoding: str | None, members: int) -> None:
@@ -121,6 +123,10 @@ class Pairs:
             return False
         del self._pairs[lightest]
         return True
+
+
+def _size(side: Side) -> int:
+    return len(side.body) + len(side.url) + ENTRY_BYTES
 
 
 def _compared(kept: str, pair: Pair) -> dict[str, Any] | None:
