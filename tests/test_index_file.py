@@ -20,8 +20,9 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index import SQLiteIndex, checkpoint, file, sqlite
+from scrapy_simhash.index import SQLiteIndex, checkpoint, file, segments, sqlite
 from scrapy_simhash.index.checkpoint import Checkpoints
+from scrapy_simhash.index.verify import verify
 from tests.test_index import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
@@ -88,6 +89,36 @@ def test_file_that_does_not_say_what_it_was_built_for_is_refused(path: Path) -> 
         connection.execute("UPDATE parameters SET name = 'scheMe' WHERE name = 'scheme'")
         connection.commit()
     refused(path, IndexFormatError, "damaged: it does not say its scheme")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["id = 5000000000", "id = id + (1 << 45)", "change = 1 << 50", "scope = CAST(scope AS BLOB)"],
+)
+def test_number_or_scope_that_no_page_has_is_refused_and_mended(path: Path, damage: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE pages SET {damage} WHERE id = 20")
+    refused(path, IndexFormatError, "a row is damaged")
+    assert all(problem.repaired for problem in verify(path))
+    assert verify(path) == []
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert index.check_and_add(page("new", spread(5) ^ 1)) == near("page5", 1)
+        assert index.check_and_add(page("own", spread(1000))) == UNIQUE
+        assert max(row.id for row in index.rows()) < 300
+
+
+def test_damaged_row_does_not_end_the_merging_of_the_log(
+    path: Path, merged: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "SPAN", 50)
+    with SQLiteIndex(path, PARAMETERS) as index:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE pages SET scope = CAST(scope AS BLOB) WHERE id = 20")
+        for batch in range(3):
+            for i in range(100):
+                index.check_and_add(page(f"new{batch} {i}", spread(1000 * batch + i + 1000)))
+            assert merged.wait(30)
+            merged.clear()
 
 
 def test_newer_format_is_refused(path: Path) -> None:

@@ -8,6 +8,7 @@ thread with a connection of its own does both.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.segments import Segments
+
+logger = logging.getLogger(__name__)
 
 # About four pages of 4 KB are written for a page of the crawl: the log stays around 16 MB.
 EVERY_WRITES = 1_000
@@ -64,9 +67,13 @@ class Checkpoints:
         ):
             while self._due.wait() and not self._closing:
                 self._due.clear()
-                with suppress(sqlite3.Error):
-                    self._merge(connection)
-                    self._write_segments(connection)
+                for step in (self._merge, self._write_segments):
+                    try:
+                        step(connection)
+                    except sqlite3.Error:
+                        continue
+                    except Exception:  # this thread must live as long as the crawl does
+                        logger.warning("Error in scrapy-simhash: %s", self._path, exc_info=True)
 
     def _merge(self, connection: sqlite3.Connection) -> None:
         _, length, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

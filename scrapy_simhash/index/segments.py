@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from scrapy_simhash.index.values import number, optional, unsigned
+from scrapy_simhash.index.values import number, optional, row_number, text, unsigned
 from scrapy_simhash.index.views import Group
 
 # So many numbers make a segment: as many rows are read at open in 0.2 s, and the file is locked
@@ -60,7 +60,7 @@ ViewsOf = Callable[[int, int, "int | None"], "list[tuple[str, int]]"]
 
 def last_number(connection: sqlite3.Connection) -> int:
     """Return the highest number that a row has, or had."""
-    return int(connection.execute(_LAST).fetchone()[0])
+    return row_number(connection.execute(_LAST).fetchone()[0])
 
 
 def written(
@@ -72,9 +72,9 @@ def written(
         for view, found in views_of(number(tokens), unsigned(main), optional(content)):
             group = groups.get((scope, view))
             if group is None:
-                group = groups[scope, view] = Group(scope, view, array("Q"), array("I"))
+                group = groups[scope, view] = Group(text(scope), view, array("Q"), array("I"))
             group.fingerprints.append(found)
-            group.ids.append(row_id)
+            group.ids.append(row_number(row_id))
     return groups.values()
 
 

@@ -18,17 +18,16 @@ def row_of(values: Sequence[Any]) -> Row:
     row_id, crawl, scope, request, url, fingerprint, digest, tokens, *rest = values
     representative, judged_at, content, sketch = rest
     if not (
-        isinstance(url, str)
-        and isinstance(digest, bytes)
+        isinstance(digest, bytes)
         and (sketch is None or (isinstance(sketch, bytes) and is_sketch(sketch)))
     ):
         raise _damaged(row_id)
     return Row(
-        id=row_id,
+        id=row_number(row_id),
         crawl=crawl,
-        scope=scope,
+        scope=text(scope),
         request_fingerprint=request,
-        url=url,
+        url=text(url),
         fingerprint=unsigned(fingerprint),
         digest=digest,
         tokens=number(tokens),
@@ -50,6 +49,26 @@ def number(stored: Any) -> int:
     :raises sqlite3.DatabaseError: it is none.
     """
     if not isinstance(stored, int):
+        raise _damaged(stored)
+    return stored
+
+
+def row_number(stored: Any) -> int:
+    """Return the number of a row or of a change: one of 32 bits, as the tables hold it.
+
+    :raises sqlite3.DatabaseError: it is none.
+    """
+    if not 0 <= number(stored) < 1 << 32:
+        raise _damaged(stored)
+    return int(stored)
+
+
+def text(stored: Any) -> str:
+    """Return what must be text.
+
+    :raises sqlite3.DatabaseError: it is none.
+    """
+    if not isinstance(stored, str):
         raise _damaged(stored)
     return stored
 

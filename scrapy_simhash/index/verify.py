@@ -37,8 +37,10 @@ class Rule:
     mend: str
 
 
+_IS_NUMBER = "BETWEEN 1 AND 4294967295"
 _NEXT = (
-    "(SELECT 1 + max((SELECT max(id) FROM pages), coalesce((SELECT max(change) FROM pages), 0),"
+    f"(SELECT 1 + max(coalesce((SELECT max(id) FROM pages WHERE id {_IS_NUMBER}), 0),"  # noqa: S608
+    f" coalesce((SELECT max(change) FROM pages WHERE change {_IS_NUMBER}), 0),"
     " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0)))"
 )
 _KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
@@ -52,6 +54,16 @@ RULES = [
         " OR typeof(url) != 'text' OR typeof(scope) != 'text'"
         " OR typeof(request_fingerprint) != 'blob'",
         "DELETE FROM pages",
+    ),
+    Rule(
+        "a page has a number of 32 bits",
+        f"id NOT {_IS_NUMBER}",
+        "DELETE FROM pages",
+    ),
+    Rule(
+        "the latest change of a page has a number of 32 bits",
+        f"change NOT {_IS_NUMBER}",
+        "UPDATE pages SET change = NULL",
     ),
     Rule(
         "a request stands once in its scope",
