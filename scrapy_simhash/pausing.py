@@ -13,8 +13,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_simhash import signals
 from scrapy_simhash.components import active_settings, alarm_names
 from scrapy_simhash.exceptions import SitePaused
+from scrapy_simhash.log import RareWarning
 from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
+from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -40,6 +42,7 @@ class SimhashPauseMiddleware:
         self.stats = stats
         self.alarms = alarms
         self.seconds = seconds
+        self._again = RareWarning(logger)
         self._until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
         self._ends: dict[str, float] = {}  # of each host, by the clock of monotonic()
 
@@ -49,21 +52,20 @@ class SimhashPauseMiddleware:
         if not settings.pause_alarms:
             raise NotConfigured  # without a message: it is what most crawls want
         alarms = alarm_names("SIMHASH_PAUSE_ALARMS", settings.pause_alarms, SITE_ALARMS)
-        minutes = settings.pause_minutes
-        seconds = inf if minutes is None else SECONDS_A_MINUTE * minutes
-        middleware = cls(crawler.stats, alarms, seconds)
+        middleware = cls(crawler.stats, alarms, pause_seconds(settings))
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         if alarm.name not in self.alarms:
             return
+        message = f"No more requests to {alarm.host} {self._until}, after the alarm {alarm.name}"
+        extra: dict[str, object] = {"spider": spider}
+        if alarm.host in self._ends:
+            self._again.log(message, extra)
+        else:
+            logger.warning("%s", message, extra=extra)
         self._ends[alarm.host] = monotonic() + self.seconds
-        logger.warning(
-            "No more requests to %(host)s %(until)s, after the alarm %(name)s",
-            {"host": alarm.host, "until": self._until, "name": alarm.name},
-            extra={"spider": spider},
-        )
 
     def process_request(self, request: Request) -> None:
         if not self._ends or request.callback is NO_CALLBACK:
@@ -72,3 +74,9 @@ class SimhashPauseMiddleware:
         if monotonic() < self._ends.get(host, 0):
             self.stats.inc_value("simhash/paused_requests")
             raise SitePaused(request.url, host)
+
+
+def pause_seconds(settings: SimhashSettings) -> float:
+    """Return for how long a host is paused: ``inf`` is to the end of the crawl."""
+    minutes = settings.pause_minutes
+    return inf if minutes is None else SECONDS_A_MINUTE * minutes

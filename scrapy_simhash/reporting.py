@@ -16,6 +16,8 @@ from scrapy.utils.job import job_dir
 
 from scrapy_simhash import signals
 from scrapy_simhash.components import active_settings, alarm_names, file_path
+from scrapy_simhash.log import RareWarning
+from scrapy_simhash.pausing import pause_seconds
 from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
@@ -47,7 +49,7 @@ class SimhashReport:
 
     An alarm is logged, counted as ``simhash/alarms/<name>``, sent as the signal
     ``alarm_raised``, and closes the spider where ``CLOSESPIDER_SIMHASH_ALARMS`` names it. With a
-    ``JOBDIR``, a crawl that is resumed goes on counting.
+    ``JOBDIR``, a crawl that is resumed goes on counting, and raises alarms anew.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class SimhashReport:
         self.state_file = state_file
         self.closing = closing
         self.pairs = Pairs()
+        self._again = RareWarning(logger)
         self._links_before = collector.links_not_followed or 0
         self._save_at = monotonic() + SAVE_SECONDS
         self._closing: asyncio.Future[None] | None = None
@@ -77,7 +80,12 @@ class SimhashReport:
             report_file = file_path("SIMHASH_REPORT_FILE", settings.report_file, name)
         folder = job_dir(crawler.settings)
         state_file = Path(folder, STATE_FILE) if folder else None
-        collector = _resumed(state_file) or Collector(settings.alarm_share)
+        pauses = dict.fromkeys(settings.pause_alarms, pause_seconds(settings))
+        collector = _resumed(state_file)
+        if collector is None:
+            collector = Collector(settings.alarm_share, pauses)
+        else:
+            collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
         closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
         extension = cls(crawler, collector, report_file, state_file, closing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
@@ -109,11 +117,12 @@ class SimhashReport:
             self._save(self.state_file, spider)
 
     def _raise(self, alarm: Alarm, spider: Spider) -> None:
-        logger.warning(
-            "Alarm %(name)s at page %(page)d: %(subject)s: %(message)s",
-            vars(alarm),
-            extra={"spider": spider},
-        )
+        message = f"Alarm {alarm.name} at page {alarm.page}: {alarm.subject}: {alarm.message}"
+        extra: dict[str, object] = {"spider": spider}
+        if self.collector.alarms[alarm.name, alarm.subject] is alarm:
+            logger.warning("%s", message, extra=extra)
+        else:
+            self._again.log(message, extra)
         self.crawler.stats.inc_value(f"simhash/alarms/{alarm.name}")
         self.crawler.signals.send_catch_log(signals.alarm_raised, alarm=alarm, spider=spider)
         engine = self.crawler.engine

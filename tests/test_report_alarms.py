@@ -1,4 +1,4 @@
-"""Alarms are raised in time, once, and for nothing else."""
+"""Alarms are raised in time, for nothing else, and again only when it helps."""
 
 from __future__ import annotations
 
@@ -84,6 +84,64 @@ def test_too_many_duplicates_are_one_alarm() -> None:
     lines = [line(f"{SITE}/{i}?s=1", f"{SITE}/{i}") for i in range(400)]
     (alarm,) = raised(lines, share=0.95)
     assert (alarm.name, alarm.page) == ("duplicates", 191)
+
+
+def test_alarm_is_raised_again_when_its_pause_is_over_and_only_then() -> None:
+    wall = [line(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(200)]
+    watch = Watch(1.0, pauses={"one_text": 60})
+    alarms = [alarm for one in wall for alarm in watch.look(one)]
+    pages = [alarm.page for alarm in alarms if alarm.name == "one_text"]
+    assert pages == [10, 70, 130, 190]
+    assert [alarm.name for alarm in alarms].count("trap") == 1
+
+
+def test_wall_that_was_met_again_needs_its_evidence_anew() -> None:
+    watch = Watch(1.0, pauses={"one_text": 0})
+    wall = [line(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(39)]
+    pages = [one.page for page in wall for one in watch.look(page) if one.name == "one_text"]
+    assert pages == [10, 20, 30]
+
+
+def test_each_host_that_has_one_text_is_an_alarm() -> None:
+    wall = [
+        line(f"http://{host}.example/{i}", "http://login.example/")
+        for host in "ab"
+        for i in range(10)
+    ]
+    assert [(one.name, one.host) for one in raised(wall)] == [
+        ("one_text", "a.example"),
+        ("one_text", "b.example"),
+    ]
+
+
+def test_host_of_an_alarm_is_the_one_that_was_asked() -> None:
+    wall = [
+        line(
+            f"https://login.example/?{i}",
+            "https://login.example/",
+            redirects=[f"http://me@A.example:8080/{i}", "http://b.example/"],
+        )
+        for i in range(10)
+    ]
+    (alarm,) = raised(wall)
+    assert (alarm.host, alarm.example) == ("a.example:8080", "https://login.example/?9")
+
+
+def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
+    wall = [line(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
+    watch = Watch(0.9)
+    before = [(alarm.name, alarm.page) for one in wall for alarm in watch.look(one)]
+    watch = watch.resumed(0.9, {})
+    after = [(alarm.name, alarm.page - 400) for one in wall for alarm in watch.look(one)]
+    assert before == after == [("one_text", 10), ("trap", 20), ("duplicates", 181)]
+
+
+def test_host_that_had_text_before_a_crawl_was_resumed_is_watched_for_it() -> None:
+    watch = Watch(1.0)
+    assert not list(watch.look(line(f"{SITE}/")))
+    watch = watch.resumed(1.0, {})
+    gone = [Line.of(skipped(f"{SITE}/gone{i}", "no_text")) for i in range(30)]
+    assert [alarm.name for one in gone for alarm in watch.look(one)] == ["no_text"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans()), max_size=300))

@@ -169,6 +169,27 @@ def test_trap_is_recognised_within_50_pages_and_the_crawl_ends(
     assert alarms["trap"]["page"] <= 50
 
 
+def test_resumed_crawl_is_closed_again_by_what_it_meets_itself(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    days = [f"/calendar/2031/{day}" for day in range(100)]
+    site["/"] = article(prose("start"), days)
+    for day in days:
+        site[day] = article(prose("calendar"))
+    settings = {
+        "JOBDIR": "job",
+        "CLOSESPIDER_SIMHASH_ALARMS": "trap",
+        "SIMHASH_REPORT_FILE": REPORT,
+    }
+    first = crawl(**settings)
+    second = crawl(**settings)
+    assert first.stats["finish_reason"] == second.stats["finish_reason"] == "simhash_trap"
+    assert len(second.decisions) - len(first.decisions) >= 20
+    report = report_in(tmp_path)
+    assert report["totals"]["pages"] == len(second.decisions)
+    assert [alarm["name"] for alarm in report["alarms"]].count("trap") == 1
+
+
 class TrapAndCleanSite(Endless):
     """The calendar, and a chain of pages that differ, on another host."""
 
@@ -203,15 +224,21 @@ def test_trap_pauses_its_site_and_no_other(site: Site, crawl: CrawlFixture, tmp_
     assert [item for item in result.items if "is paused after an alarm" in item.get("error", "")]
 
 
-def test_site_is_asked_again_when_its_pause_is_over(site: Site, crawl: CrawlFixture) -> None:
+def test_site_is_asked_again_when_its_pause_is_over_and_paused_again(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
     site.pages = Endless()
     result = crawl(
         SIMHASH_ACTION="observe",
         SIMHASH_PAUSE_ALARMS="trap",
         SIMHASH_PAUSE_MINUTES=0,
-        CLOSESPIDER_PAGECOUNT=50,
+        CLOSESPIDER_PAGECOUNT=90,
+        SIMHASH_REPORT_FILE=REPORT,
     )
-    assert result.stats["simhash/alarms/trap"] == 1
+    assert result.stats["simhash/alarms/trap"] == 4
+    assert [alarm["name"] for alarm in report_in(tmp_path)["alarms"]].count("trap") == 1
+    # The first, and then one a minute.
+    assert result.log.count("Alarm trap at page") == result.log.count("No more requests to") == 2
     assert result.stats["finish_reason"] == "closespider_pagecount"
     assert "No more requests to " + site.url.removeprefix("http://") + " for 0 s" in result.log
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter
 from typing import Literal
 
@@ -71,22 +72,37 @@ def _runs() -> Heaviest[str, _Run]:
 
 
 class Watch:
-    """Looks at each decision and raises an alarm once for each subject.
+    """Looks at each decision and raises an alarm once for each subject and host.
 
     *share* is the share of duplicates among the last :data:`SHARE_WINDOW` judged pages above
-    which there is an alarm.  At the most :data:`WATCHED` alarms are raised.
+    which there is an alarm.  Those in *pauses* are raised again when the seconds that follow
+    their names are over, if what they tell of is still so.  At the most :data:`WATCHED`
+    subjects have alarms.
     """
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, pauses: Mapping[str, float] | None = None) -> None:
         self.share = share
+        self.pauses = pauses or {}
         self.pages = 0
-        self._raised: set[tuple[AlarmName, str]] = set()
+        # When each may be raised again, by the time of the decisions.
+        self._quiet_until: dict[tuple[AlarmName, str, str], float] = {}
         self._recent: deque[tuple[int, str, str]] = deque()
         self._slugs: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._verdicts: deque[bool] = deque()
         self._duplicates = 0
         self._patterns = _runs()
         self._hosts = _runs()
+
+    def resumed(self, share: float, pauses: Mapping[str, float]) -> Watch:
+        """Return the watch of a crawl that is resumed: what it raises, it has seen itself.
+
+        Else it would close again over the pages that closed it before.  A host that had text
+        is known to have had some.
+        """
+        watch = Watch(share, pauses)
+        watch.pages = self.pages
+        watch._hosts = self._hosts
+        return watch
 
     def look(self, line: Line) -> Iterator[Alarm]:
         """Look at the next decision; O(1)."""
@@ -131,16 +147,21 @@ class Watch:
             yield from self._raise("no_text", line.address.host, message, line)
 
     def _raise(self, name: AlarmName, subject: str, message: str, line: Line) -> Iterator[Alarm]:
-        if (name, subject) not in self._raised and len(self._raised) < WATCHED:
-            self._raised.add((name, subject))
-            asked = Address.of(line.redirected_from or line.url)
-            host = asked.host if name in SITE_ALARMS else ""
+        host = ""
+        if name in SITE_ALARMS:
+            host = Address.of(line.redirected_from or line.url).host
+        key = name, subject, host
+        if key not in self._quiet_until and len(self._quiet_until) >= WATCHED:
+            return
+        if line.judged_at >= self._quiet_until.get(key, -inf):
+            self._quiet_until[key] = line.judged_at + self.pauses.get(name, inf)
             yield Alarm(name, subject, message, self.pages, line.url[:MAX_URL], host)
 
     def _is_one_text(self, line: Line) -> bool:
-        """Whether enough of the last pages have this text; aliases share their slug.
+        """Whether enough of the last pages have this text; then they are counted anew.
 
-        All that a login wall redirects end at the same address: what counts is what was asked for.
+        Aliases share their slug.  All that a login wall redirects end at the same address: what
+        counts is what was asked for.
         """
         asked = line.redirected_from
         slug = line.slug if asked is None else Address.of(asked).slug
@@ -149,7 +170,11 @@ class Watch:
         self._recent.append((self.pages, line.text, slug))
         slugs = self._slugs[line.text]
         slugs[slug] = slugs.get(slug, 0) + 1
-        return len(slugs) >= ONE_TEXT_PAGES
+        if len(slugs) < ONE_TEXT_PAGES:
+            return False
+        del self._slugs[line.text]
+        self._recent = deque(recent for recent in self._recent if recent[1] != line.text)
+        return True
 
     def _forget(self, text: str, slug: str) -> None:
         slugs = self._slugs[text]

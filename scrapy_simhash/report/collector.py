@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -114,12 +115,14 @@ class Collector:
     """What is kept of all decisions: less than 30 MB, whatever the crawl's size.
 
     It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* is
-    the share of recent duplicates above which there is an alarm.
+    the share of recent duplicates above which there is an alarm, *pauses* are the seconds after
+    which alarms may be raised again.
     """
 
-    def __init__(self, duplicate_share: float) -> None:
-        self.watch = Watch(duplicate_share)
-        self.alarms: list[Alarm] = []
+    def __init__(self, duplicate_share: float, pauses: Mapping[str, float] | None = None) -> None:
+        self.watch = Watch(duplicate_share, pauses)
+        # By name and subject, as each was raised first.
+        self.alarms: dict[tuple[str, str], Alarm] = {}
         self.pages = 0
         self.unreadable_lines = 0
         self.body_bytes = 0
@@ -163,7 +166,8 @@ class Collector:
         else:
             self._add_judged(line)
         raised = list(self.watch.look(line))
-        self.alarms += raised
+        for alarm in raised:
+            self.alarms.setdefault((alarm.name, alarm.subject), alarm)
         return raised
 
     def members(self, line: Line) -> int:

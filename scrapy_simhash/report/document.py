@@ -45,7 +45,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "name": about.name,
         "made": _iso(datetime.now(timezone.utc).timestamp()),
         "totals": _totals(collector),
-        "alarms": [asdict(alarm) for alarm in collector.alarms[:ALARMS_SHOWN]],
+        "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
         "suggestions": [row for row in differences if row["advised"]],
         "timeline": {
