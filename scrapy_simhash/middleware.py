@@ -27,7 +27,7 @@ from scrapy_simhash.redirects import redirects_in
 from scrapy_simhash.scope import canonical_url, host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.shared import Shared
-from scrapy_simhash.workers import InProcess, WorkerProcesses
+from scrapy_simhash.workers import InProcess, WorkerProcesses, Workers
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.index import Index
-    from scrapy_simhash.shared import Shared
-from scrapy_simhash.workers import Workers
 
 logger = logging.getLogger(__name__)
 
