@@ -232,3 +232,4 @@ class Templates:
         if len(self._sites) > MAX_SITES:
             forgotten, _ = self._sites.popitem(last=False)
             self._stored.pop(forgotten, None)
+            self._learned.pop(forgotten, None)

@@ -322,6 +322,7 @@ def test_least_used_sites_are_forgotten() -> None:
     templates = Templates()
     for site in range(MAX_SITES + 5):
         templates.learn(f"site{site}.example", [1])
+    assert len(templates._learned) == MAX_SITES
     assert len(templates.take_changed()) == MAX_SITES
     assert not templates.take_changed()
 
