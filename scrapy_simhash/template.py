@@ -215,8 +215,15 @@ class Templates:
             with suppress(ValueError):  # damaged; this one takes its place
                 template.merge(Template.from_bytes(stored))
             state = template.to_bytes()
-        self._stored[site] = state
         return state
+
+    def note_stored(self, site: str, state: bytes) -> None:
+        """Note that what :meth:`merged` returned is stored for good."""
+        self._stored[site] = state
+
+    def note_lost(self, site: str) -> None:
+        """Let a state that was taken, but could not be stored, be taken again."""
+        self._learned[site] += 1
 
     def restore(self, site: str, stored: bytes) -> None:
         """Put back what :meth:`take_changed` gave.

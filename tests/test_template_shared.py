@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.template import MAX_BLOCKS, WINDOW_PAGES, Template, Templates
 from tests.test_verified_index import PARAMETERS, page
@@ -141,3 +142,21 @@ def test_damaged_template_is_replaced(tmp_path: Path) -> None:
         judge(index, 100, 1, block=7)
     with SQLiteIndex(path, PARAMETERS) as index:
         assert index.templates.blocks(SITE) == {7}
+
+
+def test_what_was_not_committed_is_stored_the_next_time(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with SQLiteIndex(path, PARAMETERS) as index:
+        judge(index, 0, 40, block=7)
+        stored = index.templates._stored[SITE]
+        connection = index._connection
+        connection.execute(
+            "CREATE TEMP TRIGGER full BEFORE INSERT ON templates"
+            " BEGIN SELECT raise(ABORT, 'full'); END"
+        )
+        with pytest.raises(IndexUnavailableError, match="full"):
+            judge(index, 100, 1000, block=7)
+        assert index.templates._stored[SITE] == stored == dict(index.learned())[SITE]
+        connection.execute("DROP TRIGGER full")
+    with SQLiteIndex(path, PARAMETERS) as index:
+        assert dict(index.learned())[SITE] != stored

@@ -72,6 +72,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         self._seen_version = -1
         self._patient = True
         self._unpresented: list[tuple[str, str, int, int]] = []
+        self._uncommitted: dict[str, bytes] = {}  # what sites repeat
         self._segments = Segments(
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}", self._views_of
         )
@@ -209,6 +210,9 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         except BaseException as exc:
             self._last_change = last_change
             self._unpresented.clear()
+            for site in self._uncommitted:
+                self.templates.note_lost(site)
+            self._uncommitted.clear()
             with suppress(*file.ERRORS):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -218,6 +222,9 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         for scope, view, fingerprint, row_id in self._unpresented:
             self._tables.add(scope, view, fingerprint, row_id)
         self._unpresented.clear()
+        for site, state in self._uncommitted.items():
+            self.templates.note_stored(site, state)
+        self._uncommitted.clear()
         self._checkpoints.written()
 
     def _begin(self) -> None:
@@ -373,14 +380,16 @@ class SQLiteIndex(LocalIndex, LastingIndex):
 
     def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
         """Store what sites repeat, as this process and others have learned it."""
-        for site, state in learned:
+        self._uncommitted.update(learned)
+        for site, state in self._uncommitted.items():
             stored = self._connection.execute(
                 "SELECT state FROM templates WHERE site = ?", (site,)
             ).fetchone()
+            merged = self.templates.merged(site, state, stored and stored[0])
             self._connection.execute(
-                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)",
-                (site, self.templates.merged(site, state, stored and stored[0])),
+                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", (site, merged)
             )
+            self._uncommitted[site] = merged
 
     def _select(self, where: str, *values: Any) -> Iterable[Row]:
         return map(row_of, self._connection.execute(_ROW + where, values))

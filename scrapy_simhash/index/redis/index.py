@@ -282,7 +282,9 @@ class RedisIndex(LastingIndex):
         with suppress(IndexUnavailableError):
             for site, state in learned:
                 stored = await self._store.template(site)
-                await self._store.store_template(site, self.templates.merged(site, state, stored))
+                merged = self.templates.merged(site, state, stored)
+                await self._store.store_template(site, merged)
+                self.templates.note_stored(site, merged)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return what a coroutine returns, and hold the caller up until then."""
