@@ -14,8 +14,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError, ResponseError
 
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index import IndexParameters, open_index
@@ -119,6 +122,35 @@ def test_scripts_that_the_server_has_forgotten_are_sent_again(redis_url: str) ->
         index.check_and_add(page("a", 0b0))
         shared_server().client().script_flush()
         assert index.check_and_add(page("b", 0b1)) == near("a", 1)
+
+
+def test_refused_script_that_was_sent_again_costs_no_other_page_its_verdict(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Redis.execute_command
+    refusals = iter([ResponseError("refused"), ConnectionError("cut")])
+
+    async def execute_command(self: Redis, *command: Any, **options: Any) -> Any:
+        if command[0] == "EVAL" and (refusal := next(refusals, None)):
+            raise refusal
+        return await original(self, *command, **options)
+
+    async def together(index: RedisIndex) -> list[Any]:
+        pages = [page(f"{i}", spread(i)) for i in range(3)]
+        asking = map(index.check_and_add_async, pages)
+        told = await asyncio.gather(*asking, return_exceptions=True)
+        await index._store.server.close_client()
+        return told
+
+    with opened(redis_url) as index:
+        index.check_and_add(page("before", 0xFF))
+        monkeypatch.setattr(server, "BATCHES", 1)
+        monkeypatch.setattr(Redis, "execute_command", execute_command)
+        shared_server().client().script_flush()
+        told = asyncio.run(together(index))
+    assert [isinstance(one, IndexUnavailableError) for one in told].count(True) <= 1
+    assert UNIQUE in told
+    assert next(refusals, None) is None
 
 
 def test_page_whose_answer_was_lost_is_no_duplicate_of_itself(

@@ -174,8 +174,9 @@ class Server:
             if isinstance(answer, NoScriptError):
                 call = calls[position]
                 evaluated = client.execute_command("EVAL", call.script.source, *call.arguments)
-                answers[position] = await evaluated
-            elif isinstance(answer, _PASSING):
+                (answer,) = await asyncio.gather(evaluated, return_exceptions=True)
+                answers[position] = answer
+            if isinstance(answer, _PASSING):
                 raise answer  # all of them come again, and are known by their numbers
         return answers
 
