@@ -132,11 +132,13 @@ class SimhashDownloaderMiddleware:
 
     async def spider_closed(self, spider: Spider) -> None:
         try:
-            _workers.give_back(self.workers)
+            if _workers.give_back(self.workers):
+                self.workers.close()
             await asyncio.gather(*self._taking_back)
         finally:
             await self.index.aside(partial(self.index.end_crawl, self._crawl))
-            await self.index.aside(partial(_indexes.give_back, self.index))
+            if _indexes.give_back(self.index):
+                await self.index.aside(self.index.close)
 
     def spider_error(self, response: Response, spider: Spider) -> None:
         """Take back a page that a callback failed on: it must not stand for its copies."""

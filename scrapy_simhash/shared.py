@@ -1,18 +1,13 @@
-"""What the spiders of one process share: made for the first of them, closed by the last."""
+"""What the spiders of one process share: made for the first of them, closed after the last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 
-class Closable(Protocol):
-    def close(self) -> None:
-        """Give back what it holds."""
-
-
-T = TypeVar("T", bound=Closable)
+T = TypeVar("T")
 
 
 @dataclass
@@ -35,12 +30,15 @@ class Shared(Generic[T]):
         held.users += 1
         return held.resource
 
-    def give_back(self, resource: T) -> None:
-        """Close *resource* if nobody else holds it."""
+    def give_back(self, resource: T) -> bool:
+        """Return whether nobody holds *resource* any more: it is to be closed then, by the caller.
+
+        Users are counted in one thread; closing may take its time in another one.
+        """
         for key, held in self._held.items():
             if held.resource is resource:
                 held.users -= 1
                 if not held.users:
                     del self._held[key]
-                    resource.close()
-                return
+                return not held.users
+        return False
