@@ -133,7 +133,7 @@ def test_refused_script_that_was_sent_again_costs_no_other_page_its_verdict(
     async def execute_command(self: Redis, *command: Any, **options: Any) -> Any:
         if command[0] == "EVAL" and (refusal := next(refusals, None)):
             raise refusal
-        return await original(self, *command, **options)
+        return await original(self, *command, **options)  # type: ignore[no-untyped-call]
 
     async def together(index: RedisIndex) -> list[Any]:
         pages = [page(f"{i}", spread(i)) for i in range(3)]
