@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from functools import partial
@@ -27,6 +26,7 @@ from scrapy_simhash.redirects import redirects_in
 from scrapy_simhash.scope import canonical_url, host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 from scrapy_simhash.shared import Shared
+from scrapy_simhash.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.workers import InProcess, WorkerProcesses, Workers
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class SimhashDownloaderMiddleware:
         self.index = index
         self._crawl: int | None = None
         self._failures: dict[str, RareWarning] = {}
-        self._taking_back: set[asyncio.Task[None]] = set()
+        self._withdrawals = Withdrawals(
+            index, partial(crawler.stats.inc_value, "simhash/withdrawn")
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -134,9 +136,16 @@ class SimhashDownloaderMiddleware:
         try:
             if _workers.give_back(self.workers):
                 self.workers.close()
-            await asyncio.gather(*self._taking_back)
+            if left := await self._withdrawals.finish():
+                logger.warning(
+                    "Pages whose callback failed are still in the index: %(n)d. So no page of "
+                    "this crawl counts as passed on, and none will be skipped as unchanged",
+                    {"n": left},
+                    extra={"spider": spider},
+                )
+            else:
+                await self.index.aside(partial(self.index.end_crawl, self._crawl))
         finally:
-            await self.index.aside(partial(self.index.end_crawl, self._crawl))
             if _indexes.give_back(self.index):
                 await self.index.aside(self.index.close)
 
@@ -148,28 +157,10 @@ class SimhashDownloaderMiddleware:
         decision = request.meta.get(DECISION_META_KEY)
         if decision is None or decision.is_duplicate:
             return
-        # The signal waits for nobody.
-        task = asyncio.ensure_future(self._take_back(request, response, decision, spider))
-        self._taking_back.add(task)
-        task.add_done_callback(self._taking_back.discard)
-
-    async def _take_back(
-        self, request: Request, response: Response, decision: Decision, spider: Spider
-    ) -> None:
         scope = scope_key(self.settings.scope, response.url, self.spider_name)
         request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
-        try:
-            await self.index.aside(
-                partial(self.index.withdraw, scope, request_fingerprint, decision)
-            )
-        except IndexUnavailableError as exc:
-            logger.warning(
-                "Not taken back after its callback failed: %(response)s: %(error)s",
-                {"response": response, "error": exc},
-                extra={"spider": spider},
-            )
-        else:
-            self.crawler.stats.inc_value("simhash/withdrawn")
+        # The signal waits for nobody.
+        self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
     async def _expire(self, spider: Spider) -> None:
         """Forget what was judged too long ago."""
@@ -222,8 +213,7 @@ class SimhashDownloaderMiddleware:
             if not analysis.tokens and analysis.content is None:
                 return judgement(decision=Decision("skipped", "no_text"))
             started = time.perf_counter()
-            if self._taking_back:  # what fails before a copy is judged must not stand for it
-                await asyncio.wait(self._taking_back)
+            await self._withdrawals.wait()
             page = self._page(request, response, analysis)
             decision = await self.index.check_and_add_async(page)
         except AnalysisError as exc:

@@ -28,6 +28,7 @@ LAYERS = [
         "scope",
         "shared",
         "signals",
+        "withdrawals",
         "workers",
     ],
     ["analysis"],
