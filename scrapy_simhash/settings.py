@@ -18,6 +18,8 @@ from scrapy_simhash.places import is_in_redis, masked
 
 PREFIX = "SIMHASH_"
 ACTIONS = ("drop", "flag", "observe")
+# What the tables of an index in Redis are planned for, where nothing is said.
+EXPECTED_PAGES = 1_000_000
 SCOPES = ("global", "site", "host", "spider")
 
 # Every "<" counts.  A page of 147,000 (a reference on one page) takes 3 s, one of 340,000 took
@@ -160,7 +162,7 @@ class SimhashSettings:
     index: str | None = _setting(
         None, Rule("'memory:', the path of a file, or the URL of a Redis server", _read_index)
     )
-    expected_pages: int = _setting(1_000_000, _number(int, 1))
+    expected_pages: int = _setting(EXPECTED_PAGES, _number(int, 1))
     scope: str = _setting("global", _choice(*SCOPES))
     extractor: str = _setting("trafilatura", Rule("a name or an import path", _read_text))
     features: str = _setting("words-3", Rule("the name of a feature scheme", _read_text))

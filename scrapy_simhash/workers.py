@@ -183,10 +183,14 @@ class _Worker:
         self._analyser = analyser
         self._timeout_seconds = timeout_seconds
         self._undertaker = undertaker
-        self.pages = 0
         self._pool: ProcessPool | None = None
         self._answers: set[asyncio.Future[PageAnalysis]] = set()
         self._closed = False
+
+    @property
+    def pages(self) -> int:
+        """How many pages it has at hand."""
+        return len(self._answers)
 
     def start(self) -> ProcessPool:
         """Return the pool; where there is none that runs, start one, without waiting for it."""
@@ -215,7 +219,6 @@ class _Worker:
 
         :raises AnalysisError: see :meth:`Workers.analyse`.
         """
-        self.pages += 1
         try:
             return await self._answer_at_last(page)
         except AnalysisError:
@@ -227,8 +230,6 @@ class _Worker:
             # Besides ProcessExpired and BrokenProcessPool, whatever a pool raises that cannot
             # start, or that is stopped in the middle of a message: OSError, TypeError, ...
             raise AnalysisError("worker_died", f"{type(exc).__name__}: {exc}") from exc
-        finally:
-            self.pages -= 1
 
     def close(self) -> None:
         """Stop for good, without waiting for it; a page under way hears of it."""

@@ -44,10 +44,10 @@ class Subcommand(ABC):
         return 0
 
 
-def add_index(parser: argparse.ArgumentParser) -> None:
+def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:
     """Declare the argument that nearly every subcommand has."""
     parser.add_argument(
-        "index", metavar="INDEX", help="the path of an index file, or the URL of a Redis server"
+        name, metavar=name.upper(), help="the path of an index file, or the URL of a Redis server"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.commands.base import Subcommand, settings_of
+from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import open_index
 from scrapy_simhash.index.moving import LastingIndex, copy
@@ -33,8 +33,7 @@ class CopyCommand(Subcommand):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        help_text = "the path of an index file, or the URL of a Redis server"
-        parser.add_argument("source", metavar="SOURCE", help=help_text)
+        add_index(parser, "source")
         parser.add_argument("target", metavar="TARGET", help="the same; made where there is none")
 
     @classmethod

@@ -16,17 +16,14 @@ from scrapy_simhash.index.contract import (
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import SQLiteIndex
 from scrapy_simhash.places import is_in_redis
+from scrapy_simhash.settings import EXPECTED_PAGES
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.redis.index import RedisIndex
 
 MEMORY = "memory:"
 
-# What the tables of an index in Redis are planned for, where nothing is said.
-EXPECTED_PAGES = 1_000_000
-
 __all__ = [
-    "EXPECTED_PAGES",
     "MEMORY",
     "Decision",
     "Index",

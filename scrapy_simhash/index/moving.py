@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index.contract import Index, Page, Row
@@ -84,12 +84,12 @@ def copy(source: LastingIndex, target: LastingIndex) -> Iterator[Row]:
     for are_kept in (True, False):
         for row in source.rows():
             if (row.representative is None) == are_kept:
-                page = replace(_page(row), crawl=crawls.get(row.crawl))
+                page = _page(row, crawls.get(row.crawl))
                 ids[row.id] = target.adopt(page, ids[row.representative])
                 yield row
 
 
-def _page(row: Row) -> Page:
+def _page(row: Row, crawl: int | None) -> Page:
     return Page(
         url=row.url,
         request_fingerprint=row.request_fingerprint,
@@ -98,6 +98,7 @@ def _page(row: Row) -> Page:
         digest=row.digest,
         tokens=row.tokens,
         judged_at=row.judged_at,
+        crawl=crawl,
         content_fingerprint=row.content_fingerprint,
         sketch=row.sketch,
     )

@@ -46,7 +46,7 @@ def open_existing(place: str) -> LastingIndex:
         stored = file.stored_parameters(Path(place))
         found = SQLiteIndex(place, IndexParameters(stored["scheme"], stored["scope"], distance=0))
     if found is None:
-        raise IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")
+        raise _absent(place)
     return found
 
 
@@ -61,8 +61,12 @@ def file_of(place: str, doing: str) -> Path:
             f'"scrapy simhash copy".'
         )
     if not Path(place).exists():
-        raise IndexUnavailableError(f"{place} is not there: no crawl has made an index yet")
+        raise _absent(place)
     return Path(place)
+
+
+def _absent(place: str) -> IndexUnavailableError:
+    return IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")
 
 
 @dataclass(frozen=True)
