@@ -22,7 +22,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -57,9 +56,8 @@ def plugged_in(folder: Path, workers: int) -> dict[str, Any]:
 
 def end_of(crawl: subprocess.Popen[str]) -> dict[str, Any]:
     """Return what a crawl measured, at its end."""
-    started = time.monotonic()
     output, _ = crawl.communicate()
-    print(f"the crawl ended with {crawl.returncode} after {time.monotonic() - started:.0f} s")
+    print(f"the crawl ended with {crawl.returncode}")
     result: dict[str, Any] = json.loads(output)
     return result
 
@@ -69,7 +67,6 @@ def workers_of(crawler: psutil.Process) -> list[psutil.Process]:
         child
         for child in crawler.children(recursive=True)
         if child.status() != psutil.STATUS_ZOMBIE
-        and not any("resource_tracker" in word for word in child.cmdline())
     ]
 
 

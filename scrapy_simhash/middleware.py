@@ -135,7 +135,7 @@ class SimhashDownloaderMiddleware:
     async def spider_closed(self, spider: Spider) -> None:
         try:
             if _workers.give_back(self.workers):
-                self.workers.close()
+                await self.workers.close()
             if left := await self._withdrawals.finish():
                 logger.warning(
                     "Pages whose callback failed are still in the index: %(n)d. So no page of "

@@ -103,8 +103,8 @@ class RecallingWorkers:
             self._remember(key, _Known.of(analysis, template))
             return analysis
 
-    def close(self) -> None:
-        self._workers.close()
+    async def close(self) -> None:
+        await self._workers.close()
 
     @asynccontextmanager
     async def _alone(self, key: _Key) -> AsyncIterator[None]:

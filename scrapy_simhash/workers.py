@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as OutOfTimeError  # another one in Python 3.10
-from concurrent.futures.process import BrokenProcessPool
+import pickle
+import sys
+from collections import deque
 from contextlib import suppress
-from functools import partial
 from operator import attrgetter
+from subprocess import PIPE
 from time import monotonic
-from typing import Any, Protocol, TypeVar
-
-import psutil
-from loky.backend import get_context
-from pebble import ProcessExpired, ProcessPool
+from typing import Protocol, cast
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-
-# Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
-PAGES_PER_WORKER = 1000
-# A worker holds 85 MB before its first page, and 250 MB after one of 100,000 tags.
-WORKER_BYTES = 500 << 20
-# A page that nobody stops any more, since the crawl's process was killed, ends its worker.
-GRACE_SECONDS = 5.0
+from scrapy_simhash.worker import LENGTH, Outcome, Reply
 
 # Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
 START_SECONDS = 60.0
@@ -43,15 +31,12 @@ MAX_DEATHS = 2
 # A page that waits its turn when others bring down its worker is not to blame; but a worker that
 # breaks again and again before it takes a page up never will.
 MAX_BREAKS = 5
-# How soon a page hears of a pool that forgot it.
-GLANCE_SECONDS = 0.5
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
 Template = frozenset[int]
-_T = TypeVar("_T")
 
 
 class Workers(Protocol):
@@ -69,7 +54,7 @@ class Workers(Protocol):
             ``worker_died`` or ``workers_busy``.
         """
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop; pages under way are given up."""
 
 
@@ -87,7 +72,7 @@ class InProcess:
     ) -> PageAnalysis:
         return self._analyser.analyse(body, encoding, url, template)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing to stop."""
 
 
@@ -137,11 +122,7 @@ class WorkerProcesses:
         self._max_waiting = max_waiting
         self._backlog = Backlog(processes)
         self._pages = 0
-        # Stopping a pool can take seconds, for which the crawl does not wait.
-        self._undertaker = ThreadPoolExecutor(processes, thread_name_prefix="simhash-stop")
-        self._workers = [
-            _Worker(analyser, timeout_seconds, self._undertaker) for _ in range(processes)
-        ]
+        self._workers = [_Worker(analyser, timeout_seconds) for _ in range(processes)]
         self._turn = asyncio.Semaphore(processes * PAGES_AT_HAND)
 
     def start(self) -> None:
@@ -163,222 +144,180 @@ class WorkerProcesses:
         finally:
             self._pages -= 1
 
-    def close(self) -> None:
-        for worker in self._workers:
-            worker.close()
-        self._undertaker.shutdown()
+    async def close(self) -> None:
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
 
 class _Worker:
-    """One worker process at a time, in a pool of its own.
+    """One worker process at a time; when it has ended, the next page starts another."""
 
-    The workers of one Pebble pool share a pipe and its lock: one that dies with the lock in its
-    hands breaks the pool, and so does one that died idle.  So here a pool has one worker, and
-    goes when that dies.  *undertaker* buries it.
-    """
-
-    def __init__(
-        self, analyser: Analyser, timeout_seconds: float, undertaker: ThreadPoolExecutor
-    ) -> None:
+    def __init__(self, analyser: Analyser, timeout_seconds: float) -> None:
         self._analyser = analyser
         self._timeout_seconds = timeout_seconds
-        self._undertaker = undertaker
-        self._pool: ProcessPool | None = None
-        self._answers: set[asyncio.Future[PageAnalysis]] = set()
+        self._process: _Process | None = None
+        self._ready: asyncio.Future[_Process] | None = None
         self._closed = False
+        self.pages = 0
 
-    @property
-    def pages(self) -> int:
-        """How many pages it has at hand."""
-        return len(self._answers)
-
-    def start(self) -> ProcessPool:
-        """Return the pool; where there is none that runs, start one, without waiting for it."""
-        if _analyser is not None:
-            raise RuntimeError("a worker may not start workers of its own")
-        if self._closed:
-            raise BrokenProcessPool("the workers were stopped")
-        if self._pool is not None and not self._pool.active:
-            self._throw_away(self._pool)
-        if self._pool is None:
-            self._pool = ProcessPool(
-                max_workers=1,
-                max_tasks=_PagesUntilFull(PAGES_PER_WORKER),
-                initializer=_set_up,
-                initargs=(self._analyser, self._timeout_seconds),
-                # loky's processes start afresh like multiprocessing's "spawn", but do not
-                # import the main script again: a script without a __main__ guard, as
-                # Scrapy's documentation shows them, would crawl once more in each worker.
-                context=get_context("loky"),
-            )
-            _schedule(self._pool, _nothing, timeout=START_SECONDS)
-        return self._pool
+    def start(self) -> asyncio.Future[_Process]:
+        """Return the process, as soon as it is ready; where there is none, start one."""
+        ready = self._ready
+        if ready is None or (ready.done() and (ready.exception() or ready.result().is_over)):
+            ready = self._ready = asyncio.ensure_future(self._start())
+        return ready
 
     async def analyse(self, *page: object) -> PageAnalysis:
-        """Have the worker analyse a page.
+        """Have the worker analyse a page; try again where it may not be what brought it down.
 
         :raises AnalysisError: see :meth:`Workers.analyse`.
         """
-        try:
-            return await self._answer_at_last(page)
-        except AnalysisError:
-            raise
-        except OutOfTimeError as exc:
-            detail = f"not analysed within {self._timeout_seconds} s"
-            raise AnalysisError("timed_out", detail) from exc
-        except Exception as exc:
-            # Besides ProcessExpired and BrokenProcessPool, whatever a pool raises that cannot
-            # start, or that is stopped in the middle of a message: OSError, TypeError, ...
-            raise AnalysisError("worker_died", f"{type(exc).__name__}: {exc}") from exc
-
-    def close(self) -> None:
-        """Stop for good, without waiting for it; a page under way hears of it."""
-        self._closed = True
-        if self._pool is not None:
-            self._throw_away(self._pool)
-
-    async def _answer_at_last(self, page: tuple[object, ...]) -> PageAnalysis:
-        """Try again where it may not be the page that brought its worker down."""
+        self.pages += 1
         deaths = breaks = 0
-        while True:
-            try:
-                return await self._answer(page)
-            except ProcessExpired:
-                deaths += 1
-                if deaths == MAX_DEATHS:
-                    raise
-            except BrokenProcessPool:
-                breaks += 1
-                if breaks == MAX_BREAKS:
-                    raise
+        try:
+            while True:
+                try:
+                    return await self._answer(page)
+                except _DiedError as exc:
+                    deaths += 1
+                    if deaths == MAX_DEATHS:
+                        raise AnalysisError("worker_died", str(exc)) from exc
+                except _StoppedError as exc:
+                    breaks += 1
+                    if breaks == MAX_BREAKS:
+                        raise AnalysisError("worker_died", str(exc)) from exc
+        finally:
+            self.pages -= 1
+
+    async def close(self) -> None:
+        """Stop for good; a page under way hears of it."""
+        self._closed = True
+        if self._process is not None:
+            self._process.stop("the workers were stopped")
+        if self._ready is not None:
+            with suppress(_StoppedError):
+                await self._ready
+        if self._process is not None:
+            await self._process.ended
 
     async def _answer(self, page: tuple[object, ...]) -> PageAnalysis:
-        pool = self.start()
+        process = await asyncio.shield(self.start())
         try:
-            answer = self._ask(pool, page)
-            self._answers.add(answer)
-            try:
-                return await answer
-            finally:
-                self._answers.discard(answer)
-        except AnalysisError:
-            raise
-        except BaseException:
-            # Who knows what the worker left in the pipe; and a page that nobody waits for any
-            # more, since its task was cancelled, may not take the time of the next one.
-            self._throw_away(pool)
+            return cast("PageAnalysis", await process.ask(page, self._timeout_seconds))
+        except asyncio.CancelledError:
+            # A page that nobody waits for any more may not take the time of the next one.
+            process.stop("a page was cancelled")
             raise
 
-    def _ask(self, pool: ProcessPool, page: tuple[object, ...]) -> asyncio.Future[PageAnalysis]:
-        """Return what will become of a page.
+    async def _start(self) -> _Process:
+        """Return a new process that is ready for its first page.
 
-        A pool that breaks just as it is given a page forgets the page; so the pool is looked at
-        now and then.
+        :raises _StoppedError: it did not get so far.
         """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[PageAnalysis] = loop.create_future()
-        deadline = monotonic() + START_SECONDS + PAGES_AT_HAND * self._timeout_seconds
+        # Not by multiprocessing, which imports the main script again: one without a __main__
+        # guard, as Scrapy's documentation shows them, would crawl once more in each worker.
+        code = f"import sys; sys.path[:] = {sys.path!r}; import scrapy_simhash.worker as worker"
+        command = (sys.executable, "-c", f"{code}; worker.serve()")
+        try:
+            if self._closed:
+                raise _StoppedError("the workers were stopped")
+            # In a session of its own: Ctrl-C is for the crawl, which ends its workers in its time.
+            _, self._process = await asyncio.get_running_loop().subprocess_exec(
+                _Process, *command, stdin=PIPE, stdout=PIPE, stderr=None, start_new_session=True
+            )
+            if self._closed:
+                self._process.stop("the workers were stopped")
+            await self._process.ask((self._analyser, self._timeout_seconds), START_SECONDS)
+        except Exception as exc:
+            raise _StoppedError(f"a worker did not start: {exc!r}") from exc
+        return self._process
 
-        def look() -> None:
-            if answer.done():
-                return
-            if pool.active and monotonic() < deadline:
-                loop.call_later(GLANCE_SECONDS, look)
-            else:
-                answer.set_exception(BrokenProcessPool("the worker does not answer"))
 
-        future = _schedule(pool, _analyse, *page, timeout=self._timeout_seconds)
-        future.add_done_callback(partial(_hand_over, loop, answer))
-        loop.call_later(GLANCE_SECONDS, look)
+class _DiedError(Exception):
+    """A worker died while it was at work on what it was asked."""
+
+
+class _StoppedError(Exception):
+    """A worker ended before it got to what it was asked."""
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """The process of a worker as seen from the crawl's: it replies in the order it is asked."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked: deque[tuple[asyncio.Future[Outcome | None], float]] = deque()
+        self._received = bytearray()
+        self._clock: asyncio.TimerHandle | None = None
+        self.is_over = False
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+
+    def ask(self, question: object, limit_seconds: float) -> asyncio.Future[Outcome | None]:
+        """Return what will be answered; the time runs from when the process gets to it.
+
+        :raises _StoppedError: it gets to nothing any more.
+        """
+        if self.is_over:
+            raise _StoppedError("the worker has ended")
+        answer: asyncio.Future[Outcome | None] = self._loop.create_future()
+        self._asked.append((answer, limit_seconds))
+        if len(self._asked) == 1:
+            self._wind_clock()
+        self._requests.write(pickle.dumps(question, protocol=5))
         return answer
 
-    def _throw_away(self, pool: ProcessPool) -> None:
-        """Stop a pool, if that was not done: another page may have a new one already.
+    def stop(self, reason: str) -> None:
+        """End the process; who waits for an answer hears of it at once."""
+        self.is_over = True
+        self._transport.close()
+        while self._asked:
+            self._settle(_StoppedError(reason))
+        self._wind_clock()
 
-        The pages that it has at hand hear of it at once, so that they come first in the next.
-        """
-        if self._pool != pool:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self._requests = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        received = self._received
+        received += data
+        while len(received) >= LENGTH.size and not self.is_over:
+            end = LENGTH.size + LENGTH.unpack_from(received)[0]
+            if len(received) < end:
+                break
+            reply: Reply = pickle.loads(received[LENGTH.size : end])  # noqa: S301 - our own
+            del received[:end]
+            self._settle(reply.outcome)
+            self._wind_clock()
+            if reply.is_last:
+                self.stop("the worker is replaced")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hear that the process has ended, and that all that it wrote was read."""
+        if self._asked:
+            code = self._transport.get_returncode()
+            self._settle(_DiedError(f"the worker ended by itself, with exit code {code}"))
+        self.stop("the worker ended by itself")
+        self.ended.set_result(None)
+
+    def _too_late(self, limit_seconds: float) -> None:
+        self._settle(AnalysisError("timed_out", f"not analysed within {limit_seconds} s"))
+        self.stop("another page took too long")
+
+    def _settle(self, outcome: Outcome | Exception | None) -> None:
+        """Answer what was asked first."""
+        answer, _ = self._asked.popleft()
+        if answer.done():  # nobody waits for it any more
             return
-        self._pool = None
-        pool.stop()
-        self._undertaker.submit(pool.join)
-        for answer in self._answers:
-            if not answer.done():
-                answer.set_exception(BrokenProcessPool("the worker was stopped"))
-
-
-def _schedule(
-    pool: ProcessPool, function: Callable[..., _T], *args: object, timeout: float
-) -> Future[_T]:
-    future: Future[_T] = pool.schedule(function, args=args, timeout=timeout)
-    future.add_done_callback(_let_go)
-    return future
-
-
-def _let_go(future: Future[Any]) -> None:
-    """Let go of what the error of a pool holds on to.
-
-    The frames of a message that was cut off keep the page's body alive, and a buffer that
-    the garbage collector cannot free in the order it meets them (BufferError).  They are not
-    cleared: all pages of a pool that broke get the same error, and one of them may have raised it.
-    """
-    error = None if future.cancelled() else future.exception()
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
-
-
-def _hand_over(
-    loop: asyncio.AbstractEventLoop, answer: asyncio.Future[_T], future: Future[_T]
-) -> None:
-    """Give what a pool says to whoever still waits for it on *loop*, from the pool's thread."""
-
-    def settle() -> None:
-        if answer.done():
-            return
-        if (error := future.exception()) is not None:
-            answer.set_exception(error)
+        if isinstance(outcome, Exception):
+            answer.set_exception(outcome)
         else:
-            answer.set_result(future.result())
+            answer.set_result(outcome)
 
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(settle)
-
-
-class _PagesUntilFull(int):
-    """The pages of a worker, or fewer: a worker that has grown too far takes no further one.
-
-    Pebble asks ``pages < max_tasks`` in the worker before each page, and replaces a worker
-    that ends so; Python lets the more special of two types answer.
-    """
-
-    def __gt__(self, pages: int) -> bool:
-        return int(self) > pages and psutil.Process().memory_info().rss < WORKER_BYTES
-
-
-_analyser: Analyser | None = None
-_last_resort_seconds = 0.0
-
-
-def _set_up(analyser: Analyser, timeout_seconds: float) -> None:
-    """Get a new worker process ready: before its first page, whose time is limited."""
-    global _analyser, _last_resort_seconds
-    _last_resort_seconds = timeout_seconds + GRACE_SECONDS
-    # What an extractor logs of a page would go to the crawl's terminal, past its log.
-    logging.disable(logging.CRITICAL)
-    _analyser = analyser
-    analyser.load()
-
-
-def _nothing() -> None:
-    """Give a worker something to do."""
-
-
-def _analyse(body: bytes, encoding: str | None, url: str, template: Template) -> PageAnalysis:
-    assert _analyser is not None  # noqa: S101 - set by the initializer
-    # The alarm has no handler: the system kills this process, even within a C library.
-    signal.setitimer(signal.ITIMER_REAL, _last_resort_seconds)
-    try:
-        return _analyser.analyse(body, encoding, url, template)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    def _wind_clock(self) -> None:
+        """Let the time run for what was asked first."""
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+        if self._asked:
+            _, limit = self._asked[0]
+            self._clock = self._loop.call_later(limit, self._too_late, limit)

@@ -19,7 +19,7 @@ from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
 from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.judgement import Judgement
 from scrapy_simhash.report.alarms import Alarm
-from scrapy_simhash.workers import WORKER_BYTES
+from scrapy_simhash.worker import WORKER_BYTES
 
 
 class Links(Spider):
@@ -77,12 +77,7 @@ class Counted(Links):
     """Say in the stats how many processes there are below this one when it ends."""
 
     def closed(self, reason: str) -> None:
-        children = [
-            child
-            for child in psutil.Process().children()
-            if "resource_tracker" not in " ".join(child.cmdline())
-        ]
-        self.crawler.stats.set_value("test/workers", len(children))
+        self.crawler.stats.set_value("test/workers", len(psutil.Process().children()))
 
 
 class AlsoCounted(Counted):

@@ -31,6 +31,7 @@ LAYERS = [
         "withdrawals",
         "workers",
     ],
+    ["worker"],
     ["analysis"],
     ["index"],
     ["sketch", "tables", "template"],

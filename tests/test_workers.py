@@ -8,50 +8,72 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses
+from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses, Workers
 from tests.conftest import CrawlFixture, Site, article, prose
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
 
 RUDE = Analyser.create(extractor="tests.spiders.rude_text")
 GROWS = Analyser.create(extractor="tests.spiders.growing_text", verify=False)
 PAGE = article(prose("page")).encode()
 
 
-@pytest.fixture
-def workers() -> Iterator[WorkerProcesses]:
-    pool = WorkerProcesses(RUDE, processes=2, timeout_seconds=1.0)
-    yield pool
-    pool.close()
+class Rude:
+    """Workers with a rude extractor, on an event loop of their own."""
+
+    def __init__(self, processes: int, timeout_seconds: float, max_waiting: int | None = None):
+        self.loop = asyncio.new_event_loop()
+        self.workers = WorkerProcesses(RUDE, processes, timeout_seconds, max_waiting)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self.workers.close())
+        self.loop.close()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(coroutine)
+
+    def outcomes(self, *actions: str, page: bytes = PAGE) -> list[str]:
+        """What becomes of pages that are given to the workers at once."""
+        return self.run(outcomes(self.workers, *actions, page=page))
 
 
 @pytest.fixture
-def patient_workers() -> Iterator[WorkerProcesses]:
+def rude() -> Iterator[Rude]:
+    with Rude(processes=2, timeout_seconds=1.0) as rude:
+        yield rude
+
+
+@pytest.fixture
+def patient() -> Iterator[Rude]:
     """Workers whose pages may take as long as a busy machine has them take."""
-    pool = WorkerProcesses(RUDE, processes=2, timeout_seconds=60.0)
-    yield pool
-    pool.close()
+    with Rude(processes=2, timeout_seconds=60.0) as rude:
+        yield rude
 
 
-def outcomes(workers: WorkerProcesses | InProcess, *actions: str) -> list[str]:
-    """What becomes of pages that are given to the workers at once."""
-
+async def outcomes(workers: Workers, *actions: str, page: bytes = PAGE) -> list[str]:
     async def one(action: str) -> str:
         try:
-            analysis = await workers.analyse(PAGE, "utf-8", f"http://site.example/{action}")
+            analysis = await workers.analyse(page, "utf-8", f"http://site.example/{action}")
         except AnalysisError as exc:
             return exc.reason
         assert analysis.tokens > 100
         return "analysed"
 
-    async def all_of_them() -> list[str]:
-        return list(await asyncio.gather(*map(one, actions)))
-
-    return asyncio.run(all_of_them())
+    return list(await asyncio.gather(*map(one, actions)))
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -75,8 +97,8 @@ def children(of: int) -> set[int]:
     return found
 
 
-def test_analysis_in_a_worker_is_that_of_this_process(workers: WorkerProcesses) -> None:
-    there = asyncio.run(workers.analyse(PAGE, "utf-8", "http://site.example/"))
+def test_analysis_in_a_worker_is_that_of_this_process(rude: Rude) -> None:
+    there = rude.run(rude.workers.analyse(PAGE, "utf-8", "http://site.example/"))
     here = RUDE.analyse(PAGE, "utf-8", "http://site.example/")
     assert (there.fingerprint, there.digest, there.tokens) == (
         here.fingerprint,
@@ -85,8 +107,8 @@ def test_analysis_in_a_worker_is_that_of_this_process(workers: WorkerProcesses) 
     )
 
 
-def test_page_that_kills_its_worker_costs_no_other_page(workers: WorkerProcesses) -> None:
-    assert outcomes(workers, "a", "die", "b", "die", "c") == [
+def test_page_that_kills_its_worker_costs_no_other_page(rude: Rude) -> None:
+    assert rude.outcomes("a", "die", "b", "die", "c") == [
         "analysed",
         "worker_died",
         "analysed",
@@ -95,8 +117,8 @@ def test_page_that_kills_its_worker_costs_no_other_page(workers: WorkerProcesses
     ]
 
 
-def test_page_that_outlasts_its_limit_costs_no_other_page(workers: WorkerProcesses) -> None:
-    assert outcomes(workers, "hang", "a", "b", "hang", "c") == [
+def test_page_that_outlasts_its_limit_costs_no_other_page(rude: Rude) -> None:
+    assert rude.outcomes("hang", "a", "b", "hang", "c") == [
         "timed_out",
         "analysed",
         "analysed",
@@ -106,9 +128,8 @@ def test_page_that_outlasts_its_limit_costs_no_other_page(workers: WorkerProcess
 
 
 def test_pages_at_hand_of_a_worker_outlive_it() -> None:
-    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=1.0)
-    try:
-        assert outcomes(pool, "die", "a", "hang", "b", "die", "c") == [
+    with Rude(processes=1, timeout_seconds=1.0) as rude:
+        assert rude.outcomes("die", "a", "hang", "b", "die", "c") == [
             "worker_died",
             "analysed",
             "timed_out",
@@ -116,27 +137,19 @@ def test_pages_at_hand_of_a_worker_outlive_it() -> None:
             "worker_died",
             "analysed",
         ]
-    finally:
-        pool.close()
 
 
 def test_worker_is_ready_before_its_first_page() -> None:
     """Importing the libraries takes longer than these pages may take."""
-    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=0.5)
-    try:
-        assert outcomes(pool, "a", "die", "b") == ["analysed", "worker_died", "analysed"]
-    finally:
-        pool.close()
+    with Rude(processes=1, timeout_seconds=0.5) as rude:
+        assert rude.outcomes("a", "die", "b") == ["analysed", "worker_died", "analysed"]
 
 
 def test_pages_beyond_those_that_may_wait_are_refused() -> None:
-    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=1, max_waiting=1)
-    try:
-        reasons = outcomes(pool, "hang", "a", "b", "c")
+    with Rude(processes=1, timeout_seconds=1, max_waiting=1) as rude:
+        reasons = rude.outcomes("hang", "a", "b", "c")
         assert reasons == ["timed_out", "analysed", "workers_busy", "workers_busy"]
-        assert outcomes(pool, "b") == ["analysed"]
-    finally:
-        pool.close()
+        assert rude.outcomes("b") == ["analysed"]
 
 
 def test_backlog_is_said_once(
@@ -174,112 +187,85 @@ def test_crawl_lets_pages_pass_that_would_wait(site: Site, crawl: CrawlFixture) 
 
 
 @pytest.mark.parametrize("action", ["raise", "number", "exit"])
-def test_failing_extraction_is_a_reason(workers: WorkerProcesses, action: str) -> None:
-    assert outcomes(workers, action, "a") == ["extraction_failed", "analysed"]
-    assert outcomes(InProcess(RUDE), action, "a") == ["extraction_failed", "analysed"]
+def test_failing_extraction_is_a_reason(rude: Rude, action: str) -> None:
+    for workers in (rude.workers, InProcess(RUDE)):
+        assert rude.run(outcomes(workers, action, "a")) == ["extraction_failed", "analysed"]
 
 
-def test_idle_workers_that_die_are_replaced(patient_workers: WorkerProcesses) -> None:
+def test_idle_workers_that_die_are_replaced(patient: Rude) -> None:
     before = children(os.getpid())
-    assert outcomes(patient_workers, "a", "b") == ["analysed", "analysed"]
+    assert patient.outcomes("a", "b") == ["analysed", "analysed"]
     for _ in range(2):
         kill_workers(before)
-        assert outcomes(patient_workers, "a", "b") == ["analysed"] * 2
+        assert patient.outcomes("a", "b") == ["analysed"] * 2
 
 
-def test_workers_killed_in_the_middle_cost_no_page(patient_workers: WorkerProcesses) -> None:
+def test_workers_killed_in_the_middle_cost_no_page(patient: Rude) -> None:
     before = children(os.getpid())
 
     async def kill_in_the_middle() -> list[PageAnalysis]:
         urls = [f"http://site.example/{i}" for i in range(40)]
-        pages = [asyncio.create_task(patient_workers.analyse(PAGE, "utf-8", u)) for u in urls]
+        pages = [asyncio.create_task(patient.workers.analyse(PAGE, "utf-8", u)) for u in urls]
         await asyncio.wait(pages, return_when=asyncio.FIRST_COMPLETED)
         kill_workers(before)
         assert not all(page.done() for page in pages)
         return list(await asyncio.gather(*pages))
 
-    assert len(asyncio.run(kill_in_the_middle())) == 40
+    assert len(patient.run(kill_in_the_middle())) == 40
 
 
 def test_cancelled_page_does_not_hold_up_the_next() -> None:
-    pool = WorkerProcesses(RUDE, processes=1, timeout_seconds=600)
-
-    async def cancel_in_the_middle() -> PageAnalysis:
-        await pool.analyse(PAGE, "utf-8", "http://site.example/a")
-        hanging = asyncio.create_task(pool.analyse(PAGE, "utf-8", "http://site.example/hang"))
+    async def cancel_in_the_middle(workers: WorkerProcesses) -> PageAnalysis:
+        await workers.analyse(PAGE, "utf-8", "http://site.example/a")
+        hanging = asyncio.create_task(workers.analyse(PAGE, "utf-8", "http://site.example/hang"))
         await asyncio.sleep(0)
         hanging.cancel()
-        return await asyncio.wait_for(pool.analyse(PAGE, "utf-8", "http://site.example/b"), 60)
+        return await asyncio.wait_for(workers.analyse(PAGE, "utf-8", "http://site.example/b"), 60)
 
-    try:
-        assert asyncio.run(cancel_in_the_middle()).tokens > 100
-    finally:
-        pool.close()
+    with Rude(processes=1, timeout_seconds=600) as rude:
+        assert rude.run(cancel_in_the_middle(rude.workers)).tokens > 100
 
 
 LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
 
 
-def test_pages_that_wait_are_given_up_with_the_workers(workers: WorkerProcesses) -> None:
+def test_pages_that_wait_are_given_up_with_the_workers(rude: Rude) -> None:
     async def close_in_the_middle() -> list[str]:
-        async def one(action: str) -> str:
-            try:
-                await workers.analyse(LARGE_PAGE, "utf-8", f"http://site.example/{action}")
-            except AnalysisError as exc:
-                return exc.reason
-            return "analysed"
-
-        tasks = [asyncio.create_task(one("hang")) for _ in range(6)]
+        pages = asyncio.create_task(outcomes(rude.workers, *["hang"] * 6, page=LARGE_PAGE))
         await asyncio.sleep(0)
-        workers.close()
-        return list(await asyncio.wait_for(asyncio.gather(*tasks), timeout=60))
+        await rude.workers.close()
+        return await asyncio.wait_for(pages, timeout=60)
 
-    assert asyncio.run(close_in_the_middle()) == ["worker_died"] * 6
+    assert rude.run(close_in_the_middle()) == ["worker_died"] * 6
 
 
-def test_no_page_waits_for_ever_when_all_workers_are_killed(workers: WorkerProcesses) -> None:
+def test_no_page_waits_for_ever_when_all_workers_are_killed(rude: Rude) -> None:
     before = children(os.getpid())
 
     async def kill_in_the_middle() -> list[str]:
-        async def one() -> str:
-            try:
-                await workers.analyse(LARGE_PAGE, "utf-8", "http://site.example/a")
-            except AnalysisError as exc:
-                return exc.reason
-            return "analysed"
-
-        tasks = [asyncio.create_task(one()) for _ in range(16)]
+        pages = asyncio.create_task(outcomes(rude.workers, *["a"] * 16, page=LARGE_PAGE))
         for _ in range(2):
             await asyncio.to_thread(wait_until, lambda: len(children(os.getpid()) - before) >= 2)
             kill_workers(before)
-        return list(await asyncio.wait_for(asyncio.gather(*tasks), timeout=60))
+        return await asyncio.wait_for(pages, timeout=60)
 
-    assert set(asyncio.run(kill_in_the_middle())) <= {"analysed", "worker_died"}
-    assert outcomes(workers, "a") == ["analysed"]
+    assert set(rude.run(kill_in_the_middle())) <= {"analysed", "worker_died"}
+    assert rude.outcomes("a") == ["analysed"]
 
 
 def kill_workers(spare: set[int]) -> None:
     for worker in children(os.getpid()) - spare:
-        try:
-            if b"resource_tracker" not in Path(f"/proc/{worker}/cmdline").read_bytes():
-                os.kill(worker, signal.SIGKILL)
-        except OSError:
-            continue
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
 
 
-def test_close_leaves_no_process(workers: WorkerProcesses) -> None:
-    def pool_processes() -> set[int]:
-        return {
-            pid
-            for pid in children(os.getpid())
-            if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
-        }
-
-    before = pool_processes()
-    outcomes(workers, "a", "b")
-    assert pool_processes() - before
-    workers.close()
-    assert pool_processes() <= before
+def test_close_leaves_no_process_and_no_file(rude: Rude) -> None:
+    before = children(os.getpid()), set(Path("/proc/self/fd").iterdir())
+    rude.outcomes("a", "b")
+    assert children(os.getpid()) - before[0]
+    rude.run(rude.workers.close())
+    assert children(os.getpid()) <= before[0]
+    assert set(Path("/proc/self/fd").iterdir()) <= before[1]
 
 
 CRAWLER = """
@@ -298,12 +284,8 @@ asyncio.run(main())
 """
 
 
-def locks_of(pid: int) -> list[Path]:
-    return list(Path("/dev/shm").glob(f"sem.loky-{pid}-*"))
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_killed_crawler_leaves_no_worker_and_no_file(how: signal.Signals) -> None:
+def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
     """Not even those that hang over a page: nobody is left to stop them."""
     with subprocess.Popen(
         [sys.executable, "-c", CRAWLER],
@@ -315,22 +297,20 @@ def test_killed_crawler_leaves_no_worker_and_no_file(how: signal.Signals) -> Non
         assert crawler.stdout.readline() == b"ready\n"
         orphans = children(crawler.pid)
         assert len(orphans) >= 2
-        assert locks_of(crawler.pid)
         crawler.send_signal(how)
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
-    wait_until(lambda: not locks_of(crawler.pid))
 
 
 def test_worker_that_grew_too_far_is_replaced() -> None:
-    pool = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
+    workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
 
     async def workers_of(*urls: str) -> list[int]:
-        return [(await pool.analyse(PAGE, "utf-8", url)).tokens for url in urls]
+        try:
+            return [(await workers.analyse(PAGE, "utf-8", url)).tokens for url in urls]
+        finally:
+            await workers.close()
 
-    try:
-        first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
-    finally:
-        pool.close()
+    first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
     assert first == second == third
     assert fourth != third
 

@@ -126,7 +126,6 @@ def analysed_pages(
 
     waiting: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
     try:
-        workers.start()
         for page in pages:
             waiting.append((page.response.url, loop.create_task(analyse(page))))
             if len(waiting) > WAITING * max(settings.workers, 1):
@@ -135,7 +134,7 @@ def analysed_pages(
         for url, task in waiting:
             yield url, loop.run_until_complete(task)
     finally:
-        workers.close()
+        loop.run_until_complete(workers.close())
         loop.close()
 
 

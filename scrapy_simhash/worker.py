@@ -1,0 +1,85 @@
+"""The process of a worker: it analyses one page after the other, as they are written to it.
+
+It reads pickles from its standard input: an analyser and a time limit, then pages.  To each it
+writes a :class:`Reply` to its standard output: the pickle, after its length (:data:`LENGTH`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import psutil
+
+from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
+
+LENGTH = struct.Struct(">I")
+
+# Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
+PAGES_PER_WORKER = 1000
+# A worker holds 85 MB before its first page, and 250 MB after one of 100,000 tags.
+WORKER_BYTES = 500 << 20
+# A page that nobody stops any more, since the crawl's process was killed, ends its worker.
+GRACE_SECONDS = 5.0
+
+Outcome = PageAnalysis | AnalysisError
+
+
+class Reply(NamedTuple):
+    """What came of a page, None where there was none; *is_last* asks for another worker."""
+
+    outcome: Outcome | None
+    is_last: bool = False
+
+
+def serve() -> None:
+    """Answer until there is nobody left who asks."""
+    # What an extractor logs of a page would go to the crawl's terminal, past its log.
+    logging.disable(logging.CRITICAL)
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what an extractor prints is no reply
+    asked = _read(requests)
+    try:
+        analyser, timeout_seconds = next(asked)
+        analyser.load()
+        _write(replies, Reply(None))
+        for number, page in enumerate(asked, start=1):
+            outcome = _outcome(analyser, page, timeout_seconds + GRACE_SECONDS)
+            _write(replies, Reply(outcome, number >= PAGES_PER_WORKER or _has_grown()))
+    except (StopIteration, BrokenPipeError):
+        return
+
+
+def _outcome(analyser: Analyser, page: Any, last_resort_seconds: float) -> Outcome:
+    # The alarm has no handler: the system kills this process, even within a C library.
+    signal.setitimer(signal.ITIMER_REAL, last_resort_seconds)
+    try:
+        return analyser.analyse(*page)
+    except AnalysisError as exc:
+        return exc
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _has_grown() -> bool:
+    return int(psutil.Process().memory_info().rss) >= WORKER_BYTES
+
+
+def _read(requests: BinaryIO) -> Iterator[Any]:
+    """Yield what is asked, until the crawl's process has closed its end, or is gone."""
+    while True:
+        try:
+            yield pickle.load(requests)  # noqa: S301 - from the process that started this one
+        except (EOFError, pickle.UnpicklingError):
+            return
+
+
+def _write(replies: BinaryIO, reply: Reply) -> None:
+    pickled = pickle.dumps(reply, protocol=5)
+    replies.write(LENGTH.pack(len(pickled)) + pickled)
+    replies.flush()
