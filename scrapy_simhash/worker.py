@@ -1,7 +1,7 @@
 """The process of a worker: it analyses one page after the other, as they are written to it.
 
-It reads pickles from its standard input: an analyser and a time limit, then pages.  To each it
-writes a :class:`Reply` to its standard output: the pickle, after its length (:data:`LENGTH`).
+Its standard input is a socket.  From there it reads pickles: an analyser and a time limit, then
+pages.  To each it writes a :class:`Reply` there: the pickle, after its length (:data:`LENGTH`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def serve() -> None:
     """Answer until there is nobody left who asks."""
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an extractor prints is no reply
+    requests, replies = os.fdopen(0, "rb"), os.fdopen(0, "wb", closefd=False)
+    os.dup2(2, 1)  # what an extractor prints is no output of the crawl
     asked = _read(requests)
     try:
         analyser, timeout_seconds = next(asked)
@@ -51,7 +51,7 @@ def serve() -> None:
         for number, page in enumerate(asked, start=1):
             outcome = _outcome(analyser, page, timeout_seconds + GRACE_SECONDS)
             _write(replies, Reply(outcome, number >= PAGES_PER_WORKER or _has_grown()))
-    except (StopIteration, BrokenPipeError):
+    except (StopIteration, ConnectionError):
         return
 
 
@@ -75,7 +75,7 @@ def _read(requests: BinaryIO) -> Iterator[Any]:
     while True:
         try:
             yield pickle.load(requests)  # noqa: S301 - from the process that started this one
-        except (EOFError, pickle.UnpicklingError):
+        except (EOFError, pickle.UnpicklingError, ConnectionError):
             return
 
 

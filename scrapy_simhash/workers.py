@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
+import socket
+import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
 from operator import attrgetter
-from subprocess import PIPE
 from time import monotonic
 from typing import Protocol, cast
 
@@ -31,6 +32,8 @@ MAX_DEATHS = 2
 # A page that waits its turn when others bring down its worker is not to blame; but a worker that
 # breaks again and again before it takes a page up never will.
 MAX_BREAKS = 5
+# A process that has closed its socket ends in less than a millisecond, unless it did so on purpose.
+LAST_SECONDS = 0.1
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
 
@@ -216,20 +219,19 @@ class _Worker:
         # Not by multiprocessing, which imports the main script again: one without a __main__
         # guard, as Scrapy's documentation shows them, would crawl once more in each worker.
         code = f"import sys; sys.path[:] = {sys.path!r}; import scrapy_simhash.worker as worker"
-        command = (sys.executable, "-c", f"{code}; worker.serve()")
+        command = [sys.executable, "-c", f"{code}; worker.serve()"]
         try:
             if self._closed:
                 raise _StoppedError("the workers were stopped")
-            # In a session of its own: Ctrl-C is for the crawl, which ends its workers in its time.
-            _, self._process = await asyncio.get_running_loop().subprocess_exec(
-                _Process, *command, stdin=PIPE, stdout=PIPE, stderr=None, start_new_session=True
-            )
+            process = _Process(command)
+            await process.connect()
+            self._process = process
             if self._closed:
-                self._process.stop("the workers were stopped")
-            await self._process.ask((self._analyser, self._timeout_seconds), START_SECONDS)
+                process.stop("the workers were stopped")
+            await process.ask((self._analyser, self._timeout_seconds), START_SECONDS)
         except Exception as exc:
             raise _StoppedError(f"a worker did not start: {exc!r}") from exc
-        return self._process
+        return process
 
 
 class _DiedError(Exception):
@@ -240,16 +242,35 @@ class _StoppedError(Exception):
     """A worker ended before it got to what it was asked."""
 
 
-class _Process(asyncio.SubprocessProtocol):
-    """The process of a worker as seen from the crawl's: it replies in the order it is asked."""
+class _Process(asyncio.Protocol):
+    """The process of a worker as seen from the crawl's: it replies in the order it is asked.
 
-    def __init__(self) -> None:
+    *command* finds the way to it and back as its standard input.  Not one of asyncio's own
+    subprocesses: a task that starts one waits for ever if it is cancelled in the middle, as tasks
+    are at the end of ``asyncio.run`` (Python 3.11).
+    """
+
+    def __init__(self, command: list[str]) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked: deque[tuple[asyncio.Future[Outcome | None], float]] = deque()
         self._received = bytearray()
         self._clock: asyncio.TimerHandle | None = None
         self.is_over = False
-        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            # In a session of its own: Ctrl-C is for the crawl, which ends its workers in its time.
+            self._popen = subprocess.Popen(  # noqa: S603 - our own command
+                command, stdin=theirs.fileno(), start_new_session=True
+            )
+
+    async def connect(self) -> None:
+        """Get ready to be asked."""
+        try:
+            await self._loop.create_unix_connection(lambda: self, sock=self._socket)
+        except BaseException:
+            self._popen.kill()
+            self._popen.wait()
+            raise
 
     def ask(self, question: object, limit_seconds: float) -> asyncio.Future[Outcome | None]:
         """Return what will be answered; the time runs from when the process gets to it.
@@ -262,22 +283,26 @@ class _Process(asyncio.SubprocessProtocol):
         self._asked.append((answer, limit_seconds))
         if len(self._asked) == 1:
             self._wind_clock()
-        self._requests.write(pickle.dumps(question, protocol=5))
+        self._transport.write(pickle.dumps(question, protocol=5))
         return answer
 
     def stop(self, reason: str) -> None:
         """End the process; who waits for an answer hears of it at once."""
+        if self.is_over:
+            return
         self.is_over = True
-        self._transport.close()
+        self._transport.abort()
+        self._popen.kill()
+        # The system may take a while to clear up, for which the crawl does not wait.
+        self.ended = self._loop.run_in_executor(None, self._popen.wait)
         while self._asked:
             self._settle(_StoppedError(reason))
         self._wind_clock()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.SubprocessTransport", transport)
-        self._requests = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+        self._transport = cast("asyncio.Transport", transport)
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         received = self._received
         received += data
         while len(received) >= LENGTH.size and not self.is_over:
@@ -292,12 +317,16 @@ class _Process(asyncio.SubprocessProtocol):
                 self.stop("the worker is replaced")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Hear that the process has ended, and that all that it wrote was read."""
+        """Hear that the process has ended: all that it wrote was read."""
         if self._asked:
-            code = self._transport.get_returncode()
-            self._settle(_DiedError(f"the worker ended by itself, with exit code {code}"))
+            self._settle(_DiedError(f"the worker ended by itself, {self._last_words()}"))
         self.stop("the worker ended by itself")
-        self.ended.set_result(None)
+
+    def _last_words(self) -> str:
+        try:
+            return f"with exit code {self._popen.wait(LAST_SECONDS)}"
+        except subprocess.TimeoutExpired:
+            return "or what it runs has closed its socket"
 
     def _too_late(self, limit_seconds: float) -> None:
         self._settle(AnalysisError("timed_out", f"not analysed within {limit_seconds} s"))

@@ -301,6 +301,24 @@ def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
 
 
+@pytest.mark.parametrize("turns", range(4))
+def test_crawl_that_breaks_off_while_workers_start_ends(turns: int) -> None:
+    code = f"""
+import asyncio
+from tests.test_workers import RUDE, WorkerProcesses
+
+async def main():
+    WorkerProcesses(RUDE, processes=2, timeout_seconds=600).start()
+    for _ in range({turns}):
+        await asyncio.sleep(0)
+
+asyncio.run(main())
+"""
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[1], timeout=60, check=True
+    )
+
+
 def test_worker_that_grew_too_far_is_replaced() -> None:
     workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
 
