@@ -203,6 +203,13 @@ def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:
     assert "a worker would run the main script" in done.stderr
 
 
+def test_script_from_the_standard_input_may_name_an_extractor() -> None:
+    script = (
+        "from scrapy_simhash.analysis.extraction import load_extractor as load\nload('json.loads')"
+    )
+    subprocess.run([sys.executable, "-"], input=script, text=True, check=True)
+
+
 def test_text_without_features_is_no_text() -> None:
     words = [f"{letter}{i}" for letter in "abc" for i in range(30)]
     analyser = Analyser.create(features="words-1", stop_words=words)

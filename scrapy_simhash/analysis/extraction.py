@@ -125,7 +125,7 @@ def _is_in_main_script(name: str) -> bool:
     """Whether importing *name* would run the script that this process was started with."""
     script = getattr(sys.modules["__main__"], "__file__", None)
     parts = name.replace(":", ".").split(".")
-    if parts[0] == "__main__" or script is None:
+    if parts[0] == "__main__" or script is None or not Path(script).exists():
         return parts[0] == "__main__"
     for end in range(1, len(parts) + 1):
         spec = find_spec(".".join(parts[:end]))
