@@ -69,14 +69,18 @@ class Template:
         # Instead of shrinking all counts for each page, new ones weigh more.
         self._weight /= 1 - 1 / WINDOW_PAGES
         self._pages += self._weight
-        notable = NOTABLE_SHARE * self._pages
-        for block in set(blocks):
-            count = self._recent.get(block) or self._earlier.pop(block, 0.0)
-            self._recent[block] = count = count + self._weight
+        weight, recent, earlier = self._weight, self._recent, self._earlier
+        notable, threshold = NOTABLE_SHARE * self._pages, self._threshold()
+        met = set(blocks)
+        # The threshold only ever rises: no block gets above it but those of this page.
+        frequent = {block for block in self._frequent - met if self._count(block) > threshold}
+        for block in met:
+            recent[block] = count = (recent.get(block) or earlier.pop(block, 0.0)) + weight
             if count > notable:
                 self._notable.add(block)
-        # The threshold only ever rises: no block gets above it but those of this page.
-        self._weigh(blocks)
+                if count > threshold:
+                    frequent.add(block)
+        self._note_frequent(frequent)
         if len(self._recent) > MAX_BLOCKS // 2:
             self._begin_generation()
         if self._weight > 1e100:
@@ -100,20 +104,23 @@ class Template:
         self._weight *= (pages + others) / max(pages, others)
         self._notable |= other._notable
         self._lasting |= other._lasting
-        self._weigh(other._notable)
+        threshold = self._threshold()
+        met = self._frequent | other._notable
+        self._note_frequent({block for block in met if self._count(block) > threshold})
 
-    def _weigh(self, blocks: Collection[int]) -> None:
-        """Find what is template, after these blocks were counted."""
+    def _threshold(self) -> float:
+        """Return the count above which a block is template."""
         pages = self.pages
         enough = SHARE * pages + STANDARD_ERRORS * sqrt(SHARE * (1 - SHARE) * pages)
-        threshold = enough * self._weight
-        self._frequent = {
-            block for block in self._frequent.union(blocks) if self._count(block) > threshold
-        }
-        if pages >= LASTING_PAGES:
-            self._lasting |= self._frequent
-        if self._frequent | self._lasting != self._blocks:
-            self._blocks = frozenset(self._frequent | self._lasting)
+        return enough * self._weight
+
+    def _note_frequent(self, frequent: set[int]) -> None:
+        """Take the blocks above the threshold for the template, and those that were long."""
+        self._frequent = frequent
+        if self.pages >= LASTING_PAGES:
+            self._lasting |= frequent
+        if frequent | self._lasting != self._blocks:
+            self._blocks = frozenset(frequent | self._lasting)
 
     def _count(self, block: int) -> float:
         return self._recent.get(block) or self._earlier.get(block, 0.0)
