@@ -232,9 +232,10 @@ def test_sketch_survives_its_bytes_and_is_small(size: int, in_block: int) -> Non
     # One more shingle, in a block of its own, takes six bytes.
     assert len(stored) <= 512
     assert sketch.whole or len(stored) > 512 - 6
-    lowest = sorted(spread)[: len(sketch.samples)]
-    assert sketch.samples == {v >> 40: spread.index(v) // in_block for v in lowest}
-    assert sketch.whole == (len(sketch.samples) == size)
+    blocks = {value: block for block, values in sketch.samples.items() for value in values}
+    lowest = sorted(spread)[: len(blocks)]
+    assert blocks == {v >> 40: spread.index(v) // in_block for v in lowest}
+    assert sketch.whole == (len(blocks) == size)
 
 
 def test_bytes_of_a_sketch() -> None:
