@@ -21,6 +21,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain
 from typing import NamedTuple
@@ -34,6 +35,9 @@ MIN_SAMPLES = 20
 # Among 150 samples of each of two pages of 10,000 shingles, 0.1 are the same by chance.
 HASH_BITS = 24
 NO_LIMIT = 1 << HASH_BITS
+# Copies bring the sketch of the kept page again and again. So many unpacked ones take 2 MB, by
+# tracemalloc, and hold all that one page is compared with, and more.
+UNPACKED_KEPT = 256
 _HEAD_BYTES = 1
 _WORD_BYTES = 3
 
@@ -88,6 +92,7 @@ class Sketch:
         return bytes([self.whole]) + _packed(words)
 
     @classmethod
+    @lru_cache(UNPACKED_KEPT)
     def from_bytes(cls, stored: bytes) -> Sketch:
         """Return what :meth:`to_bytes` stored."""
         words = _unpacked(stored[_HEAD_BYTES:])
