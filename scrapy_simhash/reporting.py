@@ -22,11 +22,9 @@ from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.state import StateError, load, save, write_whole
-from scrapy_simhash.report.text import text_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -103,6 +101,10 @@ class SimhashReport:
             self._save(self.state_file, spider)
 
     def spider_closed(self, spider: Spider) -> None:
+        # What writes texts and pages is 6,500 objects, which the garbage collector would walk
+        # all through the crawl.
+        from scrapy_simhash.report.text import text_of
+
         self.collector.links_not_followed = self._links_before + self.crawler.stats.get_value(
             "simhash/links_not_followed", 0
         )
@@ -131,6 +133,8 @@ class SimhashReport:
             self._closing = asyncio.ensure_future(closing)
 
     def _write(self, report: dict[str, Any], path: Path, spider: Spider) -> None:
+        from scrapy_simhash.report.html import html_of  # as above
+
         try:
             write_whole(path, html_of(report).encode())
             document = json.dumps(report, ensure_ascii=False, indent=1)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from scrapy_simhash.analysis.features import FeatureScheme
-from scrapy_simhash.commands import SUBCOMMANDS
+from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 from scrapy_simhash.middleware import DECISION_META_KEY, META_KEY
 from scrapy_simhash.settings import PREFIX, SimhashSettings
 

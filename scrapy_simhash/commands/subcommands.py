@@ -1,0 +1,37 @@
+"""All subcommands, in the order in which the help and the documents list them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scrapy_simhash.commands.base import Subcommand
+from scrapy_simhash.commands.calibrate import CalibrateCommand
+from scrapy_simhash.commands.check import CheckCommand
+from scrapy_simhash.commands.copying import CopyCommand
+from scrapy_simhash.commands.design import DesignCommand
+from scrapy_simhash.commands.explain import ExplainCommand
+from scrapy_simhash.commands.export import ExportCommand
+from scrapy_simhash.commands.forget import ForgetCommand
+from scrapy_simhash.commands.importing import ImportCommand
+from scrapy_simhash.commands.match import MatchCommand, PackCommand
+from scrapy_simhash.commands.rebuild import RebuildCommand
+from scrapy_simhash.commands.report import ReportCommand
+from scrapy_simhash.commands.stats import StatsCommand
+from scrapy_simhash.commands.verify import VerifyCommand
+
+SUBCOMMANDS: Sequence[type[Subcommand]] = (
+    DesignCommand,
+    MatchCommand,
+    PackCommand,
+    CalibrateCommand,
+    StatsCommand,
+    CheckCommand,
+    ExplainCommand,
+    ExportCommand,
+    ImportCommand,
+    CopyCommand,
+    ForgetCommand,
+    RebuildCommand,
+    VerifyCommand,
+    ReportCommand,
+)
