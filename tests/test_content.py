@@ -282,6 +282,26 @@ def test_template_is_what_its_definition_says(pages: list[set[int]]) -> None:
     assert template.blocks <= {b for b, c in counts.items() if c > limit * (1 - 1e-9)}
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_template_stays_what_its_definition_says(seed: int) -> None:
+    template, rng = Template(), random.Random(seed)
+    old = 1 - 1 / WINDOW_PAGES
+    n, counts, surely, perhaps = 0.0, dict.fromkeys(range(40), 0.0), set[int](), set[int]()
+    for number in range(3 * LASTING_PAGES):
+        era = 2 * number // LASTING_PAGES
+        page = {block for block in counts if rng.random() < (block + 13 * era) % 40 / 40}
+        template.learn([*page, *page])
+        n = n * old + 1
+        counts = {block: count * old + (block in page) for block, count in counts.items()}
+        limit = 0.3 * n + 2 * (0.3 * 0.7 * n) ** 0.5
+        above = {block for block, count in counts.items() if count > limit * (1 + 1e-9)}
+        nearly = {block for block, count in counts.items() if count > limit * (1 - 1e-9)}
+        assert surely | above <= template.blocks <= perhaps | nearly
+        if n >= LASTING_PAGES:
+            surely |= above
+            perhaps |= nearly
+
+
 def test_block_at_the_threshold_is_in_doubt_and_left() -> None:
     template = Template()
     rng = random.Random(1)
