@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import pickle
 from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
 from secrets import token_bytes
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.poly1305 import Poly1305
 
 from scrapy_simhash.analysis.page import AnalysisError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.workers import Template, Workers
 
@@ -77,7 +82,7 @@ class RecallingWorkers:
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
         self._under_way: dict[_Key, asyncio.Event] = {}
-        self._secret = token_bytes(32)
+        self._tag = _tagging(token_bytes(32))
 
     def start(self) -> None:
         self._workers.start()
@@ -86,12 +91,7 @@ class RecallingWorkers:
         self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
     ) -> PageAnalysis:
         """Cost of a known body: one tag of it, and O(blocks of the page)."""
-        # Nobody may make a page that is taken for another's. Whoever does not know the key cannot
-        # find two bodies with one tag: its chance is below 2**-80 for each two of up to 100 MB
-        # (Bernstein, "The Poly1305-AES message-authentication code", FSE 2005, theorem 3.3). That
-        # a key is for one message only is a rule for tags that others see; these stay here.
-        # 60 KB take 10 us, and 44 by BLAKE2b.
-        tag = Poly1305.generate_tag(self._secret, body)
+        tag = self._tag(body)
         key = _Key(tag, encoding, url if self._url_counts else "")
         while (analysis := self._recalled(key, template)) is None and key in self._under_way:
             await self._under_way[key].wait()
@@ -121,6 +121,22 @@ class RecallingWorkers:
     def _remember(self, key: _Key, known: _Known) -> None:
         if known.size_bytes <= self._known.maxsize:
             self._known[key] = known
+
+
+def _tagging(secret: bytes) -> Callable[[bytes], bytes]:
+    """Return what makes a tag of a body: nobody may make a page that is taken for another's.
+
+    Whoever does not know the *secret* cannot find two bodies with one tag: its chance is below
+    2**-80 for each two of up to 100 MB (Bernstein, "The Poly1305-AES message-authentication
+    code", FSE 2005, theorem 3.3).  That a key is for one message only is a rule for tags that
+    others see; these stay here.  60 KB take 10 us, and 44 by BLAKE2b, which takes its place where
+    the rules of FIPS 140 leave OpenSSL no Poly1305.
+    """
+    try:
+        Poly1305(secret)
+    except UnsupportedAlgorithm:
+        return lambda body: blake2b(body, key=secret, digest_size=16).digest()
+    return partial(Poly1305.generate_tag, secret)
 
 
 def _in_template(outcome: PageAnalysis | AnalysisError, template: Template) -> bytes:

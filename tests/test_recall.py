@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,20 @@ def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWor
     assert (first.recalled, second.recalled) == (False, True)
     assert second.seconds == 0
     assert untimed(second) == untimed(first)
+
+
+def test_bodies_are_told_apart_where_openssl_has_no_poly1305(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Forbidden:
+        def __init__(self, key: bytes) -> None:
+            raise UnsupportedAlgorithm("poly1305 is not supported by this version of OpenSSL.")
+
+    monkeypatch.setattr("scrapy_simhash.recall.Poly1305", Forbidden)
+    recalling = RecallingWorkers(counting, url_counts=False)
+    bodies = [PAGE, PAGE + b" ", PAGE]
+    analyses = [asyncio.run(recalling.analyse(body, "utf-8", URL)) for body in bodies]
+    assert [analysis.recalled for analysis in analyses] == [False, False, True]
 
 
 def test_same_bytes_in_another_encoding_are_another_body(
