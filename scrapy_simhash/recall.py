@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -81,7 +82,7 @@ class RecallingWorkers:
         self._workers = workers
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
-        self._under_way: dict[_Key, asyncio.Event] = {}
+        self._turns: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
         self._tag = _tagging(token_bytes(32))
 
     def start(self) -> None:
@@ -93,9 +94,11 @@ class RecallingWorkers:
         """Cost of a known body: one tag of it, and O(blocks of the page)."""
         tag = self._tag(body)
         key = _Key(tag, encoding, url if self._url_counts else "")
-        while (analysis := self._recalled(key, template)) is None and key in self._under_way:
-            await self._under_way[key].wait()
-        return analysis or await self._analysed(key, body, url, template)
+        if analysis := self._recalled(key, template):
+            return analysis
+        # One after the other: pages that went on all at once would hold up the event loop together.
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            return self._recalled(key, template) or await self._analysed(key, body, url, template)
 
     async def close(self) -> None:
         await self._workers.close()
@@ -105,17 +108,14 @@ class RecallingWorkers:
         return None if known is None else known.analysis(template)
 
     async def _analysed(self, key: _Key, body: bytes, url: str, template: Template) -> PageAnalysis:
-        """Ask the workers and remember what comes of it; the body's twins wait for that."""
-        self._under_way[key] = asyncio.Event()
+        """Ask the workers, and remember what comes of it."""
         try:
             analysis = await self._workers.analyse(body, key.encoding, url, template)
-            self._remember(key, _Known.of(analysis, template))
         except AnalysisError as exc:
             if exc.reason not in _PASSING_REASONS:
                 self._remember(key, _Known.of(exc, template))
             raise
-        finally:
-            self._under_way.pop(key).set()
+        self._remember(key, _Known.of(analysis, template))
         return analysis
 
     def _remember(self, key: _Key, known: _Known) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -141,6 +142,24 @@ def test_bodies_met_at_once_wait_for_one_analysis(
 
     assert asyncio.run(five_at_once()) == ["analysed"] + ["recalled"] * 4
     assert counting.asked == 1
+
+
+def test_bodies_that_waited_go_on_one_by_one(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    async def most_at_once() -> int:
+        gate = asyncio.Event()
+        counting.gate = gate.wait
+        tasks = [asyncio.create_task(outcome(recalling)) for _ in range(5)]
+        await asyncio.sleep(0)
+        gate.set()
+        done = [0]
+        while done[-1] < len(tasks):
+            await asyncio.sleep(0)  # one turn of the event loop
+            done.append(sum(task.done() for task in tasks))
+        return max(after - before for before, after in pairwise(done))
+
+    assert asyncio.run(most_at_once()) == 1
 
 
 @pytest.mark.parametrize("reason", ["extraction_failed", "timed_out"])
