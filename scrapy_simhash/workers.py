@@ -279,11 +279,13 @@ class _Process(asyncio.Protocol):
         """
         if self.is_over:
             raise _StoppedError("the worker has ended")
+        # First, since nothing is asked where this fails, as it may where memory is short.
+        request = pickle.dumps(question, protocol=5)
         answer: asyncio.Future[Outcome | None] = self._loop.create_future()
         self._asked.append((answer, limit_seconds))
         if len(self._asked) == 1:
             self._wind_clock()
-        self._transport.write(pickle.dumps(question, protocol=5))
+        self._transport.write(request)
         return answer
 
     def stop(self, reason: str) -> None:

@@ -226,6 +226,30 @@ def test_cancelled_page_does_not_hold_up_the_next() -> None:
         assert rude.run(cancel_in_the_middle(rude.workers)).tokens > 100
 
 
+class Unsendable(str):
+    """What there is no memory left to send."""
+
+    def __reduce__(self) -> str:
+        raise MemoryError
+
+
+def test_page_that_cannot_be_sent_costs_no_other_page() -> None:
+    async def digests(workers: WorkerProcesses) -> list[bytes]:
+        first, *later = [
+            asyncio.create_task(workers.analyse(page, encoding, "http://site.example/"))
+            for page, encoding in [(PAGE, Unsendable()), *((page, "utf-8") for page in pages)]
+        ]
+        with pytest.raises(MemoryError):
+            await first
+        return [(await page).digest for page in later]
+
+    pages = [article(prose(word)).encode() for word in ("a", "b", "c")]
+    with Rude(processes=1, timeout_seconds=60) as rude:
+        assert rude.run(digests(rude.workers)) == [
+            RUDE.analyse(page, "utf-8", "http://site.example/").digest for page in pages
+        ]
+
+
 LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
 
 
