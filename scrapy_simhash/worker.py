@@ -41,7 +41,15 @@ def serve() -> None:
     """Answer until there is nobody left who asks."""
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
-    requests, replies = os.fdopen(0, "rb"), os.fdopen(0, "wb", closefd=False)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    # The socket is for this process alone: what an extractor runs may neither read pages that
+    # are for others nor keep it open, and what it forks may not answer.
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(requests.fileno(), "wb", closefd=False)
+    os.register_at_fork(
+        after_in_child=lambda: os.dup2(nothing, requests.fileno(), inheritable=False)
+    )
+    os.dup2(nothing, 0)
     os.dup2(2, 1)  # what an extractor prints is no output of the crawl
     asked = _read(requests)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -219,6 +220,10 @@ def rude_text(body: bytes, encoding: str | None, url: str) -> str:
         raise RuntimeError("a page that no parser likes")
     if action == "exit":
         raise SystemExit(3)
+    if action == "fork":
+        os.fork()
+    if action == "read":
+        subprocess.run(["cat"], check=True)
     if action == "number":
         return 42  # type: ignore[return-value]
     return decode(body, encoding)

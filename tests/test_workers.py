@@ -250,6 +250,24 @@ def test_page_that_cannot_be_sent_costs_no_other_page() -> None:
         ]
 
 
+@pytest.mark.parametrize("action", ["fork", "read"])
+def test_what_an_extractor_runs_takes_no_part(action: str) -> None:
+    """Neither answers in its worker's stead nor reads what the worker is asked."""
+
+    async def digests(workers: WorkerProcesses) -> list[bytes]:
+        analyses = (workers.analyse(page, "utf-8", url) for url, page in pages)
+        return [analysis.digest for analysis in await asyncio.gather(*analyses)]
+
+    pages = [
+        (f"http://site.example/{path}", article(prose(path)).encode())
+        for path in ("a", action, "b", "c", "d")
+    ]
+    with Rude(processes=1, timeout_seconds=60) as rude:
+        assert rude.run(digests(rude.workers)) == [
+            RUDE.analyse(page, "utf-8", "http://site.example/").digest for _, page in pages
+        ]
+
+
 LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
 
 
