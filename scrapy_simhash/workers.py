@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
@@ -294,7 +296,8 @@ class _Process(asyncio.Protocol):
             return
         self.is_over = True
         self._transport.abort()
-        self._popen.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)  # with all that an extractor runs
         # The system may take a while to clear up, for which the crawl does not wait.
         self.ended = self._loop.run_in_executor(None, self._popen.wait)
         while self._asked:

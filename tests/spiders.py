@@ -222,6 +222,8 @@ def rude_text(body: bytes, encoding: str | None, url: str) -> str:
         raise SystemExit(3)
     if action == "fork":
         os.fork()
+    if action == "wait":
+        subprocess.run(["sleep", "600"], check=True)
     if action == "read":
         subprocess.run(["cat"], check=True)
     if action == "number":

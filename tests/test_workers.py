@@ -310,6 +310,23 @@ def test_close_leaves_no_process_and_no_file(rude: Rude) -> None:
     assert set(Path("/proc/self/fd").iterdir()) <= before[1]
 
 
+def test_what_an_extractor_runs_ends_with_its_worker(rude: Rude) -> None:
+    async def time_out() -> list[int]:
+        waiting = asyncio.create_task(outcomes(rude.workers, "wait"))
+        await asyncio.to_thread(wait_until, lambda: bool(grandchildren()))
+        found = grandchildren()
+        assert await waiting == ["timed_out"]
+        return found
+
+    def grandchildren() -> list[int]:
+        return [pid for child in children(os.getpid()) - before for pid in children(child)]
+
+    before = children(os.getpid())
+    assert rude.outcomes("a") == ["analysed"]
+    for pid in rude.run(time_out()):
+        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())
+
+
 CRAWLER = """
 import asyncio
 from tests.test_workers import PAGE, RUDE, WorkerProcesses
