@@ -220,7 +220,8 @@ class _Worker:
         """
         # Not by multiprocessing, which imports the main script again: one without a __main__
         # guard, as Scrapy's documentation shows them, would crawl once more in each worker.
-        code = f"import sys; sys.path[:] = {sys.path!r}; import scrapy_simhash.worker as worker"
+        path = [entry for entry in sys.path if isinstance(entry, str)]  # import sees no others
+        code = f"import sys; sys.path[:] = {path!r}; import scrapy_simhash.worker as worker"
         command = [sys.executable, "-c", f"{code}; worker.serve()"]
         try:
             if self._closed:

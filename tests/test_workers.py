@@ -378,6 +378,14 @@ asyncio.run(main())
     )
 
 
+def test_worker_starts_whatever_else_is_in_the_path(
+    patient: Rude, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scripts put a Path there, which Python passes over."""
+    monkeypatch.setattr("sys.path", [Path(), *sys.path])
+    assert patient.outcomes("a") == ["analysed"]
+
+
 def test_worker_that_grew_too_far_is_replaced() -> None:
     workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
 
