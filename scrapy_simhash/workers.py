@@ -260,17 +260,23 @@ class _Process(asyncio.Protocol):
         self._clock: asyncio.TimerHandle | None = None
         self.is_over = False
         self._socket, theirs = socket.socketpair()
-        with theirs:
+        try:
             # In a session of its own: Ctrl-C is for the crawl, which ends its workers in its time.
             self._popen = subprocess.Popen(  # noqa: S603 - our own command
                 command, stdin=theirs.fileno(), start_new_session=True
             )
+        except BaseException:
+            self._socket.close()
+            raise
+        finally:
+            theirs.close()
 
     async def connect(self) -> None:
         """Get ready to be asked."""
         try:
             await self._loop.create_unix_connection(lambda: self, sock=self._socket)
         except BaseException:
+            self._socket.close()
             self._popen.kill()
             self._popen.wait()
             raise

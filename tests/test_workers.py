@@ -327,6 +327,16 @@ def test_what_an_extractor_runs_ends_with_its_worker(rude: Rude) -> None:
         wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())
 
 
+def test_worker_that_cannot_start_leaves_no_file(
+    rude: Rude, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rude.run(asyncio.sleep(0))
+    before = set(Path("/proc/self/fd").iterdir())
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    assert rude.outcomes("a", "b", "c") == ["worker_died"] * 3
+    assert set(Path("/proc/self/fd").iterdir()) <= before
+
+
 CRAWLER = """
 import asyncio
 from tests.test_workers import PAGE, RUDE, WorkerProcesses
