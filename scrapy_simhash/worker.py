@@ -61,6 +61,9 @@ def serve() -> None:
             _write(replies, Reply(outcome, number >= PAGES_PER_WORKER or _has_grown()))
     except (StopIteration, ConnectionError):
         return
+    finally:
+        # Python waits for threads at its end, such as one that an extractor left hanging.
+        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
 
 def _outcome(analyser: Analyser, page: Any, last_resort_seconds: float) -> Outcome:

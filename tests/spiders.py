@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -222,6 +223,8 @@ def rude_text(body: bytes, encoding: str | None, url: str) -> str:
         raise SystemExit(3)
     if action == "fork":
         os.fork()
+    if action == "thread":
+        threading.Thread(target=time.sleep, args=(600,)).start()
     if action == "wait":
         subprocess.run(["sleep", "600"], check=True)
     if action == "read":

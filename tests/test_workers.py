@@ -348,6 +348,7 @@ async def main():
     await asyncio.sleep(0.2)
     print('ready', flush=True)
     await asyncio.gather(*hanging, return_exceptions=True)
+    await asyncio.sleep(600)
 
 asyncio.run(main())
 """
@@ -367,6 +368,19 @@ def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
         orphans = children(crawler.pid)
         assert len(orphans) >= 2
         crawler.send_signal(how)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
+
+
+def test_worker_with_a_hanging_thread_ends_without_its_crawler() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CRAWLER.replace("''", "'/thread'").replace("/hang", "/a")],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+    ) as crawler:
+        assert crawler.stdout is not None
+        assert crawler.stdout.readline() == b"ready\n"
+        orphans = children(crawler.pid)
+        crawler.kill()
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
 
 
