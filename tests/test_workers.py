@@ -323,8 +323,8 @@ def test_what_an_extractor_runs_ends_with_its_worker(rude: Rude) -> None:
 
     before = children(os.getpid())
     assert rude.outcomes("a") == ["analysed"]
-    for pid in rude.run(time_out()):
-        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())
+    found = rude.run(time_out())
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in found))
 
 
 def test_worker_that_cannot_start_leaves_no_file(
