@@ -1,17 +1,20 @@
 """The process of a worker: it analyses one page after the other, as they are written to it.
 
-Its standard input is a socket.  From there it reads pickles: an analyser and a time limit, then
-pages.  To each it writes a :class:`Reply` there: the pickle, after its length (:data:`LENGTH`).
+Its standard input is a socket.  From there it reads pickles, each with a number: an analyser and
+a time limit, then pages.  To each it writes a :class:`Reply` there: the pickle, after its length
+(:data:`LENGTH`).
 """
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import pickle
 import signal
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import psutil
@@ -24,7 +27,9 @@ LENGTH = struct.Struct(">I")
 PAGES_PER_WORKER = 1000
 # A worker holds 85 MB before its first page, and 250 MB after one of 100,000 tags.
 WORKER_BYTES = 500 << 20
-# A page that nobody stops any more, since the crawl's process was killed, ends its worker.
+# Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
+START_SECONDS = 60.0
+# What nobody stops any more, since the crawl's process was killed, ends its worker so much later.
 GRACE_SECONDS = 5.0
 
 Outcome = PageAnalysis | AnalysisError
@@ -33,6 +38,7 @@ Outcome = PageAnalysis | AnalysisError
 class Reply(NamedTuple):
     """What came of a page, None where there was none; *is_last* asks for another worker."""
 
+    number: int
     outcome: Outcome | None
     is_last: bool = False
 
@@ -44,7 +50,7 @@ def serve() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     # The socket is for this process alone: what an extractor runs may neither read pages that
     # are for others nor keep it open, and what it forks may not answer.
-    requests = os.fdopen(os.dup(0), "rb")
+    requests = os.fdopen(fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3), "rb")
     replies = os.fdopen(requests.fileno(), "wb", closefd=False)
     os.register_at_fork(
         after_in_child=lambda: os.dup2(nothing, requests.fileno(), inheritable=False)
@@ -53,12 +59,14 @@ def serve() -> None:
     os.dup2(2, 1)  # what an extractor prints is no output of the crawl
     asked = _read(requests)
     try:
-        analyser, timeout_seconds = next(asked)
-        analyser.load()
-        _write(replies, Reply(None))
-        for number, page in enumerate(asked, start=1):
-            outcome = _outcome(analyser, page, timeout_seconds + GRACE_SECONDS)
-            _write(replies, Reply(outcome, number >= PAGES_PER_WORKER or _has_grown()))
+        number, (analyser, timeout_seconds) = next(asked)
+        with _alarm(START_SECONDS):
+            analyser.load()
+        _write(replies, Reply(number, None))
+        for pages, (number, page) in enumerate(asked, start=1):
+            with _alarm(timeout_seconds):
+                outcome = _outcome(analyser, page)
+            _write(replies, Reply(number, outcome, pages >= PAGES_PER_WORKER or _has_grown()))
     except (StopIteration, ConnectionError):
         return
     finally:
@@ -66,15 +74,22 @@ def serve() -> None:
         signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
 
-def _outcome(analyser: Analyser, page: Any, last_resort_seconds: float) -> Outcome:
-    # The alarm has no handler: the system kills this process, even within a C library.
-    signal.setitimer(signal.ITIMER_REAL, last_resort_seconds)
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """End this process where something takes longer, with grace for the crawl to do it first."""
+    # The alarm has no handler: the system kills the process, even within a C library.
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _outcome(analyser: Analyser, page: Any) -> Outcome:
     try:
         return analyser.analyse(*page)
     except AnalysisError as exc:
         return exc
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _has_grown() -> bool:

@@ -14,17 +14,15 @@ import signal
 import socket
 import subprocess
 import sys
-from collections import deque
 from contextlib import suppress
+from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
 from typing import Protocol, cast
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.worker import LENGTH, Outcome, Reply
+from scrapy_simhash.worker import LENGTH, START_SECONDS, Outcome, Reply
 
-# Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
-START_SECONDS = 60.0
 # So many pages are given to a worker at once, so that it has work while the crawl's process is
 # busy with other things: two took 0.5 ms of that process's CPU a page less than one, as many more
 # than two no less.
@@ -246,7 +244,7 @@ class _StoppedError(Exception):
 
 
 class _Process(asyncio.Protocol):
-    """The process of a worker as seen from the crawl's: it replies in the order it is asked.
+    """The process of a worker as seen from the crawl's: it gets to what it is asked in that order.
 
     *command* finds the way to it and back as its standard input.  Not one of asyncio's own
     subprocesses: a task that starts one waits for ever if it is cancelled in the middle, as tasks
@@ -255,7 +253,9 @@ class _Process(asyncio.Protocol):
 
     def __init__(self, command: list[str]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._asked: deque[tuple[asyncio.Future[Outcome | None], float]] = deque()
+        # What was asked first stands first.
+        self._asked: dict[int, tuple[asyncio.Future[Outcome | None], float]] = {}
+        self._numbers = count()
         self._received = bytearray()
         self._clock: asyncio.TimerHandle | None = None
         self.is_over = False
@@ -288,10 +288,11 @@ class _Process(asyncio.Protocol):
         """
         if self.is_over:
             raise _StoppedError("the worker has ended")
+        number = next(self._numbers)
         # First, since nothing is asked where this fails, as it may where memory is short.
-        request = pickle.dumps(question, protocol=5)
+        request = pickle.dumps((number, question), protocol=5)
         answer: asyncio.Future[Outcome | None] = self._loop.create_future()
-        self._asked.append((answer, limit_seconds))
+        self._asked[number] = answer, limit_seconds
         if len(self._asked) == 1:
             self._wind_clock()
         self._transport.write(request)
@@ -305,11 +306,11 @@ class _Process(asyncio.Protocol):
         self._transport.abort()
         with suppress(ProcessLookupError):
             os.killpg(self._popen.pid, signal.SIGKILL)  # with all that an extractor runs
+        for number in list(self._asked):
+            self._settle(number, _StoppedError(reason))
+        self._wind_clock()
         # The system may take a while to clear up, for which the crawl does not wait.
         self.ended = self._loop.run_in_executor(None, self._popen.wait)
-        while self._asked:
-            self._settle(_StoppedError(reason))
-        self._wind_clock()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -323,15 +324,17 @@ class _Process(asyncio.Protocol):
                 break
             reply: Reply = pickle.loads(received[LENGTH.size : end])  # noqa: S301 - our own
             del received[:end]
-            self._settle(reply.outcome)
-            self._wind_clock()
+            if reply.number in self._asked:  # whatever an extractor does, none gets another's
+                self._settle(reply.number, reply.outcome)
+                self._wind_clock()
             if reply.is_last:
                 self.stop("the worker is replaced")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear that the process has ended: all that it wrote was read."""
         if self._asked:
-            self._settle(_DiedError(f"the worker ended by itself, {self._last_words()}"))
+            error = _DiedError(f"the worker ended by itself, {self._last_words()}")
+            self._settle(next(iter(self._asked)), error)
         self.stop("the worker ended by itself")
 
     def _last_words(self) -> str:
@@ -340,13 +343,14 @@ class _Process(asyncio.Protocol):
         except subprocess.TimeoutExpired:
             return "or what it runs has closed its socket"
 
-    def _too_late(self, limit_seconds: float) -> None:
-        self._settle(AnalysisError("timed_out", f"not analysed within {limit_seconds} s"))
+    def _too_late(self, number: int) -> None:
+        _, limit = self._asked[number]
+        self._settle(number, AnalysisError("timed_out", f"not analysed within {limit} s"))
         self.stop("another page took too long")
 
-    def _settle(self, outcome: Outcome | Exception | None) -> None:
-        """Answer what was asked first."""
-        answer, _ = self._asked.popleft()
+    def _settle(self, number: int, outcome: Outcome | Exception | None) -> None:
+        """Say what came of what was asked by that number."""
+        answer, _ = self._asked.pop(number)
         if answer.done():  # nobody waits for it any more
             return
         if isinstance(outcome, Exception):
@@ -359,6 +363,5 @@ class _Process(asyncio.Protocol):
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
-        if self._asked:
-            _, limit = self._asked[0]
-            self._clock = self._loop.call_later(limit, self._too_late, limit)
+        for number, (_, limit) in islice(self._asked.items(), 1):
+            self._clock = self._loop.call_later(limit, self._too_late, number)
