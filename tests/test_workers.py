@@ -4,51 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses, Workers
+from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-T = TypeVar("T")
-
-RUDE = Analyser.create(extractor="tests.spiders.rude_text")
-GROWS = Analyser.create(extractor="tests.spiders.growing_text", verify=False)
-PAGE = article(prose("page")).encode()
-
-
-class Rude:
-    """Workers with a rude extractor, on an event loop of their own."""
-
-    def __init__(self, processes: int, timeout_seconds: float, max_waiting: int | None = None):
-        self.loop = asyncio.new_event_loop()
-        self.workers = WorkerProcesses(RUDE, processes, timeout_seconds, max_waiting)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.run(self.workers.close())
-        self.loop.close()
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(coroutine)
-
-    def outcomes(self, *actions: str, page: bytes = PAGE) -> list[str]:
-        """What becomes of pages that are given to the workers at once."""
-        return self.run(outcomes(self.workers, *actions, page=page))
+from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
 
 
 @pytest.fixture
@@ -62,39 +26,6 @@ def patient() -> Iterator[Rude]:
     """Workers whose pages may take as long as a busy machine has them take."""
     with Rude(processes=2, timeout_seconds=60.0) as rude:
         yield rude
-
-
-async def outcomes(workers: Workers, *actions: str, page: bytes = PAGE) -> list[str]:
-    async def one(action: str) -> str:
-        try:
-            analysis = await workers.analyse(page, "utf-8", f"http://site.example/{action}")
-        except AnalysisError as exc:
-            return exc.reason
-        assert analysis.tokens > 100
-        return "analysed"
-
-    return list(await asyncio.gather(*map(one, actions)))
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def children(of: int) -> set[int]:
-    """The processes below one, from /proc."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            if parent == of:
-                found.add(int(entry.name))
-    return found
 
 
 def test_analysis_in_a_worker_is_that_of_this_process(rude: Rude) -> None:
@@ -250,24 +181,6 @@ def test_page_that_cannot_be_sent_costs_no_other_page() -> None:
         ]
 
 
-@pytest.mark.parametrize("action", ["fork", "read"])
-def test_what_an_extractor_runs_takes_no_part(action: str) -> None:
-    """Neither answers in its worker's stead nor reads what the worker is asked."""
-
-    async def digests(workers: WorkerProcesses) -> list[bytes]:
-        analyses = (workers.analyse(page, "utf-8", url) for url, page in pages)
-        return [analysis.digest for analysis in await asyncio.gather(*analyses)]
-
-    pages = [
-        (f"http://site.example/{path}", article(prose(path)).encode())
-        for path in ("a", action, "b", "c", "d")
-    ]
-    with Rude(processes=1, timeout_seconds=60) as rude:
-        assert rude.run(digests(rude.workers)) == [
-            RUDE.analyse(page, "utf-8", "http://site.example/").digest for _, page in pages
-        ]
-
-
 LARGE_PAGE = PAGE + b" " * 1_000_000  # more than a pipe holds: pages behind it are not sent yet
 
 
@@ -295,12 +208,6 @@ def test_no_page_waits_for_ever_when_all_workers_are_killed(rude: Rude) -> None:
     assert rude.outcomes("a") == ["analysed"]
 
 
-def kill_workers(spare: set[int]) -> None:
-    for worker in children(os.getpid()) - spare:
-        with suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGKILL)
-
-
 def test_close_leaves_no_process_and_no_file(rude: Rude) -> None:
     before = children(os.getpid()), set(Path("/proc/self/fd").iterdir())
     rude.outcomes("a", "b")
@@ -308,120 +215,6 @@ def test_close_leaves_no_process_and_no_file(rude: Rude) -> None:
     rude.run(rude.workers.close())
     assert children(os.getpid()) <= before[0]
     assert set(Path("/proc/self/fd").iterdir()) <= before[1]
-
-
-def test_what_an_extractor_runs_ends_with_its_worker(rude: Rude) -> None:
-    async def time_out() -> list[int]:
-        waiting = asyncio.create_task(outcomes(rude.workers, "wait"))
-        await asyncio.to_thread(wait_until, lambda: bool(grandchildren()))
-        found = grandchildren()
-        assert await waiting == ["timed_out"]
-        return found
-
-    def grandchildren() -> list[int]:
-        return [pid for child in children(os.getpid()) - before for pid in children(child)]
-
-    before = children(os.getpid())
-    assert rude.outcomes("a") == ["analysed"]
-    found = rude.run(time_out())
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in found))
-
-
-def test_worker_that_cannot_start_leaves_no_file(
-    rude: Rude, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rude.run(asyncio.sleep(0))
-    before = set(Path("/proc/self/fd").iterdir())
-    monkeypatch.setattr("sys.executable", "/nowhere/python")
-    assert rude.outcomes("a", "b", "c") == ["worker_died"] * 3
-    assert set(Path("/proc/self/fd").iterdir()) <= before
-
-
-CRAWLER = """
-import asyncio
-from tests.test_workers import PAGE, RUDE, WorkerProcesses
-workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=2)
-
-async def main():
-    await workers.analyse(PAGE, 'utf-8', '')
-    hanging = [asyncio.create_task(workers.analyse(PAGE, 'utf-8', '/hang')) for _ in range(4)]
-    await asyncio.sleep(0.2)
-    print('ready', flush=True)
-    await asyncio.gather(*hanging, return_exceptions=True)
-    await asyncio.sleep(600)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
-    """Not even those that hang over a page: nobody is left to stop them."""
-    with subprocess.Popen(
-        [sys.executable, "-c", CRAWLER],
-        cwd=Path(__file__).parents[1],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as crawler:
-        assert crawler.stdout is not None
-        assert crawler.stdout.readline() == b"ready\n"
-        orphans = children(crawler.pid)
-        assert len(orphans) >= 2
-        crawler.send_signal(how)
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
-
-
-def test_worker_with_a_hanging_thread_ends_without_its_crawler() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", CRAWLER.replace("''", "'/thread'").replace("/hang", "/a")],
-        cwd=Path(__file__).parents[1],
-        stdout=subprocess.PIPE,
-    ) as crawler:
-        assert crawler.stdout is not None
-        assert crawler.stdout.readline() == b"ready\n"
-        orphans = children(crawler.pid)
-        crawler.kill()
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
-
-
-@pytest.mark.parametrize("turns", range(4))
-def test_crawl_that_breaks_off_while_workers_start_ends(turns: int) -> None:
-    code = f"""
-import asyncio
-from tests.test_workers import RUDE, WorkerProcesses
-
-async def main():
-    WorkerProcesses(RUDE, processes=2, timeout_seconds=600).start()
-    for _ in range({turns}):
-        await asyncio.sleep(0)
-
-asyncio.run(main())
-"""
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parents[1], timeout=60, check=True
-    )
-
-
-def test_worker_starts_whatever_else_is_in_the_path(
-    patient: Rude, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Scripts put a Path there, which Python passes over."""
-    monkeypatch.setattr("sys.path", [Path(), *sys.path])
-    assert patient.outcomes("a") == ["analysed"]
-
-
-def test_worker_that_grew_too_far_is_replaced() -> None:
-    workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
-
-    async def workers_of(*urls: str) -> list[int]:
-        try:
-            return [(await workers.analyse(PAGE, "utf-8", url)).tokens for url in urls]
-        finally:
-            await workers.close()
-
-    first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
-    assert first == second == third
-    assert fourth != third
 
 
 def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> None:

@@ -1,0 +1,150 @@
+"""The processes of workers: how they start and end, and what an extractor does in them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.workers import WorkerProcesses
+from tests.conftest import article, prose
+from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
+
+GROWS = Analyser.create(extractor="tests.spiders.growing_text", verify=False)
+
+
+@pytest.mark.parametrize("action", ["fork", "read"])
+def test_what_an_extractor_runs_takes_no_part(action: str) -> None:
+    """Neither answers in its worker's stead nor reads what the worker is asked."""
+
+    async def digests(workers: WorkerProcesses) -> list[bytes]:
+        analyses = (workers.analyse(page, "utf-8", url) for url, page in pages)
+        return [analysis.digest for analysis in await asyncio.gather(*analyses)]
+
+    pages = [
+        (f"http://site.example/{path}", article(prose(path)).encode())
+        for path in ("a", action, "b", "c", "d")
+    ]
+    with Rude(processes=1, timeout_seconds=60) as rude:
+        assert rude.run(digests(rude.workers)) == [
+            RUDE.analyse(page, "utf-8", "http://site.example/").digest for _, page in pages
+        ]
+
+
+def test_what_an_extractor_runs_ends_with_its_worker() -> None:
+    async def time_out(rude: Rude) -> list[int]:
+        waiting = asyncio.create_task(outcomes(rude.workers, "wait"))
+        await asyncio.to_thread(wait_until, lambda: bool(grandchildren()))
+        found = grandchildren()
+        assert await waiting == ["timed_out"]
+        return found
+
+    def grandchildren() -> list[int]:
+        return [pid for child in children(os.getpid()) - before for pid in children(child)]
+
+    before = children(os.getpid())
+    with Rude(processes=1, timeout_seconds=1) as rude:
+        assert rude.outcomes("a") == ["analysed"]
+        found = rude.run(time_out(rude))
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in found))
+
+
+def test_worker_that_cannot_start_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with Rude(processes=2, timeout_seconds=60) as rude:
+        rude.run(asyncio.sleep(0))
+        before = set(Path("/proc/self/fd").iterdir())
+        assert rude.outcomes("a", "b", "c") == ["worker_died"] * 3
+        assert set(Path("/proc/self/fd").iterdir()) <= before
+
+
+CRAWLER = """
+import asyncio
+from tests.rude_workers import PAGE, RUDE, WorkerProcesses
+workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=2)
+
+async def main():
+    await workers.analyse(PAGE, 'utf-8', '')
+    hanging = [asyncio.create_task(workers.analyse(PAGE, 'utf-8', '/hang')) for _ in range(4)]
+    await asyncio.sleep(0.2)
+    print('ready', flush=True)
+    await asyncio.gather(*hanging, return_exceptions=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
+    """Not even those that hang over a page: nobody is left to stop them."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CRAWLER],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as crawler:
+        assert crawler.stdout is not None
+        assert crawler.stdout.readline() == b"ready\n"
+        orphans = children(crawler.pid)
+        assert len(orphans) >= 2
+        crawler.send_signal(how)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
+
+
+def test_worker_with_a_hanging_thread_ends_without_its_crawler() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CRAWLER.replace("''", "'/thread'").replace("/hang", "/a")],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+    ) as crawler:
+        assert crawler.stdout is not None
+        assert crawler.stdout.readline() == b"ready\n"
+        orphans = children(crawler.pid)
+        crawler.kill()
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans))
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_crawl_that_breaks_off_while_workers_start_ends(turns: int) -> None:
+    code = f"""
+import asyncio
+from tests.rude_workers import RUDE, WorkerProcesses
+
+async def main():
+    WorkerProcesses(RUDE, processes=2, timeout_seconds=600).start()
+    for _ in range({turns}):
+        await asyncio.sleep(0)
+
+asyncio.run(main())
+"""
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[1], timeout=60, check=True
+    )
+
+
+def test_worker_starts_whatever_else_is_in_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts put a Path there, which Python passes over."""
+    monkeypatch.setattr("sys.path", [Path(), *sys.path])
+    with Rude(processes=1, timeout_seconds=60) as rude:
+        assert rude.outcomes("a") == ["analysed"]
+
+
+def test_worker_that_grew_too_far_is_replaced() -> None:
+    workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=20)
+
+    async def workers_of(*urls: str) -> list[int]:
+        try:
+            return [(await workers.analyse(PAGE, "utf-8", url)).tokens for url in urls]
+        finally:
+            await workers.close()
+
+    first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
+    assert first == second == third
+    assert fourth != third
