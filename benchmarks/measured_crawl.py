@@ -34,7 +34,12 @@ MEGABYTE = 1 << 20
 
 
 class Given(Spider):
-    """Get the given pages, and do with each what a usual spider does, but follow no link."""
+    """Get the given pages, and do with each what a usual spider does, but follow no link.
+
+    All requests come from the first page, so that the scheduler is as full as in a crawl that
+    follows links: Scrapy takes what :meth:`start` yields one by one, as it gets to it, so that a
+    crawl of such pages alone has but two or three under way.
+    """
 
     name = "given"
     links = LinkExtractor()
@@ -44,8 +49,11 @@ class Given(Spider):
         self.urls = urls
 
     async def start(self) -> AsyncIterator[Request]:
-        for url in self.urls:
-            yield Request(url)  # which the dupefilter sees, as it does the links of a crawl
+        yield Request(self.urls[0], self.parse_first)
+
+    def parse_first(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield from self.parse(response)
+        yield from map(Request, reversed(self.urls[1:]))  # the last one is taken first
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         if isinstance(response, HtmlResponse):
@@ -110,14 +118,14 @@ class Meter:
 
     def spider_opened(self) -> None:
         self.opened = time.perf_counter()
-        if self.ticks:
-            gc.callbacks.append(self._collection)
-            self._ticking = asyncio.get_running_loop().create_task(self._tick())
 
     def response_downloaded(self) -> None:
         self.pages += 1
         if self.pages == 1:
             self.first_page_after = time.perf_counter() - self.opened
+        if self.pages == 2 and self.ticks:  # the first had all the requests
+            gc.callbacks.append(self._collection)
+            self._ticking = asyncio.get_running_loop().create_task(self._tick())
         if self.pages == self.warm_up:
             self.begin = Reading.now()
         if self.memory_every and self.pages % self.memory_every == 0:
