@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.page import PageAnalysis
-from scrapy_simhash.workers import Backlog, InProcess, WorkerProcesses
+from scrapy_simhash.workers import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
 
@@ -68,6 +68,12 @@ def test_pages_at_hand_of_a_worker_outlive_it() -> None:
             "worker_died",
             "analysed",
         ]
+
+
+def test_page_outlives_all_that_stand_before_it() -> None:
+    with Rude(processes=1, timeout_seconds=60) as rude:
+        deadly = ["die"] * (PAGES_AT_HAND - 1)
+        assert rude.outcomes(*deadly, "a") == ["worker_died"] * len(deadly) + ["analysed"]
 
 
 def test_worker_is_ready_before_its_first_page() -> None:
