@@ -50,9 +50,9 @@ _LAST = (
 # What the tables need of the representatives that were written last in a span of numbers.
 _WRITTEN = (
     "SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
-    " WHERE id > ?1 AND id <= ?2 AND change IS NULL AND representative IS NULL"
+    " WHERE id > :since AND id <= :until AND change IS NULL AND representative IS NULL"
     " UNION ALL SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
-    " WHERE change > ?1 AND change <= ?2 AND representative IS NULL"
+    " WHERE change > :since AND change <= :until AND representative IS NULL"
 )
 
 ViewsOf = Callable[[int, int, "int | None"], "list[tuple[str, int]]"]
@@ -68,7 +68,8 @@ def written(
 ) -> Iterable[Group]:
     """Return what the tables need of the rows whose latest numbers are in a span."""
     groups: dict[tuple[str, str], Group] = {}
-    for scope, row_id, tokens, main, content in connection.execute(_WRITTEN, (since, until)):
+    span = {"since": since, "until": until}
+    for scope, row_id, tokens, main, content in connection.execute(_WRITTEN, span):
         for view, found in views_of(number(tokens), unsigned(main), optional(content)):
             group = groups.get((scope, view))
             if group is None:
