@@ -8,8 +8,9 @@ import signal
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import psutil
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
 from scrapy_simhash.workers import WorkerProcesses, Workers
@@ -66,17 +67,11 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 def children(of: int) -> set[int]:
-    """The processes below one, from /proc."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            if parent == of:
-                found.add(int(entry.name))
-    return found
+    """The processes below one, none where it is gone."""
+    try:
+        return {child.pid for child in psutil.Process(of).children()}
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def kill_workers(spare: set[int]) -> None:

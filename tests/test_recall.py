@@ -65,6 +65,17 @@ async def outcome(workers: RecallingWorkers, template: Template = frozenset()) -
     return "recalled" if analysis.recalled else "analysed"
 
 
+async def begun(
+    counting: Counting, recalling: RecallingWorkers, pages: int
+) -> tuple[asyncio.Event, list[asyncio.Task[str]]]:
+    """The tasks of pages with one body, the first at a gate in its worker, and that gate."""
+    gate = asyncio.Event()
+    counting.gate = gate.wait
+    tasks = [asyncio.create_task(outcome(recalling)) for _ in range(pages)]
+    await asyncio.sleep(0)
+    return gate, tasks
+
+
 def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWorkers) -> None:
     async def twice() -> tuple[PageAnalysis, PageAnalysis]:
         first = await recalling.analyse(PAGE, "utf-8", URL)
@@ -133,10 +144,7 @@ def test_bodies_met_at_once_wait_for_one_analysis(
     counting: Counting, recalling: RecallingWorkers
 ) -> None:
     async def five_at_once() -> list[str]:
-        gate = asyncio.Event()
-        counting.gate = gate.wait
-        tasks = [asyncio.create_task(outcome(recalling)) for _ in range(5)]
-        await asyncio.sleep(0)
+        gate, tasks = await begun(counting, recalling, 5)
         gate.set()
         return list(await asyncio.gather(*tasks))
 
@@ -148,10 +156,7 @@ def test_bodies_that_waited_go_on_one_by_one(
     counting: Counting, recalling: RecallingWorkers
 ) -> None:
     async def most_at_once() -> int:
-        gate = asyncio.Event()
-        counting.gate = gate.wait
-        tasks = [asyncio.create_task(outcome(recalling)) for _ in range(5)]
-        await asyncio.sleep(0)
+        gate, tasks = await begun(counting, recalling, 5)
         gate.set()
         done = [0]
         while done[-1] < len(tasks):
@@ -191,10 +196,7 @@ def test_page_that_is_given_up_leaves_its_twins_to_themselves(
     counting: Counting, recalling: RecallingWorkers
 ) -> None:
     async def cancel_the_first() -> str:
-        gate = asyncio.Event()
-        counting.gate = gate.wait
-        first, second = (asyncio.create_task(outcome(recalling)) for _ in range(2))
-        await asyncio.sleep(0)
+        gate, (first, second) = await begun(counting, recalling, 2)
         first.cancel()
         gate.set()
         return await asyncio.wait_for(second, timeout=10)
