@@ -25,7 +25,7 @@ LENGTH = struct.Struct(">I")
 
 # Whatever the libraries in a worker keep of the pages that they saw goes with the worker.
 PAGES_PER_WORKER = 1000
-# A worker holds 85 MB before its first page, and 250 MB after one of 100,000 tags.
+# A worker holds 77 MB before its first page, and 190 MB after one of 100,000 tags.
 WORKER_BYTES = 500 << 20
 # Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
 START_SECONDS = 60.0
