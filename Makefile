@@ -21,7 +21,7 @@ lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*.pxi scrapy_simhash/*/*.h)
+SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*/*.pxi scrapy_simhash/*/*.h)
 
 $(VENV)/%.done: $(SOURCES) | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'

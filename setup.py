@@ -6,7 +6,7 @@ from setuptools import Extension, setup
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h"],
     "tables/compiled": ["tables/_scan.h", "tables/compiled_lines.pxi"],
-    "tables/compiled_codec": [],
+    "tables/batch/compiled_codec": [],
 }
 
 setup(

@@ -30,11 +30,11 @@ from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, norm
 from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.text import fingerprint_text
+from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
 from scrapy_simhash.index.contract import MAX_VERIFIED
-from scrapy_simhash.middleware import VERIFIED_DISTANCE
-from scrapy_simhash.sketch import Sketch, overlap
+from scrapy_simhash.rule.sketch import Sketch, overlap
+from scrapy_simhash.rule.template import Template
 from scrapy_simhash.tables import PermutedTables
-from scrapy_simhash.template import Template
 
 URL = "http://site.example/"
 REPEATS = 5

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scrapy_simhash.tables import PermutedTables, ReferenceTables, design, designs
-from scrapy_simhash.tables.batch import check_in_threads
+from scrapy_simhash.tables.batch.match import check_in_threads
 
 SINGLE_QUERIES = 20_000
 BATCH_QUERIES = 1_000_000

@@ -28,8 +28,8 @@ from typing import Any
 from bench_store import PARAMETERS, Pages, resident_bytes
 
 from scrapy_simhash.index import SQLiteIndex
-from scrapy_simhash.index.sqlite import _INSERT
-from scrapy_simhash.index.values import signed
+from scrapy_simhash.index.sqlite.index import _INSERT
+from scrapy_simhash.index.sqlite.rows import signed
 
 
 def fill(path: Path, count: int, scopes: int) -> None:

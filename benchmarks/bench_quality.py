@@ -39,8 +39,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from scrapy_simhash import FeatureScheme, fingerprint_text
 from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse, trafilatura_text
-from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
-from scrapy_simhash.middleware import VERIFIED_DISTANCE
+from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
+from scrapy_simhash.index import MemoryIndex, Page, Parameters
 from scrapy_simhash.settings import SimhashSettings
 
 HOST = "http://site.example"
@@ -109,7 +109,7 @@ def ours(**parameters: Any) -> Judge:
     """The whole plug-in but for Scrapy, with its default settings."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
-    index = MemoryIndex(IndexParameters("bench", min_tokens=defaults.min_tokens, **settings))
+    index = MemoryIndex(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
@@ -138,7 +138,7 @@ def ours(**parameters: Any) -> Judge:
 
 def plain(features: str, distance: int) -> Judge:
     """A textbook recipe: one simhash of the main text, no second look."""
-    index = MemoryIndex(IndexParameters("bench", distance=distance, min_tokens=1))
+    index = MemoryIndex(Parameters("bench", distance=distance, min_tokens=1))
     scheme = FeatureScheme.from_name(features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:

@@ -33,14 +33,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import IndexParameters, Page
+from scrapy_simhash.index import Page, Parameters
 from scrapy_simhash.index.redis.index import RedisIndex
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer
 
 IN_FLIGHT = 16
-PLAIN = IndexParameters("bench", distance=3)
-VERIFIED = IndexParameters("bench", distance=7, share=0.9)
+PLAIN = Parameters("bench", distance=3)
+VERIFIED = Parameters("bench", distance=7, share=0.9)
 # One sample of each: the content of no two pages is alike.
 SKETCH_BYTES = 500
 
@@ -112,7 +112,7 @@ async def judge(index: RedisIndex, pages: Iterable[Page], every: float = 0.0) ->
 
 def crawler(
     url: str,
-    parameters: IndexParameters,
+    parameters: Parameters,
     numbers: Any,
     near: int,
     every: float,
@@ -129,7 +129,7 @@ def crawler(
 
 def crawl(
     url: str,
-    parameters: IndexParameters,
+    parameters: Parameters,
     work: list[Any],
     near: Callable[[int], int] = lambda process: 0,
     every: float = 0.0,
@@ -185,7 +185,7 @@ def server_microseconds(own: RedisServer, measure: Callable[[], list[Told]]) -> 
     return found
 
 
-def throughput_growth_memory(pages: int, parameters: IndexParameters) -> dict[str, Any]:
+def throughput_growth_memory(pages: int, parameters: Parameters) -> dict[str, Any]:
     """Store pages, and measure on the way: 8 crawlers, then 1,000 calls a second."""
     measured = [10_000, pages // 10, pages // 2, pages, 2 * pages]
     size = 20_000
@@ -211,13 +211,11 @@ def throughput_growth_memory(pages: int, parameters: IndexParameters) -> dict[st
     return found
 
 
-def partial_checks(
-    own: RedisServer, parameters: IndexParameters, at: int, size: int
-) -> dict[str, Any]:
+def partial_checks(own: RedisServer, parameters: Parameters, at: int, size: int) -> dict[str, Any]:
     return server_microseconds(own, lambda: crawl(own.url, parameters, shares(at, size, 8)))
 
 
-def memory(used: int, pages: int, parameters: IndexParameters) -> dict[str, float]:
+def memory(used: int, pages: int, parameters: Parameters) -> dict[str, float]:
     some = [page(i, parameters.share is not None) for i in range(0, pages, max(1, pages // 1000))]
     own = sum(len(one.url) + len(one.sketch or b"") for one in some) / len(some)
     return {"bytes_a_page": used / pages, "beside_url_and_sketch": used / pages - own}

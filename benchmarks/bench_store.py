@@ -29,11 +29,11 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.index import IndexParameters, Page, SQLiteIndex
-from scrapy_simhash.middleware import VERIFIED_DISTANCE
-from scrapy_simhash.sketch import Sketch
+from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
+from scrapy_simhash.index import Page, Parameters, SQLiteIndex
+from scrapy_simhash.rule.sketch import Sketch
 
-PARAMETERS = IndexParameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
+PARAMETERS = Parameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
 SITES = 20
 BLOCKS = 30
 REPEATED_BLOCKS = 10

@@ -13,6 +13,7 @@ In a Scrapy project: ``ADDONS = {"scrapy_simhash.Addon": 500}``.  Without Scrapy
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash._version import __version__
@@ -29,7 +30,8 @@ from scrapy_simhash.tables import Match, PermutedTables
 
 if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
-    from scrapy_simhash.exceptions import NearDuplicate, SitePaused, UnchangedPage
+    from scrapy_simhash.crawl import signals
+    from scrapy_simhash.crawl.dropped import NearDuplicate, SitePaused, UnchangedPage
 
 __all__ = [
     "Addon",
@@ -45,22 +47,23 @@ __all__ = [
     "fingerprint_text",
     "hamming_distance",
     "hash_feature",
+    "signals",
     "signature",
     "simhash",
 ]
 
 # Workers import this package, and have no use for Scrapy.
-_SCRAPY_FACES = {
+_FOR_SCRAPY = {
     "Addon": "scrapy_simhash.addon",
-    "NearDuplicate": "scrapy_simhash.exceptions",
-    "SitePaused": "scrapy_simhash.exceptions",
-    "UnchangedPage": "scrapy_simhash.exceptions",
+    "NearDuplicate": "scrapy_simhash.crawl.dropped",
+    "SitePaused": "scrapy_simhash.crawl.dropped",
+    "UnchangedPage": "scrapy_simhash.crawl.dropped",
+    "signals": "scrapy_simhash.crawl.signals",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SCRAPY_FACES:
-        from importlib import import_module
-
-        return getattr(import_module(_SCRAPY_FACES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _FOR_SCRAPY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_FOR_SCRAPY[name])
+    return module if name == "signals" else getattr(module, name)

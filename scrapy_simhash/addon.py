@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from scrapy_simhash.extension import SimhashExtension
-from scrapy_simhash.links import SimhashLinksMiddleware
-from scrapy_simhash.middleware import SimhashDownloaderMiddleware
-from scrapy_simhash.pausing import SimhashPauseMiddleware
-from scrapy_simhash.prometheus import SimhashPrometheus
-from scrapy_simhash.reporting import SimhashReport
+from scrapy_simhash.crawl.account import SimhashAccount
+from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.links import SimhashLinksMiddleware
+from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
+from scrapy_simhash.crawl.prometheus import SimhashPrometheus
+from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Addon:
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
             ("DOWNLOADER_MIDDLEWARES", SimhashPauseMiddleware, PAUSE_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
-            ("EXTENSIONS", SimhashExtension, EXTENSION_ORDER),
+            ("EXTENSIONS", SimhashAccount, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),
             ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),
         ):

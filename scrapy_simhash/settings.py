@@ -43,23 +43,23 @@ class SettingsSource(Protocol):
         """Return the names of all settings."""
 
 
-class Rule(NamedTuple):
+class Requirement(NamedTuple):
     """What a value must be, in words, and the function that reads it or raises ValueError."""
 
     words: str
     read: Callable[[Any], Any]
 
 
-def _choice(*choices: str) -> Rule:
+def _choice(*choices: str) -> Requirement:
     def read(value: Any) -> str:
         if value not in choices:
             raise ValueError
         return str(value)
 
-    return Rule(" or ".join(map(repr, choices)), read)
+    return Requirement(" or ".join(map(repr, choices)), read)
 
 
-def _number(kind: type[int] | type[float], low: float, high: float | None = None) -> Rule:
+def _number(kind: type[int] | type[float], low: float, high: float | None = None) -> Requirement:
     def read(value: Any) -> float:
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
@@ -69,7 +69,7 @@ def _number(kind: type[int] | type[float], low: float, high: float | None = None
         return number
 
     span = f"from {low} to {high}" if high is not None else f"of at least {low}"
-    return Rule(f"a {'whole ' if kind is int else ''}number {span}", read)
+    return Requirement(f"a {'whole ' if kind is int else ''}number {span}", read)
 
 
 def _read_boolean(value: Any) -> bool:
@@ -143,11 +143,11 @@ def _read_idf(value: Any) -> dict[str, float]:
     return weights
 
 
-def _setting(default: Any, rule: Rule) -> Any:
+def _setting(default: Any, rule: Requirement) -> Any:
     return field(default=default, metadata={"rule": rule})
 
 
-_BOOLEAN = Rule("True or False", _read_boolean)
+_BOOLEAN = Requirement("True or False", _read_boolean)
 
 
 @dataclass(frozen=True)
@@ -160,38 +160,44 @@ class SimhashSettings:
     verify: bool = _setting(True, _BOOLEAN)
     share: float = _setting(0.9, _number(float, 0.5, 1))
     index: str | None = _setting(
-        None, Rule("'memory:', the path of a file, or the URL of a Redis server", _read_index)
+        None,
+        Requirement("'memory:', the path of a file, or the URL of a Redis server", _read_index),
     )
     expected_pages: int = _setting(EXPECTED_PAGES, _number(int, 1))
     scope: str = _setting("global", _choice(*SCOPES))
-    extractor: str = _setting("trafilatura", Rule("a name or an import path", _read_text))
-    features: str = _setting("words-3", Rule("the name of a feature scheme", _read_text))
+    extractor: str = _setting("trafilatura", Requirement("a name or an import path", _read_text))
+    features: str = _setting("words-3", Requirement("the name of a feature scheme", _read_text))
     stop_words: tuple[str, ...] = _setting(
-        (), Rule("a list of words, or the path of a UTF-8 file of words", _read_words)
+        (), Requirement("a list of words, or the path of a UTF-8 file of words", _read_words)
     )
     idf: dict[str, float] | None = _setting(
-        None, Rule("a mapping of words to weights, or the path of a JSON file of one", _read_idf)
+        None,
+        Requirement("a mapping of words to weights, or the path of a JSON file of one", _read_idf),
     )
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)
     skip_unchanged: bool = _setting(False, _BOOLEAN)
     expire_days: float | None = _setting(None, _number(float, 0))
-    workers: int = _setting("auto", Rule("'auto' or a whole number from 0 to 256", _read_workers))
+    workers: int = _setting(
+        "auto", Requirement("'auto' or a whole number from 0 to 256", _read_workers)
+    )
     max_waiting: int | None = _setting(None, _number(int, 0))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))
     max_tags: int = _setting(MAX_TAGS, _number(int, 1))
     max_depth: int = _setting(MAX_DEPTH, _number(int, 1, MAX_DEPTH))
-    decisions_file: str | None = _setting(None, Rule("the path of a file", _read_path))
+    decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
     report_file: str | None = _setting(
-        None, Rule("the path of a file that ends in .html", _read_html_path)
+        None, Requirement("the path of a file that ends in .html", _read_html_path)
     )
     prometheus_file: str | None = _setting(
-        None, Rule("the path of a file that ends in .prom", _read_prometheus_path)
+        None, Requirement("the path of a file that ends in .prom", _read_prometheus_path)
     )
     alarm_share: float = _setting(0.95, _number(float, 0, 1))
-    pause_alarms: tuple[str, ...] = _setting((), Rule("a list of names of alarms", _read_names))
+    pause_alarms: tuple[str, ...] = _setting(
+        (), Requirement("a list of names of alarms", _read_names)
+    )
     pause_minutes: float | None = _setting(None, _number(float, 0))
 
     @classmethod
@@ -217,7 +223,7 @@ class SimhashSettings:
         return cls(**values)
 
 
-def _checked(name: str, rule: Rule, value: Any) -> Any:
+def _checked(name: str, rule: Requirement, value: Any) -> Any:
     try:
         return rule.read(value)
     except (ValueError, TypeError, OverflowError, OSError) as exc:

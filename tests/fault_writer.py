@@ -12,7 +12,9 @@ import resource
 import sys
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import Page, checkpoint, open_index, segments, sqlite
+from scrapy_simhash.index import Page, open_index
+from scrapy_simhash.index.sqlite import checkpoint, segments
+from scrapy_simhash.index.sqlite import index as sqlite
 from tests.test_index import PARAMETERS, page
 
 

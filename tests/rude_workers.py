@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psutil
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
-from scrapy_simhash.workers import WorkerProcesses, Workers
+from scrapy_simhash.workers.pool import WorkerProcesses, Workers
 from tests.conftest import article, prose
 
 if TYPE_CHECKING:

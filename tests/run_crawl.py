@@ -6,6 +6,7 @@ this, and workers must not crawl once more when they start.
 
 import asyncio
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests import spiders
 
+# It is ignored where a shell or a CI system has put the tests into the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 job = json.loads(Path(sys.argv[1]).read_text())
 with Path("started").open("a") as started:
     started.write("x")

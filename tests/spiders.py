@@ -19,9 +19,9 @@ from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
 from scrapy_simhash.analysis.extraction import decode
-from scrapy_simhash.judgement import Judgement
 from scrapy_simhash.report.alarms import Alarm
-from scrapy_simhash.worker import WORKER_BYTES
+from scrapy_simhash.report.judgement import Judgement
+from scrapy_simhash.workers.child import WORKER_BYTES
 
 
 class Links(Spider):

@@ -60,7 +60,7 @@ def test_stats_count_pages_crawls_and_groups(site: Site, folder: Path) -> None:
     assert "links" in shown
 
 
-@pytest.mark.parametrize("subcommand", ["stats", "verify", "forget", "export", "check"])
+@pytest.mark.parametrize("subcommand", ["stats", "repair", "forget", "export", "check"])
 def test_index_that_is_not_there_is_not_made(tmp_path: Path, subcommand: str) -> None:
     further = {"forget": ["--url", "x"], "export": ["-"], "check": ["page.html"]}
     done = simhash(tmp_path, subcommand, "none.simhash", *further.get(subcommand, []))
@@ -175,8 +175,8 @@ def test_sites_and_spiders_are_forgotten(
 
 
 def test_whole_index_is_verified(folder: Path) -> None:
-    assert simhash_json(folder, "verify", str(INDEX)) == {"clean": True, "problems": []}
-    assert simhash(folder, "verify", str(INDEX)).stdout == "The index is whole.\n"
+    assert simhash_json(folder, "repair", str(INDEX)) == {"clean": True, "problems": []}
+    assert simhash(folder, "repair", str(INDEX)).stdout == "The index is whole.\n"
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_whole_index_is_verified(folder: Path) -> None:
 )
 def test_broken_rows_are_mended_and_none_is_lost(folder: Path, damage: str, rule: str) -> None:
     change(folder, damage)
-    found = simhash_json(folder, "verify", str(INDEX), code=1)
+    found = simhash_json(folder, "repair", str(INDEX), code=1)
     assert [(rule in p["rule"], p["repaired"]) for p in found["problems"]] == [(True, True)]
-    assert simhash_json(folder, "verify", str(INDEX))["clean"]
+    assert simhash_json(folder, "repair", str(INDEX))["clean"]
     assert simhash_json(folder, "stats", str(INDEX))["pages"] == 5
 
 
@@ -206,11 +206,11 @@ def test_page_that_cannot_be_read_is_taken_out_and_judged_anew(site: Site, folde
     done = simhash(folder, "export", str(INDEX), "-")
     assert done.returncode == 2
     assert "is damaged: a row is damaged" in done.stderr
-    page, group = simhash_json(folder, "verify", str(INDEX), code=1)["problems"]
+    page, group = simhash_json(folder, "repair", str(INDEX), code=1)["problems"]
     assert (page["count"], page["repaired"]) == (1, True)
     # Those that pointed to it are kept ones now.
     assert (group["count"], group["repaired"]) == (2, True)
-    assert simhash_json(folder, "verify", str(INDEX))["clean"]
+    assert simhash_json(folder, "repair", str(INDEX))["clean"]
     found = simhash_json(folder, "check", str(INDEX), site.url + "/a")
     assert (found["verdict"], found["representative"]) == ("exact_duplicate", site.url + "/b")
 
@@ -222,6 +222,6 @@ def test_damaged_indexes_of_the_file_are_made_anew(folder: Path) -> None:
         "UPDATE sqlite_master SET sql = replace(sql, 'WHERE representative IS NULL',"
         " 'WHERE representative IS NOT NULL') WHERE name = 'pages_by_text'",
     )
-    (problem,) = simhash_json(folder, "verify", str(INDEX), code=1)["problems"]
+    (problem,) = simhash_json(folder, "repair", str(INDEX), code=1)["problems"]
     assert problem["repaired"]
-    assert simhash_json(folder, "verify", str(INDEX))["clean"]
+    assert simhash_json(folder, "repair", str(INDEX))["clean"]

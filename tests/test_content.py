@@ -20,8 +20,8 @@ from scrapy_simhash.analysis.content import (
     visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.sketch import MIN_SAMPLES, Sketch, mark, overlap
-from scrapy_simhash.template import (
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, mark, overlap
+from scrapy_simhash.rule.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
     MAX_SITES,

@@ -14,7 +14,7 @@ import pytest
 
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index import Row, open_index, redis_index
-from scrapy_simhash.index.moving import LastingIndex, copy
+from scrapy_simhash.index.copying import LastingIndex, copy
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of
 from tests.redis_servers import new_redis_url
@@ -151,7 +151,7 @@ def test_commands_tend_an_index_in_redis(
     assert simhash(tmp_path, "import", other, "pages.jsonl", *settings)["unique"] == 3
     copied = simhash(tmp_path, "copy", redis_url, "copied.simhash", *settings)
     assert (copied["pages"], copied["kept"]) == (4, 3)
-    assert simhash(tmp_path, "verify", "copied.simhash")["clean"]
+    assert simhash(tmp_path, "repair", "copied.simhash")["clean"]
 
     forgotten = simhash(tmp_path, "forget", redis_url, "--url", f"{site.url}/a")
     assert forgotten == {"forgotten": 1, "pages": 3, "kept": 3}
@@ -161,6 +161,6 @@ def test_commands_tend_an_index_in_redis(
 
 def test_what_a_command_cannot_do_in_redis_is_said(tmp_path: Path, redis_url: str) -> None:
     assert "is not there" in simhash(tmp_path, "stats", redis_url, expected=2)
-    assert "needs an index that is a file" in simhash(tmp_path, "verify", redis_url, expected=2)
+    assert "needs an index that is a file" in simhash(tmp_path, "repair", redis_url, expected=2)
     wrong = "redis://user:secret@host/zero"
     assert "must be redis://" in simhash(tmp_path, "stats", wrong, expected=2)

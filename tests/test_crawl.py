@@ -331,9 +331,9 @@ def test_switched_off_it_is_not_there(twins: Site, crawl: CrawlFixture) -> None:
 def test_components_can_be_enabled_by_hand(twins: Site, crawl: CrawlFixture) -> None:
     result = crawl(
         ADDONS={},
-        DOWNLOADER_MIDDLEWARES={"scrapy_simhash.middleware.SimhashDownloaderMiddleware": 540},
-        SPIDER_MIDDLEWARES={"scrapy_simhash.links.SimhashLinksMiddleware": 20},
-        EXTENSIONS={"scrapy_simhash.extension.SimhashExtension": 500},
+        DOWNLOADER_MIDDLEWARES={"scrapy_simhash.crawl.judging.SimhashDownloaderMiddleware": 540},
+        SPIDER_MIDDLEWARES={"scrapy_simhash.crawl.links.SimhashLinksMiddleware": 20},
+        EXTENSIONS={"scrapy_simhash.crawl.account.SimhashAccount": 500},
     )
     assert result.simhash_stats()["dropped"] == 1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands.subcommands import SUBCOMMANDS
-from scrapy_simhash.middleware import DECISION_META_KEY, META_KEY
+from scrapy_simhash.crawl.judging import DECISION_META_KEY, META_KEY
 from scrapy_simhash.settings import PREFIX, SimhashSettings
 
 FOLDER = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ def why_not() -> str:
 
 def test_every_field_of_the_feed_stands_in_the_docs() -> None:
     from scrapy_simhash.index import Decision
-    from scrapy_simhash.judgement import Judgement
+    from scrapy_simhash.report.judgement import Judgement
 
     record = Judgement("", Decision("unique", "new_text"), 0, redirects=("/",)).as_record()
     feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]

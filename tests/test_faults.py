@@ -24,8 +24,9 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
-from scrapy_simhash.index import SQLiteIndex, file, segments
-from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.index.sqlite import schema, segments
+from scrapy_simhash.index.sqlite.repair import repair
 from tests.fault_writer import page_of
 from tests.test_index import PARAMETERS, UNIQUE, page, snapshot
 from tests.test_verified_index import PARAMETERS as VERIFIED
@@ -78,7 +79,7 @@ def test_index_survives_kills_at_any_moment(tmp_path: Path) -> None:
             lines += child.stdout
         expected |= acknowledged(lines)
         if path.exists():
-            assert verify(path) == []
+            assert repair(path) == []
             assert expected <= stored(path)
     assert len(expected) > FAULTS
 
@@ -94,7 +95,7 @@ def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(
     lines = itertools.chain.from_iterable(told)
     kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
     assert kept == {str(i): 1 for i in range(PAIRS)}
-    assert verify(path) == []
+    assert repair(path) == []
     with SQLiteIndex(path, PARAMETERS) as index:
         assert (len(index), index.count()) == (PAIRS, PAIRS * writers)
 
@@ -115,7 +116,7 @@ def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> No
                 shutil.copy(found, folder)
             child.send_signal(signal.SIGCONT)
             (folder / "pages.simhash-shm").unlink()  # is in memory only, gone with the power
-            assert verify(folder / "pages.simhash") == []
+            assert repair(folder / "pages.simhash") == []
             assert acknowledged(lines) <= stored(folder / "pages.simhash")
         child.kill()
 
@@ -147,7 +148,7 @@ def test_torn_log_gives_the_pages_before_the_tear(unmerged: Path, tmp_path: Path
         tail = b"" if torn % 2 else bytes(min(512, len(content) - cut)) + content[cut + 512 :]
         (folder / "pages.simhash-wal").write_bytes(content[:cut] + tail)
         path = folder / "pages.simhash"
-        assert verify(path) == []
+        assert repair(path) == []
         names = stored(path)
         assert names == {f"{i}-0" for i in range(len(names))}
         counts.add(len(names))
@@ -185,8 +186,8 @@ def test_flipped_bits_are_detected_or_harmless(
             refused += 1
             assert path.read_bytes() == flipped
         with suppress(FingerprintIndexError):
-            if all(problem.repaired for problem in verify(path)):
-                assert verify(path) == []
+            if all(problem.repaired for problem in repair(path)):
+                assert repair(path) == []
         for left in tmp_path.glob("flipped*"):
             left.unlink()
     assert refused > 0
@@ -200,7 +201,7 @@ def test_full_disk_takes_no_page_and_loses_none(tmp_path: Path) -> None:
     lines = writer(path, 50, 500, limit=limit).communicate()[0].splitlines(keepends=True)
     taken = acknowledged(lines)
     assert 0 < len(taken) < 500
-    assert verify(path) == []
+    assert repair(path) == []
     names = stored(path)
     assert taken <= names
     assert len(names) == 50 + len(taken)
@@ -222,7 +223,7 @@ def test_index_works_on_when_the_disk_has_room_again(tmp_path: Path) -> None:
         assert index.check_and_add(page_of(taken, 0)) == UNIQUE
         assert index.check_and_add(page_of(taken, 1)).is_duplicate
         assert index.count() == taken + 2
-    assert verify(tmp_path / "pages.simhash") == []
+    assert repair(tmp_path / "pages.simhash") == []
 
 
 def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +241,7 @@ def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
                 assert index.check_and_add(new) == UNIQUE
                 assert index.check_and_add(new).verdict == "refresh"
             index.end_crawl(crawl)
-    assert verify(path) == []
+    assert repair(path) == []
     assert len(stored(path)) == 20 * FAULTS
 
 
@@ -256,6 +257,6 @@ def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[(root - 1) * 4096 : (root - 1) * 4096 + 8] = b"\xff" * 8
     path.write_bytes(content)
-    (problem,) = verify(path)
+    (problem,) = repair(path)
     assert not problem.repaired
-    assert file.stored_parameters(path)["scheme"] == PARAMETERS.scheme
+    assert schema.stored_parameters(path)["scheme"] == PARAMETERS.scheme

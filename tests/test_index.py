@@ -17,18 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.index import (
-    Decision,
-    Index,
-    IndexParameters,
-    Page,
-    SQLiteIndex,
-    open_index,
-    segments,
-)
+from scrapy_simhash.index import Decision, Index, Page, Parameters, SQLiteIndex, open_index
+from scrapy_simhash.index.sqlite import segments
 from tests.redis_servers import new_redis_url
 
-PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10)
+PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
 MASK = (1 << 64) - 1
 
 

@@ -20,9 +20,11 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index import SQLiteIndex, checkpoint, file, segments, sqlite
-from scrapy_simhash.index.checkpoint import Checkpoints
-from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.index.sqlite import checkpoint, schema, segments
+from scrapy_simhash.index.sqlite import index as sqlite
+from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
+from scrapy_simhash.index.sqlite.repair import repair
 from tests.test_index import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
@@ -99,8 +101,8 @@ def test_number_or_scope_that_no_page_has_is_refused_and_mended(path: Path, dama
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE pages SET {damage} WHERE id = 20")
     refused(path, IndexFormatError, "a row is damaged")
-    assert all(problem.repaired for problem in verify(path))
-    assert verify(path) == []
+    assert all(problem.repaired for problem in repair(path))
+    assert repair(path) == []
     with SQLiteIndex(path, PARAMETERS) as index:
         assert index.check_and_add(page("new", spread(5) ^ 1)) == near("page5", 1)
         assert index.check_and_add(page("own", spread(1000))) == UNIQUE
@@ -123,8 +125,8 @@ def test_damaged_row_does_not_end_the_merging_of_the_log(
 
 def test_newer_format_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {file.FORMAT + 1}")
-    refused(path, IndexFormatError, f"format {file.FORMAT + 1}.*upgrade scrapy-simhash")
+        connection.execute(f"PRAGMA user_version = {schema.FORMAT + 1}")
+    refused(path, IndexFormatError, f"format {schema.FORMAT + 1}.*upgrade scrapy-simhash")
 
 
 def test_other_scheme_or_scope_is_refused(path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError
-from scrapy_simhash.index import IndexParameters, SQLiteIndex, file
-from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index import Parameters, SQLiteIndex
+from scrapy_simhash.index.sqlite import schema
+from scrapy_simhash.index.sqlite.repair import repair
 from tests.test_index import PARAMETERS, UNIQUE, near, page
 
 # As earlier versions wrote them; kept in full, since nothing else makes such files any more.
@@ -122,8 +123,8 @@ def test_pages_of_an_old_format_are_found(old: Path) -> None:
         again = index.check_and_add(page("c", 2**64 - 1))
         assert (again.verdict, again.distance) == ("refresh", 0)
         assert index.check_and_add(page("z", 0xFFFFFFFF)) == UNIQUE
-    assert version_of(old) == file.FORMAT
-    assert verify(old) == []
+    assert version_of(old) == schema.FORMAT
+    assert repair(old) == []
 
 
 def test_two_that_open_an_old_file_see_each_other(old: Path) -> None:
@@ -135,7 +136,7 @@ def test_two_that_open_an_old_file_see_each_other(old: Path) -> None:
 def test_old_file_of_another_scheme_is_left_as_it_is(old: Path) -> None:
     before = old.read_bytes()
     with pytest.raises(IndexMismatchError):
-        SQLiteIndex(old, IndexParameters("other"))
+        SQLiteIndex(old, Parameters("other"))
     assert old.read_bytes() == before
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import SQLiteIndex
-from scrapy_simhash.index.mounts import NETWORK_TYPES, mount_of
+from scrapy_simhash.index.sqlite.mounts import NETWORK_TYPES, mount_of
 from tests.test_index import PARAMETERS
 
 

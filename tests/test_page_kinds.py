@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.index import Index, IndexParameters, Page, open_index
-from scrapy_simhash.middleware import VERIFIED_DISTANCE
+from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
+from scrapy_simhash.index import Index, Page, Parameters, open_index
 from scrapy_simhash.settings import SimhashSettings
 
 ANALYSER = Analyser.create()
@@ -19,7 +19,7 @@ def index() -> Index:
     defaults = SimhashSettings()
     return open_index(
         "memory:",
-        IndexParameters(
+        Parameters(
             ANALYSER.identity,
             distance=VERIFIED_DISTANCE,
             min_tokens=defaults.min_tokens,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash import log
-from scrapy_simhash.feed import DecisionsFeed
-from scrapy_simhash.log import RareWarning
-from scrapy_simhash.scope import scope_key
+from scrapy_simhash.crawl import log
+from scrapy_simhash.crawl.feed import DecisionsFeed
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.rule.scope import scope_key
 from tests.conftest import CrawlFixture, Site, article, prose
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.recall import RecallingWorkers, _Known
-from scrapy_simhash.workers import InProcess, Template
+from scrapy_simhash.workers.pool import InProcess, Template
+from scrapy_simhash.workers.recall import RecallingWorkers, _Known
 from tests.conftest import CrawlFixture, Site, article, prose
 
 URL = "http://site.example/"
@@ -95,7 +95,7 @@ def test_bodies_are_told_apart_where_openssl_has_no_poly1305(
         def __init__(self, key: bytes) -> None:
             raise UnsupportedAlgorithm("poly1305 is not supported by this version of OpenSSL.")
 
-    monkeypatch.setattr("scrapy_simhash.recall.Poly1305", Forbidden)
+    monkeypatch.setattr("scrapy_simhash.workers.recall.Poly1305", Forbidden)
     recalling = RecallingWorkers(counting, url_counts=False)
     bodies = [PAGE, PAGE + b" ", PAGE]
     analyses = [asyncio.run(recalling.analyse(body, "utf-8", URL)) for body in bodies]

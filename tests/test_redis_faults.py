@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError, ResponseError
 
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
-from scrapy_simhash.index import IndexParameters, open_index
+from scrapy_simhash.index import Parameters, open_index
 from scrapy_simhash.index.redis import server
 from scrapy_simhash.index.redis.index import RedisIndex
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parents[1]
 PAIRS = 200
 
 
-def opened(url: str, parameters: IndexParameters = PARAMETERS) -> RedisIndex:
+def opened(url: str, parameters: Parameters = PARAMETERS) -> RedisIndex:
     index = open_index(url, parameters)
     assert isinstance(index, RedisIndex)
     return index

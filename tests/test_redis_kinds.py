@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import open_index
-from scrapy_simhash.index.redis.address import Address
+from scrapy_simhash.index.redis.address import ServerAddress
 from tests.fault_writer import page_of
 from tests.redis_servers import PROGRAM, RedisServer, free_port
 from tests.test_index import PARAMETERS, UNIQUE
@@ -168,12 +168,12 @@ def test_tls_is_spoken_with_a_server_that_is_known(
 
 def test_url_says_all_that_is_needed() -> None:
     url = "rediss+sentinel://crawler:p%40ss@a:1,[::1]:2/main/3?prefix=news&client_name=c1"
-    address = Address.from_url(url)
+    address = ServerAddress.from_url(url)
     assert (address.kind, address.is_tls, address.service) == ("sentinel", True, "main")
     assert address.hosts == (("a", 1), ("::1", 2))
     assert (address.user, address.password, address.database) == ("crawler", "p@ss", 3)
     assert (address.prefix, address.client_name) == ("news", "c1")
     assert str(address) == url.replace("p%40ss", "***")
     assert "p@ss" not in repr(address)
-    assert Address.from_url("redis://:secret@host").user is None
-    assert Address.from_url("redis://host").hosts == (("host", 6379),)
+    assert ServerAddress.from_url("redis://:secret@host").user is None
+    assert ServerAddress.from_url("redis://host").hosts == (("host", 6379),)

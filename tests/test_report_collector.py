@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.addresses import Address, Rule, difference
+from scrapy_simhash.report.addresses import Address, AddressRule, difference
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import About, report_of
@@ -94,23 +94,23 @@ def test_largest_are_kept() -> None:
 @pytest.mark.parametrize(
     ("duplicate", "kept", "rule"),
     [
-        ("/a?sid=1", "/a", Rule("parameter", "a.example", "sid", "")),
-        ("/a?sid=1&page=2", "/a?page=2&sid=9", Rule("parameter", "a.example", "sid", "")),
-        ("/a?x=1&y=2", "/a", Rule("parameter", "a.example", "x&y", "")),
+        ("/a?sid=1", "/a", AddressRule("parameter", "a.example", "sid", "")),
+        ("/a?sid=1&page=2", "/a?page=2&sid=9", AddressRule("parameter", "a.example", "sid", "")),
+        ("/a?x=1&y=2", "/a", AddressRule("parameter", "a.example", "x&y", "")),
         ("/a?x=1&y=2&z=3", "/a", None),
-        ("/print/a", "/article/a", Rule("path", "a.example", "/print/", "/article/")),
-        ("/mirror/x/a", "/x/a", Rule("path", "a.example", "/mirror/", "/")),
-        ("/x/index.html", "/x/", Rule("path", "a.example", "/index.html", "/")),
+        ("/print/a", "/article/a", AddressRule("path", "a.example", "/print/", "/article/")),
+        ("/mirror/x/a", "/x/a", AddressRule("path", "a.example", "/mirror/", "/")),
+        ("/x/index.html", "/x/", AddressRule("path", "a.example", "/index.html", "/")),
         ("/members/archive", "/members/letters", None),
         ("/a/b/c/d/z", "/e/f/g/h/z", None),
-        ("http://b.example/a", "/a", Rule("host", "b.example", "b.example", "a.example")),
+        ("http://b.example/a", "/a", AddressRule("host", "b.example", "b.example", "a.example")),
         ("http://b.example/a", "/b", None),
-        ("https://a.example/a", "/a", Rule("scheme", "a.example", "https", "http")),
+        ("https://a.example/a", "/a", AddressRule("scheme", "a.example", "https", "http")),
         ("/a", "/a", None),
     ],
 )
 def test_what_two_addresses_differ_in_is_a_rule(
-    duplicate: str, kept: str, rule: Rule | None
+    duplicate: str, kept: str, rule: AddressRule | None
 ) -> None:
     one, other = (
         Address.of(url if url.startswith("http") else SITE + url) for url in (duplicate, kept)
@@ -166,7 +166,7 @@ def test_sample_finds_the_pages_that_a_rule_would_lose() -> None:
     for i in range(20):
         sample.add("list", f"{SITE}/list?page={i}", f"{SITE}/list?page={i}")
         sample.add("a", f"{SITE}/a?sid={i}", f"{SITE}/a?sid=0")
-    page, sid = (Rule("parameter", "a.example", name, "") for name in ("page", "sid"))
+    page, sid = (AddressRule("parameter", "a.example", name, "") for name in ("page", "sid"))
     evidence = sample.evidence([page, sid])
     assert (evidence[page].same, evidence[page].different) == (0, 19)
     assert evidence[page].examples[0] == (f"{SITE}/list?page=1", f"{SITE}/list?page=0")
@@ -179,7 +179,7 @@ def test_sample_is_bounded_and_keeps_slugs_whole() -> None:
         sample.add(f"page-{i}", f"{SITE}/page-{i}", "")
         sample.add(f"page-{i}", f"{SITE}/page-{i}?sid=1", "")
     assert sample.size <= 100
-    (evidence,) = sample.evidence([Rule("parameter", "a.example", "sid", "")]).values()
+    (evidence,) = sample.evidence([AddressRule("parameter", "a.example", "sid", "")]).values()
     assert evidence.same * 2 == sample.size
     assert sample.size == pytest.approx(10_000 * sample.share, rel=0.5)
 

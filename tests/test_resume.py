@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.index import IndexParameters, SQLiteIndex
+from scrapy_simhash.index import Parameters, SQLiteIndex
 from tests.conftest import Site, article, crawl_job, crawl_result, path_of, prose
 
 PAGES = 400
@@ -77,5 +77,5 @@ def urls_in(path: Path) -> set[str]:
 
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         stored = dict(connection.execute("SELECT name, value FROM parameters"))
-    with SQLiteIndex(path, IndexParameters(stored["scheme"], stored["scope"])) as index:
+    with SQLiteIndex(path, Parameters(stored["scheme"], stored["scope"])) as index:
         return {row.url for row in index.rows()}

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.index import SQLiteIndex, checkpoint, segments
-from scrapy_simhash.index.segments import Segments, decoded, encoded
-from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index import SQLiteIndex
+from scrapy_simhash.index.sqlite import checkpoint, segments
+from scrapy_simhash.index.sqlite.repair import repair
+from scrapy_simhash.index.sqlite.segments import Segments, decoded, encoded
 from scrapy_simhash.index.views import Group
 from tests.fault_writer import spread
 from tests.test_index import PARAMETERS, UNIQUE, ids_by_name, near, page, refreshed, snapshot
@@ -74,7 +75,7 @@ def read_as_rows(monkeypatch: pytest.MonkeyPatch) -> Spans:
         spans.append((since, until))
         return original(connection, since, until, views_of)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("scrapy_simhash.index.sqlite.written", written)
+    monkeypatch.setattr("scrapy_simhash.index.sqlite.index.written", written)
     return spans
 
 
@@ -195,13 +196,13 @@ def test_any_flipped_bit_of_a_segment_is_noticed(path: Path, read_as_rows: Spans
 
 def test_verify_removes_bad_segments(path: Path) -> None:
     damage(path, "UPDATE segments SET data = zeroblob(100) WHERE until = 150")
-    (problem,) = verify(path)
+    (problem,) = repair(path)
     assert (problem.rule, problem.count, problem.repaired) == (
         "the snapshot of the tables is whole",
         2,
         True,
     )
-    assert verify(path) == []
+    assert repair(path) == []
     assert_all_are_found(path)
 
 
@@ -266,7 +267,7 @@ def test_two_processes_make_one_row_of_segments(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         spans = connection.execute("SELECT since, until FROM segments ORDER BY until").fetchall()
     assert spans == [(start, start + 50) for start in range(0, 600, 50)]
-    assert verify(path) == []
+    assert repair(path) == []
     assert_all_are_found(path, range(300, 700))
 
 
@@ -291,14 +292,14 @@ def test_segment_that_the_disk_has_no_room_for_is_left_out(
                 index._segments.write(connection)
             connection.execute("PRAGMA max_page_count = 1000000")
             assert index._segments.write(connection)
-    assert verify(path) == []
+    assert repair(path) == []
     assert_all_are_found(path)
 
 
 def test_long_reading_of_rows_is_said_once(
     path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_simhash.index.sqlite.SPANS_IN_SILENCE", 2)
+    monkeypatch.setattr("scrapy_simhash.index.sqlite.index.SPANS_IN_SILENCE", 2)
     with caplog.at_level("INFO"):
         assert_all_are_found(path)
         assert caplog.messages == []

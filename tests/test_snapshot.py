@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.errors import IndexFormatError
-from scrapy_simhash.tables import PermutedTables, ReferenceTables, codec
-from scrapy_simhash.tables.batch import Pair, check_in_threads, stream_matches
-from scrapy_simhash.tables.codec import (
+from scrapy_simhash.tables import PermutedTables, ReferenceTables
+from scrapy_simhash.tables.batch import codec
+from scrapy_simhash.tables.batch.codec import (
     decode_block_in_python,
     encode_block_in_python,
     rice_parameter,
 )
-from scrapy_simhash.tables.snapshot import BLOCK, Snapshot, save_snapshot
+from scrapy_simhash.tables.batch.match import Pair, check_in_threads, stream_matches
+from scrapy_simhash.tables.batch.snapshot import BLOCK, Snapshot, save_snapshot
 
 FINGERPRINTS = st.integers(0, (1 << 64) - 1)
 CODECS = [

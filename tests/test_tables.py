@@ -382,9 +382,9 @@ for name in ("tables.compiled", "tables.compiled_codec", "analysis.compiled"):
 import logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from scrapy_simhash import FeatureScheme, PermutedTables, fingerprint_text
-from scrapy_simhash.index import IndexParameters, MemoryIndex
+from scrapy_simhash.index import Parameters, MemoryIndex
 for _ in range(2):
-    MemoryIndex(IndexParameters("scheme"))
+    MemoryIndex(Parameters("scheme"))
 tables = PermutedTables(3)
 tables.add(fingerprint_text("some text", FeatureScheme.from_name("words-1")).fingerprint, 1)
 print(type(tables).__name__, len(tables))

@@ -12,7 +12,7 @@ import pytest
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import SQLiteIndex
-from scrapy_simhash.template import MAX_BLOCKS, WINDOW_PAGES, Template, Templates
+from scrapy_simhash.rule.template import MAX_BLOCKS, WINDOW_PAGES, Template, Templates
 from tests.test_verified_index import PARAMETERS, page
 
 SITE = "site.example"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.index import Decision, Index, IndexParameters, Page, open_index
+from scrapy_simhash.index import Decision, Index, Page, Parameters, open_index
 from scrapy_simhash.index.contract import MAX_VERIFIED
-from scrapy_simhash.sketch import Sketch
+from scrapy_simhash.rule.sketch import Sketch
 
-PARAMETERS = IndexParameters(scheme="test", distance=2, min_tokens=10, share=0.9)
+PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10, share=0.9)
 UNIQUE = Decision("unique", "new_text")
 
 

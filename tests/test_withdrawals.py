@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import Decision, MemoryIndex
-from scrapy_simhash.withdrawals import FailedPage, Withdrawals
 from tests.test_index import PARAMETERS, UNIQUE, page
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.workers import WorkerProcesses
+from scrapy_simhash.workers.pool import WorkerProcesses
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
@@ -65,7 +65,8 @@ def test_worker_that_cannot_start_leaves_no_file(monkeypatch: pytest.MonkeyPatch
 
 
 CRAWLER = """
-import asyncio
+import asyncio, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where CI systems start tests
 from tests.rude_workers import PAGE, RUDE, WorkerProcesses
 workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=2)
 

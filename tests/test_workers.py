@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.page import PageAnalysis
-from scrapy_simhash.workers import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
+from scrapy_simhash.workers.pool import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
 
@@ -93,7 +93,7 @@ def test_backlog_is_said_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("scrapy_simhash.workers.monotonic", lambda: now)
+    monkeypatch.setattr("scrapy_simhash.workers.pool.monotonic", lambda: now)
     backlog = Backlog(processes=2)
     for seconds, waiting in [(0, 5), (29, 5), (0.5, 1), (1, 5), (29, 2)]:  # drained in between
         now += seconds

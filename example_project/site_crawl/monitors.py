@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from spidermon import MonitorSuite
 
-from scrapy_simhash.monitors import AlarmMonitor, DuplicateShareMonitor, FailedShareMonitor
+from scrapy_simhash.crawl.monitors import AlarmMonitor, DuplicateShareMonitor, FailedShareMonitor
 
 
 class CloseSuite(MonitorSuite):  # type: ignore[misc]

@@ -19,7 +19,7 @@ from lxml.html import HtmlElement, defs
 from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
-from scrapy_simhash.sketch import Sketch
+from scrapy_simhash.rule.sketch import Sketch
 
 # Elements that begin a block of their own: lxml's list, and what HTML 5 added to it.
 BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
@@ -88,7 +88,7 @@ class Content:
     """What is kept of a page's content.
 
     *fingerprint* is the simhash of its shingles, *sketch* a sample of them
-    (:class:`~scrapy_simhash.sketch.Sketch`), *blocks* the ids of all blocks of the page.
+    (:class:`~scrapy_simhash.rule.sketch.Sketch`), *blocks* the ids of all blocks of the page.
     """
 
     fingerprint: int

@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, settings_of
 from scrapy_simhash.commands.sources import analysed_pages, source_at
-from scrapy_simhash.index import IndexParameters, MemoryIndex, Page
-from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.crawl.judging import analyser_of, parameters_of
+from scrapy_simhash.index import MemoryIndex, Page, Parameters
 from scrapy_simhash.progress import progress
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
@@ -99,7 +99,7 @@ class CalibrateCommand(Subcommand):
                 )
 
 
-def _duplicates(pages: list[Page], parameters: IndexParameters) -> list[dict[str, Any]]:
+def _duplicates(pages: list[Page], parameters: Parameters) -> list[dict[str, Any]]:
     """Return the pages that would be dropped, each with the page that is kept for it."""
     index = MemoryIndex(parameters)
     found = []

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.pages import analysed, as_page, load
+from scrapy_simhash.crawl.judging import analyser_of, parameters_of
 from scrapy_simhash.index import open_index
-from scrapy_simhash.index.upkeep import open_existing
-from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.index.survey import open_existing
 
 if TYPE_CHECKING:
     import argparse

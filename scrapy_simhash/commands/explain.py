@@ -10,10 +10,10 @@ from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, settings_of
 from scrapy_simhash.commands.pages import analysed, load
+from scrapy_simhash.crawl.judging import analyser_of, page_of, parameters_of
 from scrapy_simhash.index import MemoryIndex
-from scrapy_simhash.middleware import analyser_of, page_of, parameters_of
-from scrapy_simhash.sketch import Sketch, overlap
-from scrapy_simhash.template import Templates
+from scrapy_simhash.rule.sketch import Sketch, overlap
+from scrapy_simhash.rule.template import Templates
 
 if TYPE_CHECKING:
     import argparse

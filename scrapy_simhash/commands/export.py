@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.commands.records import header_of, record_of
+from scrapy_simhash.commands.export_lines import header_of, record_of
 from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index.upkeep import open_existing
+from scrapy_simhash.index.survey import open_existing
 from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index.moving import LastingIndex
+    from scrapy_simhash.index.copying import LastingIndex
 
 
 class ExportCommand(Subcommand):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.index.upkeep import ids_where, open_existing
-from scrapy_simhash.scope import host_of, scope_key
+from scrapy_simhash.index.survey import ids_where, open_existing
+from scrapy_simhash.rule.scope import host_of, scope_key
 
 if TYPE_CHECKING:
     import argparse

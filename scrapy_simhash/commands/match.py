@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.commands.base import Subcommand, add_distance
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.progress import progress
-from scrapy_simhash.tables.batch import stream_matches
+from scrapy_simhash.tables.batch.match import stream_matches
+from scrapy_simhash.tables.batch.snapshot import BLOCK, MAGIC, Snapshot, save_snapshot
 from scrapy_simhash.tables.design import design
 from scrapy_simhash.tables.engine import PermutedTables
-from scrapy_simhash.tables.snapshot import BLOCK, MAGIC, Snapshot, save_snapshot
 
 if TYPE_CHECKING:
     import argparse

@@ -12,11 +12,11 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.utils.request import fingerprint
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
+from scrapy_simhash.crawl.judging import page_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import Page
-from scrapy_simhash.middleware import page_of
-from scrapy_simhash.scope import host_of, scope_key
-from scrapy_simhash.template import Templates
+from scrapy_simhash.rule.scope import host_of, scope_key
+from scrapy_simhash.rule.template import Templates
 
 TIMEOUT_SECONDS = 30
 

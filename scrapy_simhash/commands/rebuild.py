@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
 from scrapy_simhash.commands.sources import StoredPage, analysed_pages, source_at
+from scrapy_simhash.crawl.judging import analyser_of, parameters_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import open_index
-from scrapy_simhash.index.upkeep import exists, open_existing
-from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.index.survey import exists, open_existing
 from scrapy_simhash.places import masked
 from scrapy_simhash.progress import progress
 

@@ -28,16 +28,16 @@ from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.analysis.page import AnalysisError
+from scrapy_simhash.crawl.judging import page_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import Page
-from scrapy_simhash.middleware import page_of
-from scrapy_simhash.scope import host_of, scope_key
-from scrapy_simhash.workers import InProcess, WorkerProcesses
+from scrapy_simhash.rule.scope import host_of, scope_key
+from scrapy_simhash.workers.pool import InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
     from scrapy_simhash.analysis.page import Analyser
+    from scrapy_simhash.rule.template import Templates
     from scrapy_simhash.settings import SimhashSettings
-    from scrapy_simhash.template import Templates
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (

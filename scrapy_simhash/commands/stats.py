@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.index.upkeep import survey
+from scrapy_simhash.index.survey import survey
 
 if TYPE_CHECKING:
     import argparse

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from scrapy_simhash.commands.base import Subcommand
 from scrapy_simhash.commands.calibrate import CalibrateCommand
 from scrapy_simhash.commands.check import CheckCommand
-from scrapy_simhash.commands.copying import CopyCommand
+from scrapy_simhash.commands.copy import CopyCommand
 from scrapy_simhash.commands.design import DesignCommand
 from scrapy_simhash.commands.explain import ExplainCommand
 from scrapy_simhash.commands.export import ExportCommand
 from scrapy_simhash.commands.forget import ForgetCommand
-from scrapy_simhash.commands.importing import ImportCommand
+from scrapy_simhash.commands.import_ import ImportCommand
 from scrapy_simhash.commands.match import MatchCommand, PackCommand
 from scrapy_simhash.commands.rebuild import RebuildCommand
+from scrapy_simhash.commands.repair import RepairCommand
 from scrapy_simhash.commands.report import ReportCommand
 from scrapy_simhash.commands.stats import StatsCommand
-from scrapy_simhash.commands.verify import VerifyCommand
 
 SUBCOMMANDS: Sequence[type[Subcommand]] = (
     DesignCommand,
@@ -32,6 +32,6 @@ SUBCOMMANDS: Sequence[type[Subcommand]] = (
     CopyCommand,
     ForgetCommand,
     RebuildCommand,
-    VerifyCommand,
+    RepairCommand,
     ReportCommand,
 )

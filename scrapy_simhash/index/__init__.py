@@ -8,13 +8,13 @@ from scrapy_simhash.extras import extra_version
 from scrapy_simhash.index.contract import (
     Decision,
     Index,
-    IndexParameters,
     Page,
+    Parameters,
     Row,
     Verdict,
 )
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.sqlite import SQLiteIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.places import is_in_redis
 from scrapy_simhash.settings import EXPECTED_PAGES
 
@@ -27,9 +27,9 @@ __all__ = [
     "MEMORY",
     "Decision",
     "Index",
-    "IndexParameters",
     "MemoryIndex",
     "Page",
+    "Parameters",
     "Row",
     "SQLiteIndex",
     "Verdict",
@@ -49,9 +49,7 @@ def redis_index() -> type[RedisIndex]:
     return RedisIndex
 
 
-def open_index(
-    place: str, parameters: IndexParameters, expected_pages: int = EXPECTED_PAGES
-) -> Index:
+def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES) -> Index:
     """Return the index at *place*, made where there is none.
 
     *place* is ``memory:``, the path of a file, or the URL of a Redis server, whose tables are

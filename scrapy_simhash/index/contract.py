@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from scrapy_simhash.index.forgetting import Forgetful
-from scrapy_simhash.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
-from scrapy_simhash.template import Templates
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
+from scrapy_simhash.rule.template import Templates
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class IndexParameters:
+class Parameters:
     """What an index is built for.
 
     *scheme* and *scope* are stored with it and must be the same ever after; the others may
@@ -59,7 +59,8 @@ class Page:
     share, *request_fingerprint* Scrapy's own, *scope* the part of the index to compare with,
     *judged_at* seconds since the epoch, *crawl* the number of the crawl that met it.  The
     second view of a page, for an index that verifies: *content_fingerprint*, *sketch*
-    (:mod:`scrapy_simhash.sketch`), and the ids of its *blocks* on *site*.  *canonical* is the URL
+    (:mod:`scrapy_simhash.rule.sketch`), and the ids of its *blocks* on *site*.  *canonical* is
+    the URL
     that the page gives as its own (rel=canonical): it chooses among kept pages that are as good
     as its representative, and decides nothing else.
     """
@@ -164,7 +165,7 @@ class Index(Forgetful):
     representative, but nothing is ever a duplicate *of* it (a star, never a chain).
     """
 
-    def __init__(self, parameters: IndexParameters) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.templates = Templates()
 

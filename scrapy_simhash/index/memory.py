@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import count
 
-from scrapy_simhash.index.contract import IndexParameters, Page, Row
+from scrapy_simhash.index.contract import Page, Parameters, Row
 from scrapy_simhash.index.local import LocalIndex
 from scrapy_simhash.index.views import ViewTables
 
@@ -16,7 +16,7 @@ from scrapy_simhash.index.views import ViewTables
 class MemoryIndex(LocalIndex):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
-    def __init__(self, parameters: IndexParameters) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         super().__init__(parameters)
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}

@@ -95,7 +95,7 @@ class Address(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AddressRule:
     """Two addresses that differ in no more than this are one page.
 
     *host* is the one that the rule is for.  *drop* is what the superfluous address has and
@@ -108,10 +108,10 @@ class Rule:
     drop: str
     keep: str
 
-    def reversed(self) -> Rule:
+    def reversed(self) -> AddressRule:
         """Return the rule that would keep the other address."""
         host = self.keep if self.kind == "host" else self.host
-        return Rule(self.kind, host, self.keep, self.drop)
+        return AddressRule(self.kind, host, self.keep, self.drop)
 
     def applied(self, address: Address) -> Address | None:
         """Return the address to prefer to *address*, None where the rule is not about it."""
@@ -154,7 +154,7 @@ def _parameters(query: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in pairs)
 
 
-def difference(duplicate: Address, kept: Address) -> Rule | None:
+def difference(duplicate: Address, kept: Address) -> AddressRule | None:
     """Return the rule by which two addresses of one text would be one, None where there is none.
 
     >>> one = Address.of("http://a.example/print/lamp")
@@ -164,19 +164,19 @@ def difference(duplicate: Address, kept: Address) -> Rule | None:
     if duplicate.host != kept.host:
         if (duplicate.path, duplicate.parameters) != (kept.path, kept.parameters):
             return None
-        return Rule("host", duplicate.host, duplicate.host, kept.host)
+        return AddressRule("host", duplicate.host, duplicate.host, kept.host)
     if duplicate.path != kept.path:
         if duplicate.parameters != kept.parameters:
             return None
         drop, keep = _path_difference(duplicate.path, kept.path)
-        return Rule("path", duplicate.host, drop, keep) if drop else None
+        return AddressRule("path", duplicate.host, drop, keep) if drop else None
     if duplicate.parameters != kept.parameters:
         differing = {name[:MAX_NAME] for name, _ in {*duplicate.parameters} ^ {*kept.parameters}}
         if not 0 < len(differing) <= MAX_DIFFERENCES:
             return None
-        return Rule("parameter", duplicate.host, "&".join(sorted(differing)), "")
+        return AddressRule("parameter", duplicate.host, "&".join(sorted(differing)), "")
     if duplicate.scheme != kept.scheme:
-        return Rule("scheme", duplicate.host, duplicate.scheme, kept.scheme)
+        return AddressRule("scheme", duplicate.host, duplicate.scheme, kept.scheme)
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from scrapy_simhash.report.addresses import MAX_URL, Address, Rule, difference
+from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.lines import Line
@@ -144,7 +144,9 @@ class Collector:
         self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(
             PARAMETERS, Source, attrgetter("pages")
         )
-        self.rules: Heaviest[Rule, RuleCount] = Heaviest(RULES, RuleCount, attrgetter("duplicates"))
+        self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(
+            RULES, RuleCount, attrgetter("duplicates")
+        )
         self.redirected = 0
         self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(
             REDIRECTS, RedirectCount, attrgetter("pages")

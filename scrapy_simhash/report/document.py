@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from scrapy_simhash._version import __version__
-from scrapy_simhash.report.addresses import Rule
+from scrapy_simhash.report.addresses import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
 from scrapy_simhash.report.sample import Evidence
 
@@ -193,7 +193,7 @@ def _redirects(collector: Collector) -> list[dict[str, Any]]:
 def _differences(collector: Collector) -> list[dict[str, Any]]:
     """Return rules with what speaks for each and against it."""
     counts = dict(collector.rules.top())
-    chosen: dict[Rule, tuple[int, RuleCount]] = {}
+    chosen: dict[AddressRule, tuple[int, RuleCount]] = {}
     for rule, count in counts.items():
         other = counts.get(rule.reversed(), RuleCount())
         if rule.kind == "parameter":
@@ -210,7 +210,7 @@ def _differences(collector: Collector) -> list[dict[str, Any]]:
 
 
 def _difference(
-    rule: Rule, duplicates: int, count: RuleCount, evidence: Evidence
+    rule: AddressRule, duplicates: int, count: RuleCount, evidence: Evidence
 ) -> dict[str, Any]:
     return {
         "advice": str(rule),

@@ -70,7 +70,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Row:
+class Difference:
     """Where two texts differ: *first* and *second*, with what both have *before* and *after*."""
 
     before: str
@@ -158,7 +158,7 @@ def _texts(side: Side) -> list[str]:
     return [block.text for block in (own or blocks)[:MAX_BLOCKS]]
 
 
-def _differences(first: list[str], second: list[str]) -> Iterator[Row]:
+def _differences(first: list[str], second: list[str]) -> Iterator[Difference]:
     for tag, start, end, other_start, other_end in SequenceMatcher(
         None, first, second
     ).get_opcodes():
@@ -169,13 +169,13 @@ def _differences(first: list[str], second: list[str]) -> Iterator[Row]:
                 yield _row(_pieces(one), _pieces(other))
 
 
-def _row(first: list[str], second: list[str]) -> Row:
+def _row(first: list[str], second: list[str]) -> Difference:
     """Return the pieces between what two texts begin with and what they end with."""
     start = _alike(first, second)
     first, second, before = first[start:], second[start:], first[:start]
     end = _alike(first[::-1], second[::-1])
     after = first[len(first) - end :]
-    return Row(
+    return Difference(
         before=shortened("".join(before[-CONTEXT_PIECES:])),
         first=shortened("".join(first[: len(first) - end])),
         second=shortened("".join(second[: len(second) - end])),

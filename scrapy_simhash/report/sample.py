@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scrapy_simhash.report.addresses import MAX_URL, Address, Rule
+from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule
 from scrapy_simhash.report.counting import hash_of
 
 # With addresses of 100 bytes these take about 3 MB.
@@ -62,10 +62,10 @@ class PageSample:
         """The share of all slugs that the sample holds."""
         return 1 / (1 << self.level)
 
-    def evidence(self, rules: Iterable[Rule]) -> dict[Rule, Evidence]:
+    def evidence(self, rules: Iterable[AddressRule]) -> dict[AddressRule, Evidence]:
         """Test each rule against the sample; O(rules x pages sampled)."""
         found = {rule: Evidence() for rule in rules}
-        by_host: dict[str, list[Rule]] = defaultdict(list)
+        by_host: dict[str, list[AddressRule]] = defaultdict(list)
         for rule in found:
             by_host[rule.host].append(rule)
         for texts in self._texts.values():
@@ -85,7 +85,7 @@ class PageSample:
         self.size = sum(map(len, self._texts.values()))
 
 
-def _test(rule: Rule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
+def _test(rule: AddressRule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
     """Compare the pages that *rule* makes one: of each text, one page is needed."""
     for (first_url, first_text), *others in _made_one(rule, pages):
         texts = {first_text}
@@ -99,7 +99,9 @@ def _test(rule: Rule, pages: list[tuple[str, Address, int]], evidence: Evidence)
                     evidence.examples.append((url, first_url))
 
 
-def _made_one(rule: Rule, pages: list[tuple[str, Address, int]]) -> Iterator[list[tuple[str, int]]]:
+def _made_one(
+    rule: AddressRule, pages: list[tuple[str, Address, int]]
+) -> Iterator[list[tuple[str, int]]]:
     """Yield the groups of pages that *rule* makes one, the address to prefer first."""
     groups: dict[Address, list[tuple[str, int]]] = defaultdict(list)
     concerned: set[Address] = set()

@@ -24,7 +24,7 @@ _TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """What is needed to reach the server, and the *prefix* of all keys there.
 
     *hosts* are (name, port): the server, some nodes of the cluster, or the sentinels, which know
@@ -48,7 +48,7 @@ class Address:
         return self.shown
 
     @classmethod
-    def from_url(cls, url: str) -> Address:
+    def from_url(cls, url: str) -> ServerAddress:
         """Return what *url* says.
 
         :raises SettingsError: it is not of a form that is known here.
@@ -62,7 +62,7 @@ class Address:
             ) from exc
 
     @classmethod
-    def _from(cls, url: SplitResult, shown: str) -> Address:
+    def _from(cls, url: SplitResult, shown: str) -> ServerAddress:
         scheme, _, kind = url.scheme.partition("+")
         if scheme not in ("redis", "rediss") or kind not in _KINDS or url.fragment:
             raise ValueError

@@ -167,7 +167,7 @@ class PackedTable:
         return number, rest, turned & (1 << other_bits) - 1
 
     def question(self, view: int, fingerprint: int) -> tuple[bytes, bytes]:
-        """Return the names of the buckets to read, and what judge.lua is told of the table."""
+        """Return the names of the buckets to read, and what add_page.lua is told of the table."""
         number, rest, other = self.parts(fingerprint)
         name = (self.tag + MAX_TABLES * view << MAX_NUMBER_BITS) | number
         names = (name * self._field_factor ^ self._field_flips).to_bytes(4 * self.fields, "big")
@@ -187,7 +187,7 @@ class PackedTable:
 
 @dataclass(frozen=True)
 class Question:
-    """What judge.lua is asked of a page: arguments 4 to 7."""
+    """What add_page.lua is asked of a page: arguments 4 to 7."""
 
     names: bytes
     request: bytes

@@ -1,6 +1,6 @@
 """The index that any number of machines share: its tables are in the server.
 
-A new page takes one round trip: judge.lua looks it up and, where there is nothing to compare it
+A new page takes one round trip: add_page.lua looks it up and, where there is nothing to compare it
 with, writes it.  Where there is, the page is judged here, by the one rule, and written by a second
 round trip if what it was judged by is still the same; if not, it is judged again.
 """
@@ -20,15 +20,15 @@ from scrapy_simhash.index.contract import (
     MAX_VERIFIED,
     Decision,
     Found,
-    IndexParameters,
     Page,
+    Parameters,
     Row,
 )
-from scrapy_simhash.index.moving import CrawlRecord, LastingIndex
-from scrapy_simhash.index.redis.address import Address
+from scrapy_simhash.index.copying import CrawlRecord, LastingIndex
+from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question, design_named
 from scrapy_simhash.index.redis.keys import Scope
-from scrapy_simhash.index.redis.records import (
+from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
     StoredRow,
     number_of,
@@ -48,7 +48,7 @@ T = TypeVar("T")
 _NOTHING = Found(own=None, delivered=False, same_text=(), near=())
 _NO_ID = bytes(ID_BYTES)
 
-_JUDGE = Script("buckets.lua", "judge.lua")
+_ADD = Script("buckets.lua", "add_page.lua")
 _FORGET = Script("buckets.lua", "forget.lua")
 _UNDELIVER = Script("buckets.lua", "undeliver.lua")
 
@@ -64,9 +64,9 @@ class RedisIndex(LastingIndex):
     :raises IndexUnavailableError: the server cannot be reached, or evicts keys.
     """
 
-    def __init__(self, url: str, parameters: IndexParameters, pages: int) -> None:
+    def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
         super().__init__(parameters)
-        self._store = Store(Server(Address.from_url(url)))
+        self._store = Store(Server(ServerAddress.from_url(url)))
         self._calls = count(random.getrandbits(32))
         # What is not awaited has a loop and a thread of its own: the caller's may run a loop.
         self._loop = asyncio.new_event_loop()
@@ -84,9 +84,7 @@ class RedisIndex(LastingIndex):
         if about is None:
             return None
         share = 1.0 if about.is_verified else None
-        parameters = IndexParameters(
-            about.scheme, about.scope, about.distance, about.min_tokens, share
-        )
+        parameters = Parameters(about.scheme, about.scope, about.distance, about.min_tokens, share)
         return cls(url, parameters, about.pages)
 
     async def _open(self, pages: int) -> Buckets:
@@ -179,7 +177,7 @@ class RedisIndex(LastingIndex):
     ) -> list[Any]:
         answer: list[Any] = await self._store.script(
             scope,
-            _JUDGE,
+            _ADD,
             mode,
             most,
             self.parameters.distance,
@@ -194,7 +192,7 @@ class RedisIndex(LastingIndex):
         return answer
 
     async def _found(self, scope: Scope, answer: list[Any]) -> Found:
-        """Return what judge.lua tells of a page."""
+        """Return what add_page.lua tells of a page."""
         _, _, own_id, own_page, same, near, ids, *pages = answer
         rows = {
             number: unpack(number, scope, page).row
@@ -376,7 +374,7 @@ class RedisIndex(LastingIndex):
 
 
 async def _about(url: str) -> About | None:
-    server = Server(Address.from_url(url))
+    server = Server(ServerAddress.from_url(url))
     try:
         return await Store(server).about()
     finally:

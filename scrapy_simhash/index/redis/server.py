@@ -1,8 +1,8 @@
 """The server: how it is reached, asked again, and left alone while it is away.
 
 A call that gets no answer is made again, so that a call must do the same when it comes twice
-(judge.lua knows it by its number).  When the last try has failed, nobody waits for the server for
-a while: calls fail at once, but for one a second that looks whether it is back.
+(add_page.lua knows it by its number).  When the last try has failed, nobody waits for the server
+for a while: calls fail at once, but for one a second that looks whether it is back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from redis.exceptions import (
 )
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.redis.address import Address
+from scrapy_simhash.index.redis.address import ServerAddress
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Server:
     *connections* counts those that were made: where it has grown, the server may be another one.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ServerAddress) -> None:
         self.address = address
         self.connections = 0
         self._clients: dict[asyncio.AbstractEventLoop, _Client] = {}

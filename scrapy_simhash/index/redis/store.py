@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
-from scrapy_simhash.index.contract import IndexParameters
-from scrapy_simhash.index.moving import CrawlRecord
+from scrapy_simhash.index.contract import Parameters
+from scrapy_simhash.index.copying import CrawlRecord
 from scrapy_simhash.index.redis.buckets import plan
 from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
-from scrapy_simhash.index.redis.records import (
+from scrapy_simhash.index.redis.rows import (
     StoredRow,
     number_of,
     numbers_of,
@@ -80,7 +80,7 @@ class Store:
         except (ValueError, TypeError) as exc:
             raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
 
-    async def open(self, parameters: IndexParameters, pages: int) -> About:
+    async def open(self, parameters: Parameters, pages: int) -> About:
         """Return what the index was built for, which is this where there is none yet.
 
         :raises IndexUnavailableError: the server evicts keys.

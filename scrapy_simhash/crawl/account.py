@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
 
-from scrapy_simhash import signals
-from scrapy_simhash.components import active_settings, file_path, unwritable
-from scrapy_simhash.feed import DecisionsFeed
-from scrapy_simhash.log import RareWarning
+from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.feed import DecisionsFeed
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_simhash.judgement import Judgement
+    from scrapy_simhash.report.judgement import Judgement
 
 logger = logging.getLogger(__name__)
 
 
-class SimhashExtension:
+class SimhashAccount:
     """Count every decision, write it to ``SIMHASH_DECISIONS_FILE``, and sum up at close.
 
     The stats are listed in docs/stats.md.  A line that cannot be written (a full disk, say)

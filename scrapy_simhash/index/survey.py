@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import file, redis_index
-from scrapy_simhash.index.contract import IndexParameters
-from scrapy_simhash.index.moving import LastingIndex
-from scrapy_simhash.index.sqlite import SQLiteIndex
+from scrapy_simhash.index import redis_index
+from scrapy_simhash.index.contract import Parameters
+from scrapy_simhash.index.copying import LastingIndex
+from scrapy_simhash.index.sqlite import schema
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.places import is_in_redis, masked
 
 # As many of the largest groups and hosts as one wants to read.
@@ -43,8 +44,8 @@ def open_existing(place: str) -> LastingIndex:
     if is_in_redis(place):
         found = redis_index().existing(place)
     elif Path(place).exists():
-        stored = file.stored_parameters(Path(place))
-        found = SQLiteIndex(place, IndexParameters(stored["scheme"], stored["scope"], distance=0))
+        stored = schema.stored_parameters(Path(place))
+        found = SQLiteIndex(place, Parameters(stored["scheme"], stored["scope"], distance=0))
     if found is None:
         raise _absent(place)
     return found

@@ -68,6 +68,6 @@ if TYPE_CHECKING:
     encode_block, decode_block = encode_block_in_python, decode_block_in_python
 else:
     try:
-        from scrapy_simhash.tables.compiled_codec import decode_block, encode_block
+        from scrapy_simhash.tables.batch.compiled_codec import decode_block, encode_block
     except ImportError:
         encode_block, decode_block = encode_block_in_python, decode_block_in_python

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simhash import signals
-from scrapy_simhash.components import active_settings, alarm_names
-from scrapy_simhash.exceptions import SitePaused
-from scrapy_simhash.log import RareWarning
+from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.dropped import SitePaused
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.setup import active_settings, alarm_names
 from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
 from scrapy_simhash.settings import SimhashSettings
@@ -34,7 +34,8 @@ class SimhashPauseMiddleware:
     """Ignore the requests to a host on which one of ``SIMHASH_PAUSE_ALARMS`` was raised.
 
     For ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is counted as
-    ``simhash/paused_requests``; its errback gets a :class:`~scrapy_simhash.exceptions.SitePaused`.
+    ``simhash/paused_requests``; its errback gets a
+    :class:`~scrapy_simhash.crawl.dropped.SitePaused`.
     Requests that no callback gets (robots.txt, media pipelines) pass.
     """
 

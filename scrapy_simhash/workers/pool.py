@@ -21,7 +21,7 @@ from time import monotonic
 from typing import Protocol, cast
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.worker import LENGTH, START_SECONDS, Outcome, Reply
+from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Outcome, Reply
 
 # So many pages are given to a worker at once, so that it has work while the crawl's process is
 # busy with other things, and replies come in batches, which is easier on that process's caches: of
@@ -219,7 +219,7 @@ class _Worker:
         # Not by multiprocessing, which imports the main script again: one without a __main__
         # guard, as Scrapy's documentation shows them, would crawl once more in each worker.
         path = [entry for entry in sys.path if isinstance(entry, str)]  # import sees no others
-        code = f"import sys; sys.path[:] = {path!r}; import scrapy_simhash.worker as worker"
+        code = f"import sys; sys.path[:] = {path!r}; import scrapy_simhash.workers.child as worker"
         command = [sys.executable, "-c", f"{code}; worker.serve()"]
         try:
             if self._closed:

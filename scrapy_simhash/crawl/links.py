@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from scrapy_simhash.components import active_settings
-from scrapy_simhash.middleware import DECISION_META_KEY, FLAG
-from scrapy_simhash.redirects import mark_copied
+from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG
+from scrapy_simhash.crawl.redirects import mark_copied
+from scrapy_simhash.crawl.setup import active_settings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.segments import Segments
+    from scrapy_simhash.index.sqlite.segments import Segments
 
 logger = logging.getLogger(__name__)
 

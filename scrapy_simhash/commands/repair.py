@@ -1,4 +1,4 @@
-"""``scrapy simhash verify``: whether an index is whole."""
+"""``scrapy simhash repair``: whether an index is whole."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.index.upkeep import file_of
-from scrapy_simhash.index.verify import verify
+from scrapy_simhash.index.sqlite.repair import repair
+from scrapy_simhash.index.survey import file_of
 
 if TYPE_CHECKING:
     import argparse
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 BAD = 1
 
 
-class VerifyCommand(Subcommand):
+class RepairCommand(Subcommand):
     """Checks the file and every rule of its rows, and mends what it can without loss."""
 
-    name = "verify"
+    name = "repair"
     summary = "Check that an index is whole, and mend what can be mended without loss"
 
     @classmethod
@@ -30,7 +30,7 @@ class VerifyCommand(Subcommand):
     @classmethod
     def find(cls, options: argparse.Namespace) -> Any:
         with Console(stderr=True).status("Checking"):
-            problems = verify(file_of(options.index, "verify"))
+            problems = repair(file_of(options.index, "repair"))
         return {"clean": not problems, "problems": [asdict(problem) for problem in problems]}
 
     @classmethod

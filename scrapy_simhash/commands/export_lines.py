@@ -6,17 +6,17 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import IndexParameters, Page, Row
+from scrapy_simhash.index import Page, Parameters, Row
 
 VERSION = 1
 
 
-def header_of(parameters: IndexParameters) -> dict[str, Any]:
+def header_of(parameters: Parameters) -> dict[str, Any]:
     """Return the first line: a version of these lines, and what the pages depend on."""
     return {"simhash_index": VERSION, "scheme": parameters.scheme, "scope": parameters.scope}
 
 
-def check_header(header: dict[str, Any], parameters: IndexParameters) -> None:
+def check_header(header: dict[str, Any], parameters: Parameters) -> None:
     """Refuse lines that the index cannot take.
 
     :raises SimhashError: they are of another version, or of another scheme or scope.

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
-from scrapy_simhash.commands.records import check_header, page_from
+from scrapy_simhash.commands.export_lines import check_header, page_from
 from scrapy_simhash.commands.sources import analysed_pages, source_at
+from scrapy_simhash.crawl.judging import analyser_of, parameters_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import open_index
-from scrapy_simhash.index.upkeep import exists
-from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.index.survey import exists
 from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index import IndexParameters
+    from scrapy_simhash.index import Parameters
 
 
 class ImportCommand(Subcommand):
@@ -65,9 +65,7 @@ class ImportCommand(Subcommand):
             console.print(f"{name}: {number:,}")
 
 
-def _import_export(
-    place: str, export: Path, parameters: IndexParameters, counts: Counter[str]
-) -> None:
+def _import_export(place: str, export: Path, parameters: Parameters, counts: Counter[str]) -> None:
     try:
         with export.open(encoding="utf-8") as file:
             header = _record(next(file, ""), export, 1)

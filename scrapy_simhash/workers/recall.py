@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simhash.analysis.page import PageAnalysis
-    from scrapy_simhash.workers import Template, Workers
+    from scrapy_simhash.workers.pool import Template, Workers
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals as scrapy_signals
 from scrapy.utils.job import job_dir
 
-from scrapy_simhash import signals
-from scrapy_simhash.components import active_settings, alarm_names, file_path
-from scrapy_simhash.log import RareWarning
-from scrapy_simhash.pausing import pause_seconds
+from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.pausing import pause_seconds
+from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
 from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_simhash.judgement import Judgement
+    from scrapy_simhash.report.judgement import Judgement
 
 logger = logging.getLogger(__name__)
 

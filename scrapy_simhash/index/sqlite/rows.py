@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy_simhash.index.contract import Row
-from scrapy_simhash.sketch import is_sketch
+from scrapy_simhash.rule.sketch import is_sketch
 
 
 def row_of(values: Sequence[Any]) -> Row:

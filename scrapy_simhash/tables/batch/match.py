@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+from scrapy_simhash.tables.batch.snapshot import BLOCK
 from scrapy_simhash.tables.engine import PermutedTables
-from scrapy_simhash.tables.snapshot import BLOCK
 
 
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@
       8           4                          24 a block  4 each              32
 
 The header says version, count, distance, scheme and change.  Fingerprints are sorted and stand in
-blocks of 1,024 (:mod:`scrapy_simhash.tables.codec`); the directory has, for each, its first
+blocks of 1,024 (:mod:`scrapy_simhash.tables.batch.codec`); the directory has, for each, its first
 fingerprint, where it begins, and the parameter of its codes.  Items stand in the order of the
 fingerprints.  Numbers are little-endian; the checksum is BLAKE2b of all before it.
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.errors import IndexFormatError
-from scrapy_simhash.tables.codec import decode_block, encode_block, rice_parameter
+from scrapy_simhash.tables.batch.codec import decode_block, encode_block, rice_parameter
 from scrapy_simhash.tables.engine import PermutedTables
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import file, segments
-from scrapy_simhash.index.checkpoint import Checkpoints
-from scrapy_simhash.index.contract import IndexParameters, Page, Row
+from scrapy_simhash.index.contract import Page, Parameters, Row
+from scrapy_simhash.index.copying import CrawlRecord, LastingIndex
 from scrapy_simhash.index.local import LocalIndex
-from scrapy_simhash.index.mounts import refuse_network
-from scrapy_simhash.index.moving import CrawlRecord, LastingIndex
-from scrapy_simhash.index.segments import Segments, last_number, written
-from scrapy_simhash.index.values import row_of, signed
+from scrapy_simhash.index.sqlite import schema, segments
+from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
+from scrapy_simhash.index.sqlite.mounts import refuse_network
+from scrapy_simhash.index.sqlite.rows import row_of, signed
+from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import Group, ViewTables
 from scrapy_simhash.progress import progress
 
@@ -63,7 +63,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
     :raises IndexUnavailableError: it cannot be made, written or locked, or is not on this machine.
     """
 
-    def __init__(self, path: str | os.PathLike[str], parameters: IndexParameters) -> None:
+    def __init__(self, path: str | os.PathLike[str], parameters: Parameters) -> None:
         super().__init__(parameters)
         self.path = Path(path)
         self._place = os.fspath(path)
@@ -78,11 +78,11 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         )
         refuse_network(self.path)
         if not self.path.exists():
-            file.create(self.path, parameters)
-        file.check(self.path, parameters)
-        file.bring_up_to_date(self.path)
+            schema.create(self.path, parameters)
+        schema.check(self.path, parameters)
+        schema.bring_up_to_date(self.path)
         self._load()
-        self._connection = file.writable(self.path)
+        self._connection = schema.writable(self.path)
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._inode = self._inode_of_path()
@@ -105,20 +105,20 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         return self._tables.nbytes
 
     def rows(self) -> Iterator[Row]:
-        with file.errors_translated(self.path):
+        with schema.errors_translated(self.path):
             yield from self._select("ORDER BY id")
 
     def brief_rows(self) -> Iterator[Row]:
-        with file.errors_translated(self.path):
+        with schema.errors_translated(self.path):
             yield from map(row_of, self._connection.execute(_BRIEF_ROWS))
 
     def crawls(self) -> list[CrawlRecord]:
         query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
-        with file.errors_translated(self.path):
+        with schema.errors_translated(self.path):
             return [CrawlRecord(*found) for found in self._connection.execute(query)]
 
     def learned(self) -> Iterator[tuple[str, bytes]]:
-        with file.errors_translated(self.path):
+        with schema.errors_translated(self.path):
             yield from self._connection.execute("SELECT site, state FROM templates ORDER BY site")
 
     def adopt(self, page: Page, representative: int | None) -> int:
@@ -168,7 +168,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
     def _load(self) -> None:
         """Make the tables, without writing: a damaged file stays as it is."""
         path = self.path
-        with file.errors_translated(path), closing(file.read_only(path)) as connection:
+        with schema.errors_translated(path), closing(schema.read_only(path)) as connection:
             connection.execute("BEGIN")
             self._tables.build(self._written_before(connection))
             for site, state in connection.execute("SELECT site, state FROM templates"):
@@ -213,10 +213,10 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             for site in self._uncommitted:
                 self.templates.note_lost(site)
             self._uncommitted.clear()
-            with suppress(*file.ERRORS):
+            with suppress(*schema.ERRORS):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-            if isinstance(exc, file.ERRORS):
+            if isinstance(exc, schema.ERRORS):
                 raise IndexUnavailableError(f"{self.path} did not take a page: {exc}") from exc
             raise
         for scope, view, fingerprint, row_id in self._unpresented:
@@ -330,7 +330,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         return self._find("WHERE id = ?", row_id)
 
     def _judged_before(self, time: float) -> list[int]:
-        with file.errors_translated(self.path):
+        with schema.errors_translated(self.path):
             found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (time,))
             return [row_id for (row_id,) in found]
 

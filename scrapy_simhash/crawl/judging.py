@@ -13,21 +13,21 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.python import binary_is_text
 
-from scrapy_simhash import signals
 from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.components import active_settings, index_place
+from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.setup import active_settings, index_place
+from scrapy_simhash.crawl.shared import Shared
+from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
-from scrapy_simhash.exceptions import NearDuplicate, UnchangedPage
-from scrapy_simhash.index import Decision, IndexParameters, Page, open_index
-from scrapy_simhash.judgement import Action, Judgement
-from scrapy_simhash.log import RareWarning
-from scrapy_simhash.recall import RecallingWorkers
-from scrapy_simhash.redirects import redirects_in
-from scrapy_simhash.scope import canonical_url, host_of, scope_key
+from scrapy_simhash.index import Decision, Page, Parameters, open_index
+from scrapy_simhash.report.judgement import Action, Judgement
+from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
-from scrapy_simhash.shared import Shared
-from scrapy_simhash.withdrawals import FailedPage, Withdrawals
-from scrapy_simhash.workers import InProcess, WorkerProcesses, Workers
+from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
+from scrapy_simhash.workers.recall import RecallingWorkers
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -71,7 +71,7 @@ class SimhashDownloaderMiddleware:
     :class:`~scrapy_simhash.index.contract.Decision`.
 
     A dropped page is logged as follows, and its request's errback gets a
-    :class:`~scrapy_simhash.exceptions.NearDuplicate`::
+    :class:`~scrapy_simhash.crawl.dropped.NearDuplicate`::
 
         DEBUG: Dropped near-duplicate <200 http://a.example/print>:
         representative http://a.example/, distance 1
@@ -329,9 +329,9 @@ def analyser_of(settings: SimhashSettings) -> Analyser:
     )
 
 
-def parameters_of(settings: SimhashSettings, analyser: Analyser) -> IndexParameters:
+def parameters_of(settings: SimhashSettings, analyser: Analyser) -> Parameters:
     """Return what the index of a crawl must be built for."""
-    return IndexParameters(
+    return Parameters(
         scheme=analyser.identity,
         scope=settings.scope,
         distance=distance_of(settings),

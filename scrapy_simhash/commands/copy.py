@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
+from scrapy_simhash.crawl.judging import analyser_of, parameters_of
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index import open_index
-from scrapy_simhash.index.moving import LastingIndex, copy
-from scrapy_simhash.index.upkeep import open_existing
-from scrapy_simhash.middleware import analyser_of, parameters_of
+from scrapy_simhash.index.copying import LastingIndex, copy
+from scrapy_simhash.index.survey import open_existing
 from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The signals: one for every decision, one for every alarm.
 
 ``page_judged`` comes with the arguments ``judgement`` (a
-:class:`~scrapy_simhash.judgement.Judgement`), ``response`` and ``spider``, in the order in
+:class:`~scrapy_simhash.report.judgement.Judgement`), ``response`` and ``spider``, in the order in
 which pages were decided, before the page goes on to the spider.  Handlers are ordinary
 functions, not coroutines::
 

@@ -19,7 +19,7 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index.contract import IndexParameters
+from scrapy_simhash.index.contract import Parameters
 
 APPLICATION_ID = int.from_bytes(b"SIMH", "big")
 FORMAT = 4
@@ -127,7 +127,7 @@ PRAGMA user_version = {FORMAT};
 _FROM_FORMAT = {2: _FROM_FORMAT_2, 3: _FROM_FORMAT_3}
 
 
-def create(path: Path, parameters: IndexParameters) -> None:
+def create(path: Path, parameters: Parameters) -> None:
     """Make an empty index at *path* in one step: nobody ever sees half of one."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
@@ -148,7 +148,7 @@ def create(path: Path, parameters: IndexParameters) -> None:
             unfinished.unlink(missing_ok=True)
 
 
-def check(path: Path, parameters: IndexParameters) -> None:
+def check(path: Path, parameters: Parameters) -> None:
     """Refuse a file that is no index for *parameters*; whatever it is, it stays as it was."""
     stored = stored_parameters(path)
     for name, wanted in (("scheme", parameters.scheme), ("scope", parameters.scope)):
@@ -281,5 +281,5 @@ def _translated(path: Path, exc: Exception) -> FingerprintIndexError:
         return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")
     return IndexFormatError(
         f"{path} is damaged: {exc}. {_KEEP}, restore a copy, or see what "
-        f'"scrapy simhash verify" can mend.'
+        f'"scrapy simhash repair" can mend.'
     )

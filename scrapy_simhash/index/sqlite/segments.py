@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from scrapy_simhash.index.values import number, optional, row_number, text, unsigned
+from scrapy_simhash.index.sqlite.rows import number, optional, row_number, text, unsigned
 from scrapy_simhash.index.views import Group
 
 # So many numbers make a segment: as many rows are read at open in 0.2 s, and the file is locked

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_simhash.index import file
-from scrapy_simhash.index.segments import good_segments
-from scrapy_simhash.sketch import is_sketch
+from scrapy_simhash.index.sqlite import schema
+from scrapy_simhash.index.sqlite.segments import good_segments
+from scrapy_simhash.rule.sketch import is_sketch
 
 # As many as one wants to read.
 SAMPLES = 5
@@ -29,7 +29,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Invariant:
     """A rule of rows: which break it, and what mends one."""
 
     words: str
@@ -47,7 +47,7 @@ _KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
 
 # In this order: pages that pointed to one that went are looked at last.
 RULES = [
-    Rule(
+    Invariant(
         "fingerprint, digest, tokens, time and address of a page are of their kind",
         "typeof(fingerprint) != 'integer' OR typeof(digest) != 'blob' OR length(digest) != 16"
         " OR typeof(tokens) != 'integer' OR tokens < 0 OR typeof(judged_at) != 'integer'"
@@ -55,34 +55,34 @@ RULES = [
         " OR typeof(request_fingerprint) != 'blob'",
         "DELETE FROM pages",
     ),
-    Rule(
+    Invariant(
         "a page has a number of 32 bits",
         f"id NOT {_IS_NUMBER}",
         "DELETE FROM pages",
     ),
-    Rule(
+    Invariant(
         "the latest change of a page has a number of 32 bits",
         f"change NOT {_IS_NUMBER}",
         "UPDATE pages SET change = NULL",
     ),
-    Rule(
+    Invariant(
         "a request stands once in its scope",
         "id NOT IN (SELECT max(id) FROM pages GROUP BY scope, request_fingerprint)",
         "DELETE FROM pages",
     ),
-    Rule(
+    Invariant(
         "a page has both a sketch and a fingerprint of its content, or none",
         "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
         " (VALUES ('null', 'null'), ('blob', 'integer'))"
         " OR (typeof(sketch) = 'blob' AND NOT is_sketch(sketch))",
         "UPDATE pages SET sketch = NULL, content_fingerprint = NULL",
     ),
-    Rule(
+    Invariant(
         "the crawl that judged a page is known",
         "crawl IS NOT NULL AND crawl NOT IN (SELECT id FROM crawls)",
         "UPDATE pages SET crawl = NULL",
     ),
-    Rule(
+    Invariant(
         "a duplicate points to a kept page of its scope",
         "representative IS NOT NULL AND NOT EXISTS"
         f" ({_KEPT} AND kept.representative IS NULL AND kept.scope = pages.scope)",
@@ -91,7 +91,7 @@ RULES = [
 ]
 
 
-def verify(path: Path) -> list[Problem]:
+def repair(path: Path) -> list[Problem]:
     """Return what is wrong with the index at *path*, after mending what can be.
 
     A damaged structure of the file is left as it is, but for that of indexes, which are made
@@ -99,9 +99,9 @@ def verify(path: Path) -> list[Problem]:
 
     :raises FingerprintIndexError: there is none, or it cannot be used.
     """
-    file.stored_parameters(path)
-    file.bring_up_to_date(path)
-    with file.errors_translated(path), closing(file.writable(path)) as connection:
+    schema.stored_parameters(path)
+    schema.bring_up_to_date(path)
+    with schema.errors_translated(path), closing(schema.writable(path)) as connection:
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):
@@ -117,7 +117,7 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
     try:
         connection.execute("REINDEX")
         repaired = not _integrity(connection)
-    except file.ERRORS:
+    except schema.ERRORS:
         repaired = False
     return [Problem(f"the file is whole: {errors[0]}", len(errors), [], repaired)]
 
@@ -125,12 +125,12 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
 def _integrity(connection: sqlite3.Connection) -> list[str]:
     try:
         told = [line for (line,) in connection.execute("PRAGMA integrity_check")]
-    except file.ERRORS as exc:
+    except schema.ERRORS as exc:
         return [str(exc)]
     return [line for line in told if line != "ok"]
 
 
-def _check_rule(connection: sqlite3.Connection, rule: Rule) -> list[Problem]:
+def _check_rule(connection: sqlite3.Connection, rule: Invariant) -> list[Problem]:
     """Look without the lock, so that crawls go on, and take it only to mend."""
     query = f"SELECT id FROM pages WHERE {rule.broken} ORDER BY id"  # noqa: S608 - constants
     ids = [row_id for (row_id,) in connection.execute(query)]

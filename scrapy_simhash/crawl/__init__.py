@@ -1,0 +1,1 @@
+"""What Scrapy sees of this package: one component a file, and what they share."""

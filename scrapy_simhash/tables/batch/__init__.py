@@ -1,0 +1,1 @@
+"""Work on whole files of fingerprints: snapshots, and many queries at once."""

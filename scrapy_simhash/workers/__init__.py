@@ -1,0 +1,1 @@
+"""Processes that analyse pages, each within its time limit."""
