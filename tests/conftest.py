@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import forking
 from tests.redis_servers import new_redis_url
 
 # Bounded and the same on every run in CI; wider by hand: HYPOTHESIS_PROFILE=thorough
@@ -158,11 +159,28 @@ def crawl(site: Site, tmp_path: Path) -> CrawlFixture:
     """
 
     def run(spider: str = "Links", start: str = "/", **settings: Any) -> Crawl:
+        return run_job(crawl_job(site, tmp_path, spider, start, **settings), tmp_path)
+
+    return run
+
+
+@pytest.fixture
+def started_crawl(site: Site, tmp_path: Path) -> CrawlFixture:
+    """As ``crawl``, in a Python that is started for it, for what may depend on that."""
+
+    def run(spider: str = "Links", start: str = "/", **settings: Any) -> Crawl:
         job = crawl_job(site, tmp_path, spider, start, **settings)
         done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
         return crawl_result(done.returncode, done.stderr, tmp_path)
 
     return run
+
+
+def run_job(job: list[str], folder: Path) -> Crawl:
+    """Run what :func:`crawl_job` returned."""
+    _, *arguments = job
+    done = forking.run(arguments, folder)
+    return crawl_result(done.returncode, done.stderr, folder)
 
 
 def crawl_job(

@@ -1,51 +1,46 @@
-"""``scrapy simhash ...``, run as a user runs it."""
+"""``scrapy simhash ...``: what users see who type it."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-
-def simhash(*arguments: str) -> subprocess.CompletedProcess[str]:
-    scrapy = Path(sys.executable).with_name("scrapy")
-    return subprocess.run(
-        [scrapy, "simhash", *arguments], capture_output=True, text=True, timeout=60
-    )
+from tests.commands import SCRAPY, simhash, simhash_json
 
 
-def simhash_json(*arguments: str) -> Any:
-    done = simhash(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_every_subcommand_is_listed() -> None:
-    done = simhash("--help")
+def test_every_subcommand_is_listed(tmp_path: Path) -> None:
+    done = simhash(tmp_path, "--help")
     assert done.returncode == 0
     assert "design" in done.stdout
 
 
-def test_without_a_subcommand_the_usage_is_shown() -> None:
-    done = simhash()
+@pytest.mark.parametrize("scrapy", [[SCRAPY], [sys.executable, "-m", "scrapy"]])
+def test_command_runs_as_a_user_starts_it(scrapy: list[str | Path], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*scrapy, "simhash", "design"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Chosen: " in done.stdout
+
+
+def test_without_a_subcommand_the_usage_is_shown(tmp_path: Path) -> None:
+    done = simhash(tmp_path)
     assert done.returncode == 2
     assert "<subcommand>" in done.stderr
 
 
-def test_what_is_left_over_is_refused() -> None:
-    done = simhash("design", "more")
+def test_what_is_left_over_is_refused(tmp_path: Path) -> None:
+    done = simhash(tmp_path, "design", "more")
     assert done.returncode == 2
     assert "unrecognized arguments: more" in done.stderr
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
-    scrapy = Path(sys.executable).with_name("scrapy")
     with subprocess.Popen(
-        [scrapy, "simhash", "design", "--json"],
+        [SCRAPY, "simhash", "design", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,22 +52,22 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
     assert running.returncode == 0
 
 
-def test_design_lists_the_papers_tables_and_marks_one() -> None:
-    found = simhash_json("design", "--pages", "1e8", "--distance", "3")
+def test_design_lists_the_papers_tables_and_marks_one(tmp_path: Path) -> None:
+    found = simhash_json(tmp_path, "design", "--pages", "1e8", "--distance", "3")
     by_name = {row["name"]: row for row in found["designs"]}
     assert by_name["blocks 6"]["tables"] == 20
     assert by_name["blocks 4"]["candidates"] == 4 * 1e8 / 2**16
     assert sum(row["chosen"] for row in found["designs"]) == 1
 
 
-def test_design_keeps_to_the_memory_given() -> None:
-    found = simhash_json("design", "--pages", "10000000", "--memory", "4e8")
+def test_design_keeps_to_the_memory_given(tmp_path: Path) -> None:
+    found = simhash_json(tmp_path, "design", "--pages", "10000000", "--memory", "4e8")
     (chosen,) = (row for row in found["designs"] if row["chosen"])
     assert chosen["bytes"] <= 4e8
 
 
-def test_design_shows_a_table() -> None:
-    done = simhash("design", "--distance", "7")
+def test_design_shows_a_table(tmp_path: Path) -> None:
+    done = simhash(tmp_path, "design", "--distance", "7")
     assert done.returncode == 0
     assert "split 4" in done.stdout
     assert "Chosen: " in done.stdout
@@ -86,8 +81,10 @@ def test_design_shows_a_table() -> None:
         (["--distance", "8"], "invalid choice: 8"),
     ],
 )
-def test_design_refuses_what_makes_no_sense(arguments: list[str], message: str) -> None:
-    done = simhash("design", *arguments)
+def test_design_refuses_what_makes_no_sense(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = simhash(tmp_path, "design", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -100,15 +97,15 @@ def test_match_finds_pairs_between_files(tmp_path: Path) -> None:
         {"query": 1, "stored": 3, "distance": 1},
         {"query": 1, "stored": 2, "distance": 2},
     ]
-    assert sorted_pairs(simhash_json("match", str(queries), str(stored))) == expected
+    assert sorted_pairs(simhash_json(tmp_path, "match", str(queries), str(stored))) == expected
     packed = tmp_path / "stored.snapshot"
-    assert simhash_json("pack", str(stored), str(packed))["fingerprints"] == 3
-    assert sorted_pairs(simhash_json("match", str(queries), str(packed))) == expected
+    assert simhash_json(tmp_path, "pack", str(stored), str(packed))["fingerprints"] == 3
+    assert sorted_pairs(simhash_json(tmp_path, "match", str(queries), str(packed))) == expected
     assert (
-        sorted_pairs(simhash_json("match", str(queries), str(packed), "--distance", "1"))
+        sorted_pairs(simhash_json(tmp_path, "match", str(queries), str(packed), "--distance", "1"))
         == (expected[:1])
     )
-    assert "2 pairs" in simhash("match", str(queries), str(packed)).stdout
+    assert "2 pairs" in simhash(tmp_path, "match", str(queries), str(packed)).stdout
 
 
 def sorted_pairs(pairs: list[dict[str, int]]) -> list[dict[str, int]]:
@@ -117,18 +114,18 @@ def sorted_pairs(pairs: list[dict[str, int]]) -> list[dict[str, int]]:
 
 def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
-    done = simhash("match", str(text), str(text))
+    done = simhash(tmp_path, "match", str(text), str(text))
     assert done.returncode == 2
     assert "a.txt cannot be read" in done.stderr
     text.write_text("00000000000000ff\nff\n")
-    done = simhash("match", str(text), str(text))
+    done = simhash(tmp_path, "match", str(text), str(text))
     assert done.returncode == 2
     assert "a.txt, line 2: a fingerprint is 16 hexadecimal digits: got 'ff'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_design_says_what_each_shard_of_a_cluster_holds() -> None:
-    redis = simhash_json("design", "--pages", "1e6", "--shards", "4")["redis"]
+def test_design_says_what_each_shard_of_a_cluster_holds(tmp_path: Path) -> None:
+    redis = simhash_json(tmp_path, "design", "--pages", "1e6", "--shards", "4")["redis"]
     assert (redis["tables"], redis["shards"]) == ("blocks 4", 4)
     assert redis["bytes_per_shard"] == redis["bytes"] / 4
     assert 200e6 < redis["bytes"] < 240e6

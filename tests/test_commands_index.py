@@ -1,20 +1,16 @@
-"""The subcommands that look into an index and tend it, run as a user runs them."""
+"""The subcommands that look into an index and tend it."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
-
-INDEX = Path(".scrapy/simhash/links.simhash")
 
 
 @pytest.fixture
@@ -26,19 +22,6 @@ def folder(site: Site, crawl: CrawlFixture, tmp_path: Path) -> Path:
     site["/d"] = article(prose("another"))
     assert crawl().returncode == 0
     return tmp_path
-
-
-def simhash(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    scrapy = Path(sys.executable).with_name("scrapy")
-    return subprocess.run(
-        [scrapy, "simhash", *arguments], cwd=folder, capture_output=True, text=True, timeout=120
-    )
-
-
-def simhash_json(folder: Path, *arguments: str, code: int = 0) -> Any:
-    done = simhash(folder, *arguments, "--json")
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout)
 
 
 def change(folder: Path, *statements: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
-from tests.test_commands_index import INDEX, simhash, simhash_json
 
 FAST = ("-s", "SIMHASH_WORKERS=0", "-s", "SIMHASH_MIN_TOKENS=20")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index import Row, open_index, redis_index
 from scrapy_simhash.index.copying import LastingIndex, copy
+from tests import commands
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of
 from tests.redis_servers import new_redis_url
@@ -118,8 +117,7 @@ def test_index_of_another_kind_is_no_target(path: str, redis_url: str) -> None:
 
 
 def simhash(folder: Path, *arguments: str, expected: int = 0) -> Any:
-    command = [sys.executable, "-m", "scrapy", "simhash", *arguments, "--json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    done = commands.simhash(folder, *arguments, "--json")
     assert done.returncode == expected, done.stderr
     assert ":PASSWORD@1" not in done.stdout + done.stderr
     assert "secret" not in done.stdout + done.stderr

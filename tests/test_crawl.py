@@ -133,8 +133,10 @@ def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None
 
 
 @pytest.mark.parametrize("reactor", [True, False])
-def test_crawl_with_and_without_a_reactor(twins: Site, crawl: CrawlFixture, reactor: bool) -> None:
-    result = crawl(TWISTED_REACTOR_ENABLED=reactor, SIMHASH_WORKERS=1)
+def test_crawl_with_and_without_a_reactor(
+    twins: Site, started_crawl: CrawlFixture, reactor: bool
+) -> None:
+    result = started_crawl(TWISTED_REACTOR_ENABLED=reactor, SIMHASH_WORKERS=1)
     assert result.returncode == 0, result.log
     assert result.verdicts()["/b"] == "near_duplicate"
     assert result.seen() == {"/", "/a", "/other"}

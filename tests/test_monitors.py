@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forking
+from tests.commands import SCRAPY
 from tests.conftest import Reply, Site, article, prose
 
-FOLDER = Path(__file__).parents[1]
+EXAMPLE = Path(__file__).parents[1] / "example_project"
 
 
 def monitored(site: Site, folder: Path, **settings: object) -> str:
     """Crawl the site with the example suite, and return the log."""
-    command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={site.url}/"]
+    command: list[str | Path] = [SCRAPY, "crawl", "site", "-a", f"url={site.url}/"]
     settings = {
         "SPIDERMON_ENABLED": True,
         "EXTENSIONS": json.dumps({"spidermon.contrib.scrapy.extensions.Spidermon": 500}),
@@ -31,14 +30,7 @@ def monitored(site: Site, folder: Path, **settings: object) -> str:
     }
     for name, value in settings.items():
         command += ["-s", f"{name}={value}"]
-    done = subprocess.run(
-        command,
-        cwd=FOLDER / "example_project",
-        env={**os.environ, "PYTHONPATH": str(FOLDER)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = forking.run(command, EXAMPLE)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -1,4 +1,4 @@
-"""``scrapy simhash report``, run as a user runs it."""
+"""``scrapy simhash report``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import simhash, simhash_json
 from tests.reports import record
-from tests.test_commands import simhash, simhash_json
 
 
 @pytest.fixture
@@ -25,18 +25,18 @@ def feed(tmp_path: Path) -> Path:
     return path
 
 
-def test_report_is_made_from_one_feed_or_many(feed: Path) -> None:
-    one = simhash_json("report", str(feed))
+def test_report_is_made_from_one_feed_or_many(feed: Path, tmp_path: Path) -> None:
+    one = simhash_json(tmp_path, "report", str(feed))
     assert one["totals"]["duplicates"] == 40
     assert one["totals"]["unreadable_lines"] == 1
     assert one["suggestions"][0]["advice"] == "Ignore the parameter sid on a.example"
-    two = simhash_json("report", str(feed), str(feed))
+    two = simhash_json(tmp_path, "report", str(feed), str(feed))
     assert two["totals"]["duplicates"] == 80
     assert two["name"] == "decisions.jsonl, decisions.jsonl"
 
 
 def test_report_is_written_as_html_and_shown_in_short(feed: Path, tmp_path: Path) -> None:
-    done = simhash("report", str(feed), "--output", str(tmp_path / "report.html"))
+    done = simhash(tmp_path, "report", str(feed), "--output", str(tmp_path / "report.html"))
     assert done.returncode == 0
     assert done.stderr == ""
     assert "60 pages judged, 40 duplicates (66.7%)" in done.stdout
@@ -47,11 +47,11 @@ def test_report_is_written_as_html_and_shown_in_short(feed: Path, tmp_path: Path
 def test_reports_are_compared(feed: Path, tmp_path: Path) -> None:
     better = tmp_path / "better.jsonl"
     better.write_text(json.dumps(record("http://a.example/0")) + "\n")
-    found = simhash_json("report", "--compare", str(feed), str(better))
+    found = simhash_json(tmp_path, "report", "--compare", str(feed), str(better))
     rows = {(row["section"], row["name"]): (row["one"], row["other"]) for row in found["rows"]}
     assert rows["totals", "pages"] == (60, 1)
     assert rows["differences", "Ignore the parameter sid on a.example"] == (40, 0)
-    done = simhash("report", "--compare", str(feed), str(better))
+    done = simhash(tmp_path, "report", "--compare", str(feed), str(better))
     assert "66.7%" in done.stdout
 
 
@@ -65,13 +65,15 @@ def test_reports_are_compared(feed: Path, tmp_path: Path) -> None:
         (["--compare", "a", "b", "--output", "c.html"], "not written as HTML"),
     ],
 )
-def test_report_refuses_what_makes_no_sense(arguments: list[str], message: str) -> None:
-    done = simhash("report", *arguments)
+def test_report_refuses_what_makes_no_sense(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = simhash(tmp_path, "report", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_report_that_cannot_be_written_is_refused(feed: Path, tmp_path: Path) -> None:
-    done = simhash("report", str(feed), "--output", str(tmp_path / "no" / "report.html"))
+    done = simhash(tmp_path, "report", str(feed), "--output", str(tmp_path / "no" / "report.html"))
     assert done.returncode == 2
     assert "cannot be written" in done.stderr

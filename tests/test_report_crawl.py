@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.report.state import MAGIC
-from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, crawl_result, prose
+from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, prose, run_job
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "example_project"))
 
@@ -131,8 +130,7 @@ def test_login_wall_of_the_demo_raises_an_alarm_within_50_pages(tmp_path: Path) 
         demo = Site.__new__(Site)
         demo.url = url.rstrip("/")
         job = crawl_job(demo, tmp_path, "HearsAlarms", SIMHASH_REPORT_FILE="r.html")
-        done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    result = crawl_result(done.returncode, done.stderr, tmp_path)
+        result = run_job(job, tmp_path)
     assert result.returncode == 0, result.log
     wall = [f"/members/{page}" for page in MEMBERS_PAGES]
     first = min(i for i, path in enumerate(result.verdicts()) if path in wall)

@@ -249,8 +249,8 @@ def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> 
 
 
 def test_workers_do_not_run_the_crawl_s_script_again(
-    site: Site, crawl: CrawlFixture, tmp_path: Path
+    site: Site, started_crawl: CrawlFixture, tmp_path: Path
 ) -> None:
     site["/"] = article(prose("start"))
-    assert crawl(SIMHASH_WORKERS=2).verdicts() == {"/": "unique"}
+    assert started_crawl(SIMHASH_WORKERS=2).verdicts() == {"/": "unique"}
     assert (tmp_path / "started").read_text() == "x"

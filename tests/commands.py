@@ -1,0 +1,27 @@
+"""The command ``scrapy simhash``, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests import forking
+
+# Where a crawl of the spider Links leaves its index.
+INDEX = Path(".scrapy/simhash/links.simhash")
+SCRAPY = Path(sys.executable).with_name("scrapy")
+
+
+def simhash(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a subcommand in *folder*."""
+    return forking.run([SCRAPY, "simhash", *arguments], folder)
+
+
+def simhash_json(folder: Path, *arguments: str, code: int = 0) -> Any:
+    """Return what a subcommand prints with ``--json``; it must end with *code*."""
+    done = simhash(folder, *arguments, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
