@@ -14,15 +14,15 @@ import psutil
 
 from scrapy_simhash.analysis.page import Analyser, AnalysisError
 from scrapy_simhash.workers.pool import WorkerProcesses, Workers
-from tests.conftest import article, prose
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
 
-RUDE = Analyser.create(extractor="tests.spiders.rude_text")
-PAGE = article(prose("page")).encode()
+# Workers that import little start soon.
+RUDE = Analyser.create(extractor="tests.extractors.rude_text")
+PAGE = " ".join(f"word{i}" for i in range(200)).encode()
 
 
 class Rude:

@@ -1,12 +1,9 @@
-"""The spiders of the crawl tests, and extractors that misbehave."""
+"""The spiders of the crawl tests."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +15,9 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
-from scrapy_simhash.analysis.extraction import decode
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.judgement import Judgement
-from scrapy_simhash.workers.child import WORKER_BYTES
+from tests.extractors import rude_text as rude_text
 
 
 class Links(Spider):
@@ -202,46 +198,6 @@ class Listens(Links):
         assert spider is self
         assert judgement.url == response.url
         self.crawler.stats.inc_value(f"heard/{judgement.decision.verdict}")
-
-
-def note_text(body: bytes, encoding: str | None, url: str) -> str:
-    """An extractor that keeps the article and nothing else."""
-    html = decode(body, encoding)
-    return html.partition("<article>")[2].partition("</article>")[0]
-
-
-def rude_text(body: bytes, encoding: str | None, url: str) -> str:
-    """An extractor that does what the path says: hang, die, raise, or return no string."""
-    action = url.rpartition("/")[2]
-    if action == "hang":
-        time.sleep(600)
-    if action == "die":
-        os._exit(3)
-    if action == "raise":
-        raise RuntimeError("a page that no parser likes")
-    if action == "exit":
-        raise SystemExit(3)
-    if action == "fork":
-        os.fork()
-    if action == "thread":
-        threading.Thread(target=time.sleep, args=(600,)).start()
-    if action == "wait":
-        subprocess.run(["sleep", "600"], check=True)
-    if action == "read":
-        subprocess.run(["cat"], check=True)
-    if action == "number":
-        return 42  # type: ignore[return-value]
-    return decode(body, encoding)
-
-
-_kept: list[bytes] = []
-
-
-def growing_text(body: bytes, encoding: str | None, url: str) -> str:
-    """An extractor whose text has as many words as the number of its process; it may grow."""
-    if url.endswith("grow"):
-        _kept.append(b"x" * WORKER_BYTES)
-    return "word " * os.getpid()
 
 
 class HearsAlarms(Links):

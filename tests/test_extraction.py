@@ -187,8 +187,8 @@ def test_text_after_a_nul_is_not_lost() -> None:
 
 def test_scheme_names_extractor_and_version() -> None:
     assert f"extractor trafilatura-{version('trafilatura')}" in Analyser.create().identity
-    custom = Analyser.create(extractor="tests.spiders.rude_text").identity
-    assert custom.endswith("extractor tests.spiders.rude_text; content 2")
+    custom = Analyser.create(extractor="tests.extractors.rude_text").identity
+    assert custom.endswith("extractor tests.extractors.rude_text; content 2")
 
 
 def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_text_without_features_is_no_text() -> None:
 
 
 def test_version_of_a_custom_extractor_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["tests.spiders"], "__version__", "2.1", raising=False)
-    assert extractor_identity("tests.spiders.rude_text") == "tests.spiders.rude_text-2.1"
+    monkeypatch.setattr(sys.modules["tests.extractors"], "__version__", "2.1", raising=False)
+    assert extractor_identity("tests.extractors.rude_text") == "tests.extractors.rude_text-2.1"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ def test_monitor_fails_where_decisions_are_missing(twins: Site, tmp_path: Path) 
 def test_monitor_fails_where_the_plug_in_failed(twins: Site, tmp_path: Path) -> None:
     twins["/"] = article(prose("start"), ["/die"])
     twins["/die"] = article(prose("die"))
-    log = monitored(twins, tmp_path, SIMHASH_WORKERS=1, SIMHASH_EXTRACTOR="tests.spiders.rude_text")
+    log = monitored(
+        twins, tmp_path, SIMHASH_WORKERS=1, SIMHASH_EXTRACTOR="tests.extractors.rude_text"
+    )
     assert "FailedShareMonitor/test_failed_share... FAIL" in log
     assert "1 pages passed unjudged, 1 judged" in log
 
@@ -80,7 +82,7 @@ def test_monitor_fails_where_the_plug_in_failed(twins: Site, tmp_path: Path) -> 
 def test_monitor_fails_where_the_extractor_failed(twins: Site, tmp_path: Path) -> None:
     twins["/"] = article(prose("start"), ["/raise"])
     twins["/raise"] = article(prose("raise"))
-    log = monitored(twins, tmp_path, SIMHASH_EXTRACTOR="tests.spiders.rude_text")
+    log = monitored(twins, tmp_path, SIMHASH_EXTRACTOR="tests.extractors.rude_text")
     assert "FailedShareMonitor/test_failed_share... FAIL" in log
     assert "1 pages passed unjudged, 1 judged" in log
     assert "FailedShareMonitor/test_pages_were_judged... OK" in log

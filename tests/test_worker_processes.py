@@ -16,7 +16,7 @@ from scrapy_simhash.workers.pool import WorkerProcesses
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
-GROWS = Analyser.create(extractor="tests.spiders.growing_text", verify=False)
+GROWS = Analyser.create(extractor="tests.extractors.growing_text", verify=False)
 
 
 @pytest.mark.parametrize("action", ["fork", "read"])
@@ -67,8 +67,9 @@ def test_worker_that_cannot_start_leaves_no_file(monkeypatch: pytest.MonkeyPatch
 CRAWLER = """
 import asyncio, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where CI systems start tests
-from tests.rude_workers import PAGE, RUDE, WorkerProcesses
-workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=2)
+from tests.rude_workers import PAGE, Analyser, WorkerProcesses
+analyser = Analyser.create(extractor="tests.hasty.text")
+workers = WorkerProcesses(analyser, processes=2, timeout_seconds=2)
 
 async def main():
     await workers.analyse(PAGE, 'utf-8', '')

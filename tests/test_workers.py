@@ -112,7 +112,7 @@ def test_crawl_lets_pages_pass_that_would_wait(site: Site, crawl: CrawlFixture) 
     for path in paths:
         site[path] = article(prose(path[1:]))
     result = crawl(
-        SIMHASH_EXTRACTOR="tests.spiders.rude_text",
+        SIMHASH_EXTRACTOR="tests.extractors.rude_text",
         SIMHASH_WORKERS=1,
         SIMHASH_MAX_WAITING=0,
         SIMHASH_PAGE_TIMEOUT=2,
@@ -229,7 +229,7 @@ def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> 
     for action in actions:
         site[f"/{action}"] = article(prose(action))
     result = crawl(
-        SIMHASH_EXTRACTOR="tests.spiders.rude_text",
+        SIMHASH_EXTRACTOR="tests.extractors.rude_text",
         SIMHASH_WORKERS=2,
         SIMHASH_PAGE_TIMEOUT=1,
         CONCURRENT_REQUESTS=8,
