@@ -353,7 +353,7 @@ def in_use():
 for design in designs(3)[:4]:
     tables = CompiledTables(3, design.tables)
     added = 0
-    resource.setrlimit(resource.RLIMIT_AS, (in_use() + 30_000_000, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (in_use() + 12_000_000, resource.RLIM_INFINITY))
     try:
         for added in range(10_000_000):
             tables.add(int.from_bytes(os.urandom(8), "big"), added)
