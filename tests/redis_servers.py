@@ -20,6 +20,7 @@ import redis
 
 PROGRAMS = ("redis-server", "valkey-server")
 PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
+NO_PROGRAM = f"no Redis here: none of {', '.join(PROGRAMS)} is installed"
 ATTEMPTS = 5
 DOCUMENT = Path(__file__).parents[1] / "docs" / "redis.md"
 
@@ -41,7 +42,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
         if PROGRAM is None:
-            pytest.skip(f"no Redis here: none of {', '.join(PROGRAMS)} is installed")
+            pytest.skip(NO_PROGRAM)
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.options = options
@@ -98,6 +99,8 @@ class RedisServer:
 @cache
 def shared_server() -> RedisServer:
     """The server for all tests that leave it running."""
+    if PROGRAM is None:  # skipped before there is a folder to remove
+        pytest.skip(NO_PROGRAM)
     folder = tempfile.TemporaryDirectory()
     server = RedisServer(Path(folder.name))
     atexit.register(folder.cleanup)
