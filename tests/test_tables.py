@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from array import array
@@ -16,26 +15,10 @@ from hypothesis import strategies as st
 
 from scrapy_simhash import hamming_distance
 from scrapy_simhash.tables import Match, ReferenceTables, Table, designs, split_design
-
-try:
-    from scrapy_simhash.tables.compiled import CompiledTables
-except ImportError:  # there was no compiler
-    CompiledTables = None  # type: ignore[assignment,misc]
+from tests.engines import DISTANCES, CompiledTables, each_engine, site
 
 MASK = (1 << 64) - 1
-DISTANCES = range(8)
 FINGERPRINTS = st.integers(0, MASK)
-
-# A fixture would do, but for Hypothesis, which runs a test many times over.
-each_engine = pytest.mark.parametrize(
-    "engine",
-    [
-        ReferenceTables,
-        pytest.param(
-            CompiledTables, marks=pytest.mark.skipif(CompiledTables is None, reason="not compiled")
-        ),
-    ],
-)
 
 
 def linear_scan(stored: list[int], fingerprint: int, distance: int) -> list[Match]:
@@ -73,19 +56,6 @@ def test_matches_are_those_of_a_linear_scan(
         assert tables.nearest(query) == min(expected, default=None)
         met = tables.any(query)
         assert met is None if not expected else met in expected
-
-
-def site(size: int, seed: int) -> list[int]:
-    """Fingerprints as a site has them: in clusters, with piles of nearly the same."""
-    rng = random.Random(seed)
-    centres = [rng.getrandbits(64) for _ in range(8)]
-    found = []
-    for _ in range(size):
-        fingerprint = rng.choice(centres) if rng.random() < 0.7 else rng.getrandbits(64)
-        for _ in range(rng.randrange(12)):
-            fingerprint ^= 1 << rng.randrange(64)
-        found.append(fingerprint)
-    return found
 
 
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.tables import ReferenceTables, designs
 from scrapy_simhash.tables.engine import PermutedTables
-from tests.test_tables import DISTANCES, each_engine, site
+from tests.engines import DISTANCES, each_engine, site
 
 PAIRS = st.lists(st.tuples(st.integers(0, 20) | st.integers(0, 2**64 - 1), st.integers(0, 9)))
 

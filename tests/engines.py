@@ -1,0 +1,41 @@
+"""The engines of permuted tables, each of which a test may ask for, and fingerprints for them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from scrapy_simhash.tables import ReferenceTables
+
+try:
+    from scrapy_simhash.tables.compiled import CompiledTables
+except ImportError:  # there was no compiler
+    CompiledTables = None  # type: ignore[assignment,misc]
+
+__all__ = ["DISTANCES", "CompiledTables", "each_engine", "site"]
+
+DISTANCES = range(8)
+# A fixture would do, but for Hypothesis, which runs a test many times over.
+each_engine = pytest.mark.parametrize(
+    "engine",
+    [
+        ReferenceTables,
+        pytest.param(
+            CompiledTables, marks=pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+        ),
+    ],
+)
+
+
+def site(size: int, seed: int) -> list[int]:
+    """Fingerprints as a site has them: in clusters, with piles of nearly the same."""
+    rng = random.Random(seed)
+    centres = [rng.getrandbits(64) for _ in range(8)]
+    found = []
+    for _ in range(size):
+        fingerprint = rng.choice(centres) if rng.random() < 0.7 else rng.getrandbits(64)
+        for _ in range(rng.randrange(12)):
+            fingerprint ^= 1 << rng.randrange(64)
+        found.append(fingerprint)
+    return found
