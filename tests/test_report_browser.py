@@ -1,7 +1,6 @@
 """The report in a real browser: Chromium, where there is one, driven by Playwright.
 
-Playwright comes with ``pip install playwright`` and finds the browser of the system, named by
-``CHROMIUM`` or on the path.
+Playwright is told the browser of the system, named by ``CHROMIUM`` or on the path.
 """
 
 from __future__ import annotations
@@ -15,12 +14,26 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.report.html import html_of
-from tests.test_report_pages import HOSTILE, collected, everywhere, session_ids
+from tests.sample_reports import HOSTILE, collected, everywhere, session_ids
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+ARGUMENTS = [
+    "--headless",
+    # A container has no rights for a sandbox, and no graphics.
+    "--no-sandbox",
+    "--disable-gpu",
+    # The browser asks the network for nothing of its own.
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason=f"no Chromium here: none of {', '.join(NAMES)} is installed"
+)
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 28)"}
@@ -29,8 +42,7 @@ PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 28)"}
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

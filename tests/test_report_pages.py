@@ -14,39 +14,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.collector import Collector, shortened
+from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.lines import Line
-from scrapy_simhash.report.pairs import SHOWN_PAIRS, SHOWN_ROWS
+from scrapy_simhash.report.pairs import SHOWN_PAIRS
 from scrapy_simhash.report.text import text_of
 from tests.reports import line, record, skipped
+from tests.sample_reports import HOSTILE, SITE, collected, compared, everywhere, session_ids
 
-SITE = "http://a.example"
 KILOBYTE = 1000
-
-HOSTILE = [
-    "javascript:alert(1)",
-    "http://a.example/<script>alert(1)</script>",
-    "http://a.example/\"onmouseover='alert(1)'&lt;",
-    "http://a.example/{{ 7 * 7 }}{% raw %}",
-    "http://a.example/\x00\x1b[31m\r\n\x7f",
-    "http://a.example/\u202egpj.exe\u2066",
-    "http://a.example/\ud800",
-    "http://a.example/" + "x" * 10_000,
-    "http://a.example/שלום/?ש=1",
-    "http://[bad/?a=1&a=2",
-    "data:text/html,<script>alert(1)</script>",
-    "//[red]a.example[/red]/--><!--",
-    "",
-]
-
-
-def collected(*lines: Line) -> dict[str, Any]:
-    collector = Collector(duplicate_share=0.95)
-    for one in lines:
-        collector.add(one)
-    return report_of(collector, About(name="news", settings={"SIMHASH_SHARE": "0.9"}))
 
 
 def parsed(html: str) -> Element:
@@ -59,20 +36,6 @@ def parsed(html: str) -> Element:
 
 def text_in(element: Element) -> str:
     return " ".join(" ".join(element.itertext()).split())
-
-
-def session_ids() -> list[Line]:
-    lines = [line(f"{SITE}/article/{page}", second=page) for page in range(8)]
-    for number in range(40):
-        kept = f"{SITE}/article/{number % 8}"
-        lines.append(line(f"{kept}?sid={number}", kept, second=10 + number))
-    for page in range(5):
-        kept = f"{SITE}/article/{page}"
-        lines.append(line(f"{SITE}/print/{page}", kept, second=60))
-    lines += [line(f"{SITE}/list?page={page}") for page in range(10)]
-    lines.append(line(f"{SITE}/9", closest={"url": f"{SITE}/8", "share": 0.83, "distance": 6}))
-    lines.append(Line.of(skipped(f"{SITE}/video", "timed_out", "longer than 10 s")))
-    return lines
 
 
 def test_report_names_the_parameter_and_the_path_that_make_duplicates() -> None:
@@ -164,31 +127,6 @@ def test_page_of_nothing_is_a_page() -> None:
     report = collected()
     parsed(html_of(report))
     assert text_of(report) == ""
-
-
-def everywhere(text: str) -> dict[str, Any]:
-    """A report with *text* in every place that a crawl can put one."""
-    lines = [line(text)]
-    lines += [line(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
-    lines += [line(f"{text}to", f"{text}/kept", redirects=[text, text])]
-    lines += [line(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
-    lines += [Line.of({**skipped(text, "timed_out", text), "reason": "timed_out"})]
-    collector = Collector(duplicate_share=0)
-    for one in lines:
-        collector.add(one)
-    about = About(
-        name=text,
-        settings={"SIMHASH_INDEX": text},
-        side_by_side=[compared(text)],
-    )
-    return report_of(collector, about)
-
-
-def compared(text: str) -> dict[str, Any]:
-    """Two pages whose texts differ in *text*."""
-    row = dict.fromkeys(("before", "first", "second", "after"), shortened(text))
-    pages = {"representative": text, "pages": 1, "first": text, "second": text}
-    return {**pages, "differences": 7, "rows": [row] * SHOWN_ROWS}
 
 
 @cache
