@@ -1,17 +1,13 @@
-"""Small parts: the feed, the scope, rare warnings, the extension's own failures."""
+"""The decisions feed outlives what cuts it short."""
 
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.crawl import log
 from scrapy_simhash.crawl.feed import DecisionsFeed
-from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.rule.scope import scope_key
 from tests.conftest import CrawlFixture, Site, article, prose
 
 
@@ -52,37 +48,3 @@ def test_full_disk_costs_lines_and_no_page(site: Site, crawl: CrawlFixture) -> N
     assert result.seen() == {"/", "/a"}
     assert result.stats["simhash/feed_errors"] == 2
     assert result.log.count("missing from the decisions feed") == 1
-
-
-@pytest.mark.parametrize(
-    ("scope", "url", "key"),
-    [
-        ("global", "https://a.example.com/", ""),
-        ("spider", "https://a.example.com/", "news"),
-        ("host", "https://A.example.com:8080/", "a.example.com"),
-        ("site", "https://a.b.example.com/", "example.com"),
-        ("site", "https://a.example.co.uk/", "example.co.uk"),
-        ("site", "http://127.0.0.1:8000/", "127.0.0.1"),
-        ("site", "http://localhost/", "localhost"),
-        ("site", "http://[::1]:8000/", "::1"),
-        ("host", "data:,x", ""),
-    ],
-)
-def test_scope(scope: str, url: str, key: str) -> None:
-    assert scope_key(scope, url, "news") == key
-
-
-def test_warnings_are_rare(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(log, "monotonic", lambda: now)
-    warning = RareWarning(logging.getLogger("scrapy_simhash.test"))
-    for _ in range(5):
-        warning.log("disk full", extra={})
-    now += log.INTERVAL_SECONDS
-    warning.log("disk full", extra={})
-    assert [record.getMessage() for record in caplog.records] == [
-        "disk full",
-        "disk full (and 4 more warnings like this since the last one)",
-    ]
