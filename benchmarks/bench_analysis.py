@@ -1,13 +1,13 @@
-"""What does the second look cost, beside the extraction that every page needs?
+"""What does verification cost, beside the extraction that every page needs?
 
-Reads the HTML files of a site archive, of a given size, and prints the median of several: what
-trafilatura takes alone (its own parse included), what the whole analysis of a page and each step
-beyond the extraction take, sizes of sketches, and what one comparison of two sketches takes. Then
-it makes many pages of one site from the contents of its real ones, and counts how many of them are
-candidates for a new one, by their content, and what it takes to find and to verify these.
+Reads the HTML files of a given size from a site archive, and prints medians over several of them:
+the time of trafilatura alone (with its own parse), of the whole analysis of a page, of each step
+after the extraction, and of one comparison of two sketches; and the sizes of sketches.  Then it
+makes many pages of one site from the contents of its real pages.  It counts how many of them are
+candidates for a new page by their content, and measures the time to find and to verify these.
 
-Leaves out: sending a page to a worker and back, and the index. Each of the many pages has 20 to 150
-shingles, and is found by its content alone.
+Leaves out: sending a page to a worker and back, and the index.  Each of the many pages has 20 to
+150 shingles, and is found only by its content.
 
     python benchmarks/bench_analysis.py SITE_FOLDER [--bytes 80000 150000] [--pages 30]
                                         [--resampled 1000000]
@@ -30,8 +30,8 @@ from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, norm
 from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.text import fingerprint_text
-from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
-from scrapy_simhash.index.contract import MAX_VERIFIED
+from scrapy_simhash.pipeline import VERIFIED_DISTANCE
+from scrapy_simhash.rule.rule import MAX_VERIFIED
 from scrapy_simhash.rule.sketch import Sketch, overlap
 from scrapy_simhash.rule.template import Template
 from scrapy_simhash.tables import PermutedTables
@@ -43,7 +43,7 @@ LEAST_SHINGLES, MOST_SHINGLES = 20, 150
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """Median of several runs."""
+    """The median of several runs."""
     taken = []
     for _ in range(REPEATS):
         started = time.process_time()
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def resample(archive: Path, pages: int) -> None:
-    """Count what a new page is compared with, among pages that vary the contents of real ones."""
+    """Count the candidates for a new page, among pages that vary the contents of real ones."""
     contents = contents_of(read(archive, 0, 150_000, None))
     everything = [value for content in contents for value in content]
     marks = {value: block for content in contents for value, block in content.items()}
@@ -143,9 +143,10 @@ def resample(archive: Path, pages: int) -> None:
     samples = [sample for sample in samples if len(sample) >= LEAST_SHINGLES]
 
     def shingles(number: int) -> list[int]:
-        """A page that begins as a real one does, and goes on with what stands on any.
+        """A page that begins like a real page, and continues with shingles of any pages.
 
-        At most 0.9 of two such pages is the same, 0.82 of both: each is kept, and rightly.
+        Two such pages have at most 0.9 of each in common, 0.82 of both together: each is rightly
+        kept.
         """
         rng = random.Random(number)
         real = rng.choice(samples)

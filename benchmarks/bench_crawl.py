@@ -1,24 +1,25 @@
 """What does the plug-in cost a real crawl, beside the same crawl without it?
 
-Crawls a site that a process of its own serves, with no plug-in and with each of the given modes,
-extractors and numbers of workers, in alternating order, several times, each in a fresh process.
-Prints medians: pages a second, CPU a page of the crawler process and of the workers, how late a
-10 ms tick of the reactor came (worst, and 99th percentile of the ticks; the same without the time
-of Python's garbage collector), resident memory; and of pages and CPU the median ratio (for CPU also
-the difference) to the crawl without it in the same round.  Every crawl gets the same pages in the
-same order: the links that a dropped page would have cost are not counted.
+A separate process serves a site.  It is crawled without the plug-in and with each of the given
+modes, extractors and numbers of workers, several times, in alternating order, each time in a fresh
+process.  Prints medians: pages a second; CPU a page of the crawler process and of the workers; the
+delay of a 10 ms tick of the reactor (the worst, and the 99th percentile of the ticks; the same
+without the time of Python's garbage collector); resident memory.  For pages and CPU, it also prints
+the median ratio (for CPU also the difference) to the crawl without the plug-in in the same round.
+Every crawl gets the same pages in the same order: the links that a dropped page would have cost
+are not counted.
 
-Leaves out: the start (the first pages, given by --warm-up, count for nothing but the stalls),
-the network, and whether the decisions are right (crawl_quality.py).  Pages a second mean little
-where there are fewer cores than the crawler, the server and the workers.  Where the crawler has no
-pause at all, a tick waits for all pages that came at once: ``-s DOWNLOAD_DELAY=0.02`` leaves some.
+Leaves out: the start (the first pages, given by --warm-up, count only for the stalls), the network,
+and whether the decisions are right (crawl_quality.py).  Pages a second mean little if there are
+fewer cores than the crawler, the server and the workers need.  If the crawler never pauses, a tick
+waits for all pages that came at once: ``-s DOWNLOAD_DELAY=0.02`` gives it pauses.
 
     python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--modes none drop flag]
         [--extractor trafilatura ...] [--workers 1 ...] [--repeats 3] [--json FILE]
         [--site SITE_FOLDER --server SERVE.py] [-s NAME=VALUE ...]
 
-Without --site, the site is that of seeded_site.py.  With it, ``SERVE.py SITE_FOLDER/site.tar.xz``
-prints its URL and serves.
+Without --site, the site is that of seeded_site.py.  With --site, ``SERVE.py
+SITE_FOLDER/site.tar.xz`` prints its URL and serves the site.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Mode:
 
 @contextmanager
 def served(command: list[str]) -> Iterator[str]:
-    """The URL of a site while a process of its own serves it."""
+    """The URL of a site while a separate process serves it."""
     with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -99,7 +100,7 @@ def paths_of(archive: Path) -> list[str]:
 def crawl(
     urls: list[str], settings: dict[str, Any], folder: Path, *, warm_up: int, tick: bool = False
 ) -> dict[str, Any]:
-    """Crawl in a fresh process, and return what it measured."""
+    """Crawl in a fresh process, and return its measurements."""
     job = folder / "job.json"
     job.write_text(
         json.dumps({"urls": urls, "settings": settings, "warm_up": warm_up, "tick": tick})
@@ -113,9 +114,9 @@ def crawl(
 def rounds(
     urls: list[str], modes: list[Mode], args: argparse.Namespace
 ) -> list[dict[str, dict[str, Any]]]:
-    """Crawl in every mode, *repeats* times, forwards and backwards in turn.
+    """Crawl in every mode, *repeats* times, alternately forwards and backwards.
 
-    Each time twice: the tick, without which stalls cannot be seen, adds to the CPU.
+    Each crawl is done twice, with and without the tick: it shows stalls, but adds to the CPU.
     """
     given = dict(option.split("=", 1) for option in args.settings)
 

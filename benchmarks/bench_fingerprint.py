@@ -1,16 +1,17 @@
-"""How long does the simhash of a text take, beside other libraries?
+"""How long does the simhash of a text take, compared with other libraries?
 
-Seeded texts of some hundred words, in Latin letters and in Chinese; each call starts from the text
-as extracted (ours normalises it, too).  Median of the rounds, and its ratio to ours.
+Uses seeded texts of some hundred words, in Latin letters and in Chinese.  Each call starts from
+the text as extracted (ours normalises it, too).  Prints the median of the rounds, and its ratio to
+ours.
 
-Peers cut texts in their own ways: gaoya takes a run of Chinese characters for one word, so that it
-has hardly any features to hash there.
+Peers cut texts in their own ways: gaoya treats a run of Chinese characters as one word, so it has
+hardly any features to hash there.
 
 Leaves out: extraction, which costs a thousand times more (bench_analysis.py).
 
     python benchmarks/bench_fingerprint.py [--words 600] [--rounds 30] [--peers NAME ...] [--json]
 
-Peers that are not installed are left out, and said so: pip install simhash gaoya "numpy<2"
+Peers that are not installed are left out, with a message: pip install simhash gaoya "numpy<2"
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def simhash_1e0ng() -> Callable[[str], object]:
 def gaoya() -> Callable[[str], object]:
     from gaoya.simhash import SimHashStringIndex
 
-    # It has no call for the fingerprint alone: this is that and a look into an empty index.
+    # gaoya has no call for the fingerprint alone: this also looks it up in an empty index.
     index = SimHashStringIndex(analyzer="word", ngram_range=(3, 3), lowercase=True)
     return lambda text: index.query(text)
 
@@ -97,7 +98,7 @@ def main() -> None:
 
     functions: dict[str, Callable[[str], object]] = {"scrapy-simhash": ours}
     if compiled is None:
-        print("the compiled pass is not built: ours is in Python", file=sys.stderr)
+        print("the compiled module is not built: ours is in Python", file=sys.stderr)
     else:
         functions["scrapy-simhash in Python"] = in_python
     for name in options.peers:

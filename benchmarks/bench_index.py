@@ -10,9 +10,9 @@ of those that are found.
 
 --skew takes fingerprints as a site has them: pages made of paragraphs that follow Zipf's law, on a
 template that they share; with --pages-of, paragraphs and template are those of a real site (folders
-with site.tar.xz, as bench_quality.py reads them).  Speeds are of one core through Python; a batch
-also by one thread for each core.  Bytes are what the structure says of itself, or the growth of
-resident memory.  Slow peers get fewer fingerprints, and say so.
+with site.tar.xz, as bench_quality.py reads them).  All speeds, that of the batch (check_many)
+too, are of one thread through Python.  Bytes are what the structure says of itself, or the growth
+of resident memory.  Slow peers get fewer fingerprints, and say so.
 
 Leaves out: the SQLite file around the tables, and what happens when memory is full.
 
@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scrapy_simhash.tables import PermutedTables, ReferenceTables, design, designs
-from scrapy_simhash.tables.batch.match import check_in_threads
 
 SINGLE_QUERIES = 20_000
 BATCH_QUERIES = 1_000_000
@@ -60,7 +59,6 @@ class Result:
     check_p50_us: float
     check_p99_us: float
     batch_per_s: float | None
-    batch_threads_per_s: float | None
     bytes_per_fp: float
     recall: float
 
@@ -259,11 +257,10 @@ def measure(
         peer.check(fingerprint)
         times.append(clock() - before_check)
     times.sort()
-    batch = threads = None
+    batch = None
     if isinstance(tables, PermutedTables) and PermutedTables is not ReferenceTables:
         many = uniform(BATCH_QUERIES, seed=7)
         batch = BATCH_QUERIES / seconds(lambda: tables.check_many(many))
-        threads = BATCH_QUERIES / seconds(lambda: check_in_threads(tables, many))
         for i in range(100_000):  # the worst of some more additions, without what others do
             before_add = time.thread_time_ns()
             tables.add(many[i], item=len(data) + i)
@@ -277,7 +274,6 @@ def measure(
         check_p50_us=times[len(times) // 2] / 1e3,
         check_p99_us=times[len(times) * 99 // 100] / 1e3,
         batch_per_s=batch,
-        batch_threads_per_s=threads,
         bytes_per_fp=size / max(1, len(kept_items)),
         recall=recall,
     )
@@ -347,10 +343,9 @@ def main() -> None:
 
 
 def show(result: Result) -> Result:
-    batch = f", batch {result.batch_per_s / 1e6:.2f}M/s" if result.batch_per_s else ""
-    if result.batch_threads_per_s:
-        batch += f", in threads {result.batch_threads_per_s / 1e6:.2f}M/s"
-        batch += f", worst add {result.worst_add_ms:.2f} ms"
+    batch = ""
+    if result.batch_per_s:
+        batch = f", batch {result.batch_per_s / 1e6:.2f}M/s, worst add {result.worst_add_ms:.2f} ms"
     print(
         f"{result.name:16} {result.n:>11,} kept {result.kept:>11,}  "
         f"check-and-add {result.check_add_per_s:>11,.0f}/s  "

@@ -1,12 +1,12 @@
-"""How long does an index file take to open, and what do its tables take in memory?
+"""How long does an index file take to open, and how much memory do its tables take?
 
-Fills an index with the pages of bench_store.py, four in five of them kept, row by row without
-judging them, then opens it three times: from the rows alone, with the snapshot that a crawl would
-have written meanwhile, and with the snapshot of which the middle is damaged. Prints the seconds,
-the memory that the process grew by and what the tables say of theirs.
+Fills an index with the pages of bench_store.py, row by row without judging them; four in five are
+kept.  Then opens it three times: from the rows alone, with the segments that a crawl would have
+written, and with the middle segment damaged.  Prints the seconds, the memory by which the process
+grew, and the memory that the tables report.
 
-Leaves out: reading the file from a cold disk; templates; scopes (--scopes spreads the pages over
-so many).
+Leaves out: reading the file from a cold disk; templates; several scopes, unless --scopes gives
+their number.
 
     python benchmarks/bench_open.py [--pages 10000000] [--scopes 1] [--file PATH] [--json]
 """
@@ -14,66 +14,50 @@ so many).
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import multiprocessing
 import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench_store import PARAMETERS, Pages, resident_bytes
 
-from scrapy_simhash.index import SQLiteIndex
-from scrapy_simhash.index.sqlite.index import _INSERT
-from scrapy_simhash.index.sqlite.rows import signed
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.index.sqlite.rows import Rows
 
 
 def fill(path: Path, count: int, scopes: int) -> None:
-    """Make an index of so many pages, as judging them would."""
-    with SQLiteIndex(path, PARAMETERS):
-        pass
+    """Make an index of *count* pages, like the one that judging them makes."""
+    asyncio.run(SQLiteIndex(path, PARAMETERS).close())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA cache_size = -1000000")
+        stored, pages = Rows(connection), Pages()
         for start in range(0, count, 100_000):
             connection.execute("BEGIN")
-            connection.executemany(_INSERT, rows(start, min(start + 100_000, count), scopes))
+            for i in range(start, min(start + 100_000, count)):
+                scope = f"site{i * 7919 % scopes}.example" if scopes > 1 else ""
+                representative = i if i % 5 == 4 else None
+                stored.insert(i + 1, replace(pages[i], scope=scope), representative)
             connection.execute("COMMIT")
-
-
-def rows(start: int, end: int, scopes: int) -> Iterator[tuple[Any, ...]]:
-    pages = Pages()
-    for i in range(start, end):
-        page = pages[i]
-        yield (
-            i + 1,
-            None,
-            f"site{i * 7919 % scopes}.example" if scopes > 1 else "",
-            page.request_fingerprint,
-            page.url,
-            signed(page.fingerprint),
-            page.digest,
-            page.tokens,
-            i if i % 5 == 4 else None,
-            int(page.judged_at),
-            signed(page.content_fingerprint),
-            page.sketch,
-        )
 
 
 def opened(path: Path, results: Any) -> None:
     before, started = resident_bytes(), time.perf_counter()
-    with SQLiteIndex(path, PARAMETERS) as index:
-        taken = time.perf_counter() - started
-        results.put((taken, resident_bytes() - before, index.nbytes))
+    index = SQLiteIndex(path, PARAMETERS)
+    taken = time.perf_counter() - started
+    results.put((taken, resident_bytes() - before, index.nbytes))
+    asyncio.run(index.close())
 
 
 def open_anew(path: Path, count: int) -> dict[str, float]:
-    """Open the index in a process of its own."""
+    """Open the index in a separate process."""
     spawn = multiprocessing.get_context("spawn")
     results = spawn.Queue()
     child = spawn.Process(target=opened, args=(path, results))
@@ -87,17 +71,16 @@ def open_anew(path: Path, count: int) -> dict[str, float]:
     }
 
 
-def snapshot(path: Path) -> tuple[float, int]:
-    """Write all segments; return the seconds of the processor, and the bytes."""
-    with (
-        SQLiteIndex(path, PARAMETERS) as index,
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-    ):
+def write_segments(path: Path) -> tuple[float, int]:
+    """Write all segments; return the processor time in seconds, and the bytes."""
+    index = SQLiteIndex(path, PARAMETERS)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         started = time.thread_time()
         while index._segments.write(connection):
             pass
         taken = time.thread_time() - started
         (size,) = connection.execute("SELECT sum(length(data)) FROM segments").fetchone()
+    asyncio.run(index.close())
     return taken, size or 0
 
 
@@ -105,16 +88,16 @@ def measure(path: Path, count: int, scopes: int) -> dict[str, Any]:
     if not path.exists():
         fill(path, count, scopes)
     found: dict[str, Any] = {"pages": count, "scopes": scopes, "rows": open_anew(path, count)}
-    seconds, size = snapshot(path)
-    found["snapshot"] = {"seconds": seconds, "bytes_per_page": size / count}
-    found["with_snapshot"] = open_anew(path, count)
+    seconds, size = write_segments(path)
+    found["segments"] = {"seconds": seconds, "bytes_per_page": size / count}
+    found["with_segments"] = open_anew(path, count)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(
             "UPDATE segments SET data = zeroblob(9) WHERE since <= ? AND until > ?",
             (count // 2, count // 2),
         )
         connection.commit()
-    found["with_damaged_snapshot"] = open_anew(path, count)
+    found["with_damaged_segment"] = open_anew(path, count)
     return found
 
 

@@ -1,23 +1,24 @@
-"""How right are the decisions on real sites, beside those of other recipes and libraries?
+"""How often are the decisions on real sites right, compared with other recipes and libraries?
 
 Every page of a site is analysed once and judged in a seeded random order, or in the order of a
-breadth-first crawl; a scorer compares the decisions with gold texts. Ours goes through the same
-analysis, template and index as in a crawl; the others get the main text that trafilatura finds
+breadth-first crawl.  A scorer compares the decisions with gold texts.  Ours goes through the same
+analysis, template and index as in a crawl.  The others get the main text that trafilatura finds
 (the same for all) and the plain rule "a duplicate of a kept page within the limit".
 
-Leaves out: the network, the workers, and what following links changes (crawl_quality.py has it).
+Leaves out: the network, the workers, and the effect of following links (crawl_quality.py has it).
 
     python benchmarks/bench_quality.py SITE_FOLDER ... --scorer score_crawl.py \
         [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--json]
 
-SITE_FOLDER holds site.tar.xz, gold.jsonl.gz and site.json (with "start"). The scorer is a module
-with Pages, Texts and score(). Peers that are not installed are left out, and said so:
+SITE_FOLDER holds site.tar.xz, gold.jsonl.gz and site.json (with "start").  The scorer is a module
+with Pages, Texts and score().  Peers that are not installed are left out, with a message:
 pip install datasketch simhash "numpy<2"
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gzip
 import importlib.util
 import json
@@ -39,8 +40,10 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from scrapy_simhash import FeatureScheme, fingerprint_text
 from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse, trafilatura_text
-from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
-from scrapy_simhash.index import MemoryIndex, Page, Parameters
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.pipeline import VERIFIED_DISTANCE
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import SimhashSettings
 
 HOST = "http://site.example"
@@ -48,7 +51,7 @@ HOST = "http://site.example"
 
 @dataclass
 class Source:
-    """What every recipe starts from: the main text and the blocks of one page."""
+    """The input of every recipe: the main text and the blocks of one page."""
 
     text: str
     blocks: list[Block]
@@ -106,14 +109,14 @@ Judge = Callable[[str, Source], "tuple[str, str | None, int | None]"]
 
 
 def ours(**parameters: Any) -> Judge:
-    """The whole plug-in but for Scrapy, with its default settings."""
+    """The whole plug-in without Scrapy, with its default settings."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
     index = MemoryIndex(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
-        content = content_of(source.blocks, index.templates.blocks("site"), source.title)
+        content = content_of(source.blocks, index.template("site"), source.title)
         text = fingerprint_text(source.text, scheme)
         if not text.tokens and content is None:
             return "skipped", None, None
@@ -130,14 +133,14 @@ def ours(**parameters: Any) -> Judge:
             site="site",
             blocks=() if content is None else content.blocks,
         )
-        decision = index.check_and_add(page)
+        decision = asyncio.run(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance
 
     return judge
 
 
 def plain(features: str, distance: int) -> Judge:
-    """A textbook recipe: one simhash of the main text, no second look."""
+    """A textbook recipe: one simhash of the main text, without verification."""
     index = MemoryIndex(Parameters("bench", distance=distance, min_tokens=1))
     scheme = FeatureScheme.from_name(features)
 
@@ -146,7 +149,7 @@ def plain(features: str, distance: int) -> Judge:
         if not text.tokens:
             return "skipped", None, None
         page = Page(HOST + path, path.encode(), "", text.fingerprint, text.digest, text.tokens, 0.0)
-        decision = index.check_and_add(page)
+        decision = asyncio.run(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance
 
     return judge
@@ -230,7 +233,7 @@ RECIPES: dict[str, Callable[[], Judge]] = {
 
 
 def figures(report: dict[str, Any]) -> dict[str, float]:
-    """The figures of one class of pages, shares in percent."""
+    """The figures of one class of pages; shares are in percent."""
 
     def percent(value: float | None) -> float:
         return float("nan") if value is None else 100 * value
@@ -246,7 +249,7 @@ def figures(report: dict[str, Any]) -> dict[str, float]:
 
 
 def summed_up(runs: list[dict[str, float]]) -> Iterator[str]:
-    """Median of the runs, and the worst in brackets where they differ."""
+    """The median of the runs, and the worst in brackets if it differs."""
     for name in runs[0]:
         values = [run[name] for run in runs]
         worst = max(values) if name in ("lost", "wrong") else min(values)
@@ -273,7 +276,7 @@ def main() -> None:
     parser.add_argument("--order", choices=("random", "crawl"), default="random")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
-    parser.add_argument("--first", type=int, help="judge so many pages of each site only")
+    parser.add_argument("--first", type=int, help="judge only this many pages of each site")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     scorer: Any = load(args.scorer)

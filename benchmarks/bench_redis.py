@@ -1,13 +1,13 @@
-"""How many pages a second does an index in Redis judge, how fast, in what memory, through what?
+"""How many pages a second does an index in Redis judge, with which latency, memory and losses?
 
     python benchmarks/bench_redis.py --json
     python benchmarks/bench_redis.py throughput growth --pages 100000
 
-Starts servers of its own on loopback.  The crawlers are processes that judge pages of random
-fingerprints (which real ones are not: those of a site have more candidates) as the middleware does,
-with so many in flight each; server and crawlers share the machine, whose load is told.  The part
-``verified`` has two views within 7 bits and a sketch of 500 bytes, as by default; all others the
-paper's rule within 3 bits.  Left out: the analysis of pages, and Scrapy.
+Starts its own servers on loopback.  The crawlers are processes that judge pages as the middleware
+does, with 16 in flight each.  The pages have random fingerprints; those of a real site have more
+candidates.  Server and crawlers share the machine, and its load is printed.  The part ``verified``
+has two views within 7 bits and a sketch of 500 bytes, as by default; all others use the paper's
+rule within 3 bits.  Leaves out: the analysis of pages, and Scrapy.
 """
 
 from __future__ import annotations
@@ -33,20 +33,22 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import Page, Parameters
+from scrapy_simhash.index.contract import Counts
 from scrapy_simhash.index.redis.index import RedisIndex
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.rule import Parameters
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer
 
 IN_FLIGHT = 16
 PLAIN = Parameters("bench", distance=3)
 VERIFIED = Parameters("bench", distance=7, share=0.9)
-# One sample of each: the content of no two pages is alike.
+# The sketches are random: no two pages have similar content.
 SKETCH_BYTES = 500
 
 
 def page(i: int, verified: bool = False, near: int = 0) -> Page:
-    """Page i, at random far from all others; *near* changes that many of its bits."""
+    """Page i, with random bits far from all others; *near* is a mask of the bits to change."""
     bits = blake2b(i.to_bytes(8, "big"), digest_size=64).digest()
     request = blake2b(bits + near.to_bytes(8, "big"), digest_size=20).digest()
     found = Page(
@@ -67,7 +69,7 @@ def page(i: int, verified: bool = False, near: int = 0) -> Page:
 
 @dataclass
 class Told:
-    """What a crawler tells at its end."""
+    """The results that a crawler sends at its end."""
 
     verdicts: Counter[str]
     began: float
@@ -77,7 +79,7 @@ class Told:
 
 
 async def judge(index: RedisIndex, pages: Iterable[Page], every: float = 0.0) -> Told:
-    """Judge pages, so many in flight; or one every so many seconds, timed from when it is due."""
+    """Judge pages, 16 in flight; or one each *every* seconds, timed from when it is due."""
     told = Told(Counter(), time.perf_counter(), 0.0, time.process_time(), [])
     supply = iter(pages)
 
@@ -85,7 +87,7 @@ async def judge(index: RedisIndex, pages: Iterable[Page], every: float = 0.0) ->
         for one in supply:
             began = time.perf_counter() if due is None else due
             try:
-                verdict: str = (await index.check_and_add_async(one)).verdict
+                verdict: str = (await index.check_and_add(one)).verdict
             except IndexUnavailableError:
                 verdict = "unjudged"
             told.verdicts[verdict] += 1
@@ -104,7 +106,6 @@ async def judge(index: RedisIndex, pages: Iterable[Page], every: float = 0.0) ->
         await asyncio.gather(*under_way)
     else:
         await asyncio.gather(*(crawl() for _ in range(IN_FLIGHT)))
-    await index._store.server.close_client()
     told.ended = time.perf_counter()
     told.processor_seconds = time.process_time() - told.processor_seconds
     return told
@@ -120,11 +121,13 @@ def crawler(
     to: Any,
 ) -> None:
     verified = parameters.share is not None
-    with RedisIndex(url, parameters, 1_000_000) as index:
-        start.wait()
-        pages = (page(i, verified, near) for i in numbers)
-        told = asyncio.run(judge(index, pages, every))
-    to.put(told)
+
+    async def crawl() -> Told:
+        async with RedisIndex(url, parameters, 1_000_000) as index:
+            start.wait()
+            return await judge(index, (page(i, verified, near) for i in numbers), every)
+
+    to.put(asyncio.run(crawl()))
 
 
 def crawl(
@@ -134,7 +137,7 @@ def crawl(
     near: Callable[[int], int] = lambda process: 0,
     every: float = 0.0,
 ) -> list[Told]:
-    """Return what processes tell, each of which judges the pages of its numbers."""
+    """Return the results of processes; each judges the pages of its numbers in *work*."""
     spawn = multiprocessing.get_context("spawn")
     start, to = spawn.Barrier(len(work)), spawn.Queue()
     children = [
@@ -176,7 +179,7 @@ def server(*options: str) -> Iterator[RedisServer]:
 
 
 def server_microseconds(own: RedisServer, measure: Callable[[], list[Told]]) -> dict[str, Any]:
-    """Return a measurement, and what a call took of the server."""
+    """Return a measurement, with the time that a call took on the server."""
     with own.client() as client:
         client.config_resetstat()
         found = summary(measure())
@@ -186,7 +189,7 @@ def server_microseconds(own: RedisServer, measure: Callable[[], list[Told]]) -> 
 
 
 def throughput_growth_memory(pages: int, parameters: Parameters) -> dict[str, Any]:
-    """Store pages, and measure on the way: 8 crawlers, then 1,000 calls a second."""
+    """Store pages, and measure at several sizes: 8 crawlers, then 1,000 calls a second."""
     measured = [10_000, pages // 10, pages // 2, pages, 2 * pages]
     size = 20_000
     found: dict[str, Any] = {"growth": {}}
@@ -222,28 +225,33 @@ def memory(used: int, pages: int, parameters: Parameters) -> dict[str, float]:
 
 
 def atomicity(pairs: int, processes: int = 16) -> dict[str, Any]:
-    """All processes judge the same pages, each its own near copy: one of each must be kept."""
+    """Let all processes judge the same pages, each its own near copy: one of each must be kept."""
     with server() as own:
         told = crawl(own.url, PLAIN, [range(pairs)] * processes, near=lambda n: 1 << n if n else 0)
-        with RedisIndex(own.url, PLAIN, pairs) as index:
-            kept, stored = len(index), index.count()
-    return {**summary(told), "pages": pairs, "kept": kept, "stored": stored}
+        counts = asyncio.run(counted(RedisIndex(own.url, PLAIN, pairs)))
+    return {**summary(told), "pages": pairs, "kept": counts.kept, "stored": counts.pages}
+
+
+async def counted(index: RedisIndex) -> Counts:
+    async with index:
+        return await index.counts()
 
 
 def restarts(fsync: str, times: int = 20, pages: int = 40_000) -> dict[str, Any]:
-    """Kill and restart the server while pages are judged; count what it took and then lacks."""
+    """Kill and restart the server while pages are judged; count the stored pages that it lost."""
     with server("--appendonly", "yes", "--appendfsync", fsync) as own:
         taken: set[int] = set()
-        with RedisIndex(own.url, PLAIN, pages) as index:
+        index = RedisIndex(own.url, PLAIN, pages)
 
-            async def crawl_on() -> Counter[str]:
-                verdicts: Counter[str] = Counter()
-                supply = iter(range(pages))
+        async def crawl_on() -> tuple[Counter[str], set[int]]:
+            verdicts: Counter[str] = Counter()
+            supply = iter(range(pages))
+            async with index:
 
                 async def one_after_the_other() -> None:
                     for i in supply:
                         try:
-                            verdict: str = (await index.check_and_add_async(page(i))).verdict
+                            verdict: str = (await index.check_and_add(page(i))).verdict
                             taken.add(i)
                         except IndexUnavailableError:
                             verdict = "unjudged"
@@ -251,36 +259,33 @@ def restarts(fsync: str, times: int = 20, pages: int = 40_000) -> dict[str, Any]
                         verdicts[verdict] += 1
 
                 await asyncio.gather(*(one_after_the_other() for _ in range(IN_FLIGHT)))
-                await index._store.server.close_client()
-                return verdicts
+                stop.set()
+                await asyncio.to_thread(killer.join)
+                return verdicts, {int(row.page.url.split("-")[1]) async for row in index.rows()}
 
-            stop = threading.Event()
-            done = [0]
+        stop = threading.Event()
+        done = [0]
 
-            def kill() -> None:
-                while done[0] < times and not stop.wait(random.Random(done[0]).uniform(0.05, 0.3)):
-                    own.kill()
-                    own.start()
-                    done[0] += 1
+        def kill() -> None:
+            while done[0] < times and not stop.wait(random.Random(done[0]).uniform(0.05, 0.3)):
+                own.kill()
+                own.start()
+                done[0] += 1
 
-            killer = threading.Thread(target=kill)
-            killer.start()
-            verdicts = asyncio.run(crawl_on())
-            stop.set()
-            killer.join()
-            there = {int(row.url.split("-")[1]) for row in index.rows()}
-            losses = index.losses
+        killer = threading.Thread(target=kill)
+        killer.start()
+        verdicts, there = asyncio.run(crawl_on())
     return {
         "restarts": done[0],
         "verdicts": dict(verdicts),
         "acknowledged": len(taken),
         "lost": len(taken - there),
-        "losses_noticed": losses,
+        "losses_noticed": index.losses,
     }
 
 
 def network(cut_seconds: float = 30.0) -> dict[str, Any]:
-    """A cut, half a second of latency, and connections that break all the time."""
+    """Measure a cut, half a second of latency, and connections that break all the time."""
     found = {}
     with server() as own:
         for name in ("cut", "latency", "storm"):
@@ -304,20 +309,31 @@ def network(cut_seconds: float = 30.0) -> dict[str, Any]:
                             proxy.mend()
 
                 pages = {"latency": 200, "cut": int(200 * (cut_seconds + 5)), "storm": 2_000}[name]
-                with RedisIndex(url, PLAIN, pages) as index:
-                    disturbing = threading.Thread(target=disturb)
-                    disturbing.start()
-                    every = {"latency": 0.02, "cut": 0.005, "storm": 0.005}[name]
-                    told = asyncio.run(judge(index, [page(i) for i in range(pages)], every))
-                    ended.set()
-                    disturbing.join()
-                    proxy.delay = 0.0
-                    stored = -1
-                    while stored < 0:
-                        try:
-                            stored = index.count()
-                        except IndexUnavailableError:
-                            time.sleep(0.1)
+                every = {"latency": 0.02, "cut": 0.005, "storm": 0.005}[name]
+                disturbing = threading.Thread(target=disturb)
+                index = RedisIndex(url, PLAIN, pages)
+
+                async def disturbed(
+                    index: RedisIndex = index,
+                    pages: int = pages,
+                    every: float = every,
+                    proxy: Proxy = proxy,
+                    ended: threading.Event = ended,
+                    disturbing: threading.Thread = disturbing,
+                ) -> tuple[Told, int]:
+                    async with index:
+                        disturbing.start()
+                        told = await judge(index, [page(i) for i in range(pages)], every)
+                        ended.set()
+                        await asyncio.to_thread(disturbing.join)
+                        proxy.delay = 0.0
+                        while True:
+                            try:
+                                return told, (await index.counts()).pages
+                            except IndexUnavailableError:
+                                await asyncio.sleep(0.1)
+
+                told, stored = asyncio.run(disturbed())
                 found[name] = {**summary([told]), "pages": pages, "stored": stored}
     return found
 

@@ -28,8 +28,8 @@ from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
-from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import Pairs
+from scrapy_simhash.report.record import Record
 
 KEPT = 10_000
 SITES = 300
@@ -37,13 +37,13 @@ TIMED = 20_000
 
 
 def decisions(seed: int) -> Iterator[dict[str, Any]]:
-    """Yield records of the decisions feed, for ever."""
+    """Yield lines of the decisions feed, for ever."""
     chance = random.Random(seed)
     kept = ["https://www0.example.com/"]
     second = datetime(2026, 11, 1, tzinfo=timezone.utc).timestamp()
     while True:
         second += 0.05
-        record: dict[str, Any] = {
+        line: dict[str, Any] = {
             "url": "",
             "verdict": "unique",
             "representative": None,
@@ -65,17 +65,17 @@ def decisions(seed: int) -> Iterator[dict[str, Any]]:
         host = f"https://www{chance.randrange(SITES)}.example.com"
         kind = chance.random()
         if kind < 0.6:
-            record["url"] = f"{host}/{chance.choice(['news', 'shop/item'])}/{number:x}/page.html"
+            line["url"] = f"{host}/{chance.choice(['news', 'shop/item'])}/{number:x}/page.html"
             if chance.random() < 0.3:
-                record["url"] += f"?page={number % 50}&category={number % 9}"
+                line["url"] += f"?page={number % 50}&category={number % 9}"
             if len(kept) < KEPT:
-                kept.append(record["url"])
+                kept.append(line["url"])
             else:
-                kept[number % KEPT] = record["url"]
+                kept[number % KEPT] = line["url"]
         elif kind < 0.95:
             twin = chance.choice(kept)
             alias = twin + ("&" if "?" in twin else "?") + f"sid={number:x}"
-            record.update(
+            line.update(
                 url=chance.choice([alias, twin.replace("/news/", "/print/"), f"{host}/{number:x}"]),
                 verdict=chance.choice(["near_duplicate", "exact_duplicate"]),
                 representative=twin,
@@ -85,8 +85,8 @@ def decisions(seed: int) -> Iterator[dict[str, Any]]:
                 action="drop",
             )
         else:
-            record.update(url=f"{host}/{number:x}", verdict="skipped", reason="not_html")
-        yield record
+            line.update(url=f"{host}/{number:x}", verdict="skipped", reason="not_html")
+        yield line
 
 
 def collect(pages: int) -> Collector:
@@ -94,19 +94,19 @@ def collect(pages: int) -> Collector:
     collector, pairs = Collector(duplicate_share=0.95), Pairs()
     body = bytes(90_000)
     source = decisions(seed=1)
-    records = list(islice(source, TIMED))
+    lines = list(islice(source, TIMED))
     before = peak_bytes()
     rounds = []
     for _ in range(-(-pages // TIMED)):
         started = time.process_time()
-        for record in records:
-            line = Line.of(record)
-            collector.add(line)
-            if line.verdict != "skipped":
-                pairs.add(line, body, "utf-8", collector.members(line))
+        for line in lines:
+            record = Record.from_json(line)
+            collector.add(record)
+            if record.decision.verdict != "skipped":
+                pairs.add(record, body, "utf-8", collector.members(record))
         rounds.append((time.process_time() - started) / TIMED)
-        records.clear()
-        records += islice(source, TIMED)
+        lines.clear()
+        lines += islice(source, TIMED)
     rounds.sort()
     print(
         f"{collector.pages:,} pages: {1e6 * rounds[len(rounds) // 2]:.1f} us a page (median; best "
@@ -116,13 +116,13 @@ def collect(pages: int) -> Collector:
     return collector
 
 
-def read_back(lines: int) -> None:
+def read_back(count: int) -> None:
     """Read a feed from a file into a page, and print what that takes."""
     with tempfile.TemporaryDirectory() as folder:
         feed = Path(folder, "decisions.jsonl")
         with feed.open("w") as file:
-            for record in islice(decisions(seed=2), lines):
-                file.write(json.dumps(record) + "\n")
+            for line in islice(decisions(seed=2), count):
+                file.write(json.dumps(line) + "\n")
         before = peak_bytes()
         started, used = time.perf_counter(), time.process_time()
         collector = Collector(duplicate_share=0.95)
@@ -131,7 +131,7 @@ def read_back(lines: int) -> None:
                 add_lines(collector, chunk)
         html = html_of(report_of(collector, About()))
         print(
-            f"{lines:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "
+            f"{count:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "
             f"{time.perf_counter() - started:.1f} s ({time.process_time() - used:.1f} s of one "
             f"processor), {(peak_bytes() - before) / 1e6:.1f} MB more, page of "
             f"{len(html.encode()) / 1e3:.0f} KB"

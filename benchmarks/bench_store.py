@@ -1,11 +1,11 @@
 """What does a page cost in the index file: time on the reactor, disk, and memory?
 
-Judges seeded pages with 80-byte URLs and sketches of realistic size, four in five of them unique
-(uniform fingerprints), one a near-duplicate of an earlier one; every page as a crawl would have it
-(two views, 30 blocks of which the site repeats 10). Prints pages a second, the time of single
-calls (they stand on the reactor), bytes on disk beside the sketch, growth of memory with what the
-tables take of it, and the time to open the file again. Several processes write to one file. On a
-machine that others use, the time of the processor says what a call itself takes.
+Judges seeded pages with 80-byte URLs and sketches of realistic size.  Of five pages, four are
+unique (uniform fingerprints), and one is a near-duplicate of an earlier page.  Every page is as in
+a crawl (two views, 30 blocks, 10 of which the site repeats).  Prints pages a second, the time of
+single calls (they block the reactor), bytes on disk without the sketch, the growth of memory and
+the tables' part in it, and the time to open the file again.  Several processes write to one file.
+On a machine with other load, the processor time tells what a call itself takes.
 
 Leaves out: the analysis of pages, fingerprints that cluster, and recrawls.
 
@@ -15,6 +15,7 @@ Leaves out: the analysis of pages, fingerprints that cluster, and recrawls.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import multiprocessing
 import os
@@ -29,21 +30,23 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
-from scrapy_simhash.index import Page, Parameters, SQLiteIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.pipeline import VERIFIED_DISTANCE
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.sketch import Sketch
 
 PARAMETERS = Parameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
 SITES = 20
 BLOCKS = 30
 REPEATED_BLOCKS = 10
-# Sketches of texts that have nothing in common; that pages far apart share one does no harm,
-# since they are no candidates for each other.
+# Sketches of texts that have nothing in common.  Pages far apart may share a sketch: they are not
+# candidates for each other.
 POOL = 2_000
 
 
 def sketches() -> list[bytes]:
-    """Three in four of long pages, as on documentation sites, the others of any length."""
+    """Three in four are of long pages, as on documentation sites, the others of any length."""
     rng = random.Random(1)
     pool = []
     for i in range(POOL):
@@ -59,7 +62,7 @@ class Pages:
         self._sketches = sketches()
 
     def __getitem__(self, i: int) -> Page:
-        # Every fifth page is the page before it, with another address and two other bits.
+        # Every fifth page is a copy of the page before it, with another URL and two other bits.
         origin, flipped = (i - 1, 0b101) if i % 5 == 4 else (i, 0)
         digest = blake2b(struct.pack(">Q", origin), digest_size=32).digest()
         main, content = struct.unpack_from(">QQ", digest, 16)
@@ -90,17 +93,21 @@ def resident_bytes() -> int:
 
 
 def judge(path: Path, first: int, count: int, start: Barrier, results: Any) -> None:
-    """Judge pages first to first + count, and tell how long each took."""
+    """Judge *count* pages from *first* on, and report how long each took."""
+    results.put(asyncio.run(judged(path, first, count, start)))
+
+
+async def judged(path: Path, first: int, count: int, start: Barrier) -> tuple[Any, ...]:
     pages = Pages()
     seconds, processor_seconds = array("d"), array("d")
-    with SQLiteIndex(path, PARAMETERS) as index:
+    async with SQLiteIndex(path, PARAMETERS) as index:
         start.wait()
         before, started = resident_bytes(), time.perf_counter()
         kept = 0
         for i in range(first, first + count):
             page = pages[i]
             called, worked = time.perf_counter(), time.thread_time()
-            decision = index.check_and_add(page)
+            decision = await index.check_and_add(page)
             processor_seconds.append(time.thread_time() - worked)
             seconds.append(time.perf_counter() - called)
             kept += decision.verdict == "unique"
@@ -108,16 +115,23 @@ def judge(path: Path, first: int, count: int, start: Barrier, results: Any) -> N
         grown = resident_bytes() - before - 2 * seconds.itemsize * count
         tables = index.nbytes
     taken = seconds.tobytes(), processor_seconds.tobytes()
-    results.put((kept, started, ended, grown, tables, *taken))
+    return kept, started, ended, grown, tables, *taken
 
 
 def percentiles(seconds: array[float]) -> dict[str, float]:
-    """Milliseconds."""
+    """The percentiles, in milliseconds."""
     ordered = sorted(seconds)
     return {
         name: 1000 * ordered[min(int(len(ordered) * part), len(ordered) - 1)]
         for name, part in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("worst", 1.0)]
     }
+
+
+async def opened_again(path: Path) -> tuple[float, int]:
+    """Return the seconds to open the file, and the number of kept pages in it."""
+    started = time.perf_counter()
+    async with SQLiteIndex(path, PARAMETERS) as index:
+        return time.perf_counter() - started, (await index.counts()).kept
 
 
 def measure(path: Path, pages: int, processes: int) -> dict[str, Any]:
@@ -139,10 +153,7 @@ def measure(path: Path, pages: int, processes: int) -> dict[str, Any]:
         worked.frombytes(processor)
     wall = max(one[2] for one in told) - min(one[1] for one in told)
     disk = path.stat().st_size
-    opened = time.perf_counter()
-    with SQLiteIndex(path, PARAMETERS) as index:
-        open_seconds = time.perf_counter() - opened
-        kept = len(index)
+    open_seconds, kept = asyncio.run(opened_again(path))
     return {
         "pages": len(calls),
         "processes": processes,

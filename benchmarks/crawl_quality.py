@@ -1,18 +1,18 @@
-"""How right are the decisions of a real crawl of a real site?
+"""How often are the decisions of a real crawl of a real site right?
 
 Serves the archive of a site from a separate process, crawls it with the example project's
-spider through the whole plug-in, and scores the decisions feed against gold texts.  The
-server and the scorer are given as scripts: ``SERVER ARCHIVE`` prints its URL and serves,
+spider and the whole plug-in, and scores the decisions feed against gold texts.  The
+server and the scorer are scripts: ``SERVER ARCHIVE`` prints its URL and serves,
 ``SCORER DECISIONS GOLD`` prints a report.
 
-Leaves out: how fast the crawl was (the server shares the machine), and any site whose
-pages nobody has read.
+Leaves out: the speed of the crawl (the server shares the machine), and sites without gold texts
+(somebody has to read their pages).
 
     python benchmarks/crawl_quality.py --server serve.py --scorer score.py SITE_FOLDER \
         [-s SIMHASH_DISTANCE=6 ...]
 
-With ``--redis URL`` two processes crawl the site together: scrapy-redis shares the requests, and
-the index is in the same server, which should be empty.
+With ``--redis URL``, two processes crawl the site together: scrapy-redis shares the requests, and
+the index is on the same server, which should be empty.
 
 SITE_FOLDER holds ``site.tar.xz``, ``gold.jsonl.gz`` and ``site.json`` (with ``start``, the
 paths to start from).

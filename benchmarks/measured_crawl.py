@@ -1,9 +1,9 @@
-"""One crawl that measures itself; bench_crawl.py and soak_crawl.py run it, each time afresh.
+"""One crawl that measures itself; bench_crawl.py and soak_crawl.py run it in a fresh process.
 
     python benchmarks/measured_crawl.py JOB.json
 
-JOB.json holds ``urls``, ``settings``, ``warm_up`` (how many pages come before the time and the CPU
-are counted) and ``tick`` (whether to tick, which takes up to 0.4 ms of CPU a page by itself).
+JOB.json holds ``urls``, ``settings``, ``warm_up`` (the number of pages before the time and the CPU
+are counted) and ``tick`` (whether to tick, which itself takes up to 0.4 ms of CPU a page).
 Prints one JSON object.
 """
 
@@ -36,9 +36,9 @@ MEGABYTE = 1 << 20
 class Given(Spider):
     """Get the given pages, and do with each what a usual spider does, but follow no link.
 
-    All requests come from the first page, so that the scheduler is as full as in a crawl that
-    follows links: Scrapy takes what :meth:`start` yields one by one, as it gets to it, so that a
-    crawl of such pages alone has but two or three under way.
+    All requests come from the first page: then the scheduler is as full as in a crawl that follows
+    links.  Scrapy takes the requests of :meth:`start` one by one, so a crawl with only such
+    requests has two or three of them under way.
     """
 
     name = "given"
@@ -63,7 +63,7 @@ class Given(Spider):
 
 @dataclass(frozen=True)
 class Reading:
-    """Where the clocks stand, in seconds."""
+    """The readings of the clocks, in seconds."""
 
     at: float
     own_cpu: float
@@ -84,10 +84,10 @@ class Reading:
 
 
 class Meter:
-    """Reads the clocks after the warm-up and at the end, and how late a 10 ms tick comes.
+    """Reads the clocks after the warm-up and at the end, and measures the delay of a 10 ms tick.
 
-    Python's garbage collector stops everything for 50 to 100 ms now and then, whoever made the
-    objects; so lateness is told with its time and without it.
+    From time to time, Python's garbage collector stops everything for 50 to 100 ms, for objects of
+    any origin.  So the delay is given with the collector's time and without it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -123,7 +123,7 @@ class Meter:
         self.pages += 1
         if self.pages == 1:
             self.first_page_after = time.perf_counter() - self.opened
-        if self.pages == 2 and self.ticks:  # the first had all the requests
+        if self.pages == 2 and self.ticks:  # the first page yields all the requests
             gc.callbacks.append(self._collection)
             self._ticking = asyncio.get_running_loop().create_task(self._tick())
         if self.pages == self.warm_up:
@@ -175,7 +175,7 @@ last_meter: Meter
 
 
 def memory() -> dict[str, float]:
-    """Return the resident memory of this process, and of all below it."""
+    """Return the resident memory of this process, and of its child processes."""
     workers = 0
     for worker in psutil.Process().children(recursive=True):
         try:

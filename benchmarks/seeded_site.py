@@ -1,13 +1,13 @@
 """A site of random pages, the same for the same seed, served on loopback.
 
 Prints its URL and serves ``/0`` to ``/<pages - 1>`` until it is terminated.  Each page has a menu,
-a sidebar and a footer that the site repeats, an article of 800 words and a script of its own, but
-for the given share of pages whose bodies are those of others, byte for byte.
+a sidebar and a footer that the site repeats, and its own article of 800 words and its own script.
+The share --identical of the pages are copies of others, byte for byte.
 
     python benchmarks/seeded_site.py --pages 1000 [--bytes 60000] [--identical 0.5] [--seed 1]
                                      [--counter]
 
-With --counter no two answers are the same: each ends with a number in a comment.
+With --counter, no two answers are the same: each ends with a number in a comment.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from itertools import count
 from typing import Any
 
 WORDS = 5000
-# Of 80 words each; what is missing to the size of a page is script, as on many real ones.
+# Of 80 words each.  A script fills the page up to its size, as on many real pages.
 PARAGRAPHS = 10
 
 
 class SeededSite:
-    """The bodies of the pages, made when they are asked for."""
+    """The bodies of the pages, made on demand."""
 
     def __init__(self, pages: int, page_bytes: int, identical: float, seed: int) -> None:
         rng = random.Random(seed)
@@ -43,7 +43,7 @@ class SeededSite:
     def body(self, number: int) -> bytes:
         """Return the body of page *number*.
 
-        :raises IndexError: there is none.
+        :raises IndexError: there is no such page.
         """
         return self._page(self._original[number])
 
@@ -94,7 +94,7 @@ def serve(site: SeededSite, counter: bool) -> None:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(f"http://127.0.0.1:{server.server_port}/", flush=True)

@@ -1,14 +1,14 @@
-"""Does a crawl come through hours of bad luck, and does it keep its memory?
+"""Does a crawl survive hours of failures, and does its memory stay constant?
 
-``kill``: kills a random worker every second (SIGKILL) during a crawl, and counts what became of
-each page: judged, counted as failed, or lost.
+``kill``: kills a random worker every second (SIGKILL) during a crawl, and counts the pages that are
+judged, counted as failed, or lost.
 
-``leak``: crawls many pages, of which one in ten is new and no two are the same bytes, without the
-plug-in and with it, and says what the crawler and the workers hold at 5,000 pages and at the end.
-The index grows with the new pages, which come first; so what grows after them, and more than
-without the plug-in, is a leak (or the memory of known bodies, which is full at 16 MiB).
+``leak``: crawls many pages without the plug-in and with it.  One page in ten is new, and no two
+have the same bytes.  Prints the memory of the crawler and of the workers at 5,000 pages and at the
+end.  The index grows with the new pages, which come first.  Later growth, beyond that without the
+plug-in, is a leak (or the memory of known bodies, which is full at 16 MiB).
 
-Leaves out: that the network fails, and pages that are hostile (tests/test_hostile.py).
+Leaves out: network failures, and hostile pages (tests/test_hostile.py).
 
     python benchmarks/soak_crawl.py kill [--pages 2000] [--workers 2]
     python benchmarks/soak_crawl.py leak [--pages 20000] [--workers 2]
@@ -55,7 +55,7 @@ def plugged_in(folder: Path, workers: int) -> dict[str, Any]:
 
 
 def end_of(crawl: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return what a crawl measured, at its end."""
+    """Return the measurements of a crawl, at its end."""
     output, _ = crawl.communicate()
     print(f"the crawl ended with {crawl.returncode}")
     result: dict[str, Any] = json.loads(output)
@@ -71,7 +71,7 @@ def workers_of(crawler: psutil.Process) -> list[psutil.Process]:
 
 
 def kill_workers(crawl: subprocess.Popen[str], rng: random.Random) -> int:
-    """Kill a random worker every second until the crawl ends; return how many."""
+    """Kill a random worker every second until the crawl ends; return the number of kills."""
     killed = 0
     while True:
         try:

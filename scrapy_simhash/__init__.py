@@ -52,7 +52,7 @@ __all__ = [
     "simhash",
 ]
 
-# Workers import this package, and have no use for Scrapy.
+# Loaded on demand: workers import this package, and do not need Scrapy.
 _FOR_SCRAPY = {
     "Addon": "scrapy_simhash.addon",
     "NearDuplicate": "scrapy_simhash.crawl.dropped",

@@ -17,13 +17,13 @@ from scrapy_simhash.settings import SimhashSettings
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-# Below 543, where projects put their own: a page that one of those retries is not judged
-# yet.  So also below 550 (retries), 590 (decompression) and 600 (redirects).
+# Below 543, where projects put their own middlewares: if one of those retries a page, it is not
+# judged yet.  So it is also below 550 (retries), 590 (decompression) and 600 (redirects).
 DOWNLOADER_MIDDLEWARE_ORDER = 540
-# After Scrapy's own for hosts that are not to be crawled (50), and before all that has to do with a
-# request: no robots.txt (100) is fetched for one that is not sent.
+# After Scrapy's middleware for hosts that must not be crawled (50), and before all others that
+# handle requests: no robots.txt (100) is fetched for a request that is not sent.
 PAUSE_MIDDLEWARE_ORDER = 60
-# Nearer to the engine than Scrapy's own (from 50 on): what they yield is seen here, too.
+# Nearer to the engine than Scrapy's own (from 50 on), so it also sees what they yield.
 SPIDER_MIDDLEWARE_ORDER = 20
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510
@@ -31,10 +31,10 @@ PROMETHEUS_ORDER = 520
 
 
 class Addon:
-    """``ADDONS = {"scrapy_simhash.Addon": 500}``; a component set up by hand stays as it is."""
+    """``ADDONS = {"scrapy_simhash.Addon": 500}``; components set by the user stay unchanged."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        if not SimhashSettings.read(settings).enabled:
+        if not SimhashSettings.is_enabled(settings):
             raise NotConfigured("SIMHASH_ENABLED is off")
         for name, component, order in (
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),

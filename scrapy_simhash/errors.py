@@ -3,6 +3,21 @@
 A message gives name, rule and value, and what to do next.
 """
 
+from __future__ import annotations
+
+from typing import Literal
+
+# Why a page could not be analysed; rule/page.py lists these among all reasons of a decision.
+AnalysisReason = Literal[
+    "no_text",
+    "too_many_tags",
+    "too_deep",
+    "extraction_failed",
+    "timed_out",
+    "worker_died",
+    "workers_busy",
+]
+
 
 class SimhashError(Exception):
     """Base of all errors of this package."""
@@ -10,6 +25,18 @@ class SimhashError(Exception):
 
 class SettingsError(SimhashError, ValueError):
     """A setting has a value that its rule refuses."""
+
+
+class AnalysisError(SimhashError):
+    """A page could not be analysed; *reason* is the short code that its decision gets."""
+
+    def __init__(self, reason: AnalysisReason, detail: str) -> None:
+        super().__init__(reason, detail)  # both, so that it can come from a worker
+        self.reason: AnalysisReason = reason
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class FingerprintIndexError(SimhashError):
@@ -30,3 +57,11 @@ class IndexUnavailableError(FingerprintIndexError):
 
 class FeedError(SimhashError):
     """A decisions feed cannot be read, or what was made of it cannot be written."""
+
+
+class ReportStateError(SimhashError):
+    """The file is no state of a report, is damaged, or is of another version."""
+
+
+class SourceError(SimhashError):
+    """A page, a file of fingerprints or another source of a command cannot be read."""

@@ -1,4 +1,4 @@
-"""Packages that come with an extra."""
+"""Packages that are installed with an extra."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy_simhash.errors import SettingsError
 def extra_version(package: str, needed_by: str, extra: str = "") -> str:
     """Return the installed version of a package, without loading it.
 
-    *extra* is what it comes with, if that has another name than the package.
+    *extra* is the extra that installs it, if its name differs from the package's.
 
     :raises SettingsError: it is not installed.
     """

@@ -1,25 +1,26 @@
-"""Places of indexes as people write them: which are in Redis, and how they may be shown."""
+"""Places of indexes as users write them: whether one is in Redis, and how to show it in a log."""
 
 from __future__ import annotations
 
 import re
 
-# Takes the server of scrapy-redis.
+# The server of scrapy-redis.
 REDIS_OF_CRAWL = "redis:"
+MEMORY = "memory:"
 _REDIS = (REDIS_OF_CRAWL, "rediss:", "redis+", "rediss+")
 
-# A password may itself hold an @, as urllib has it; redis-py takes one from the query, too.
+# A password may contain an @, as in urllib; redis-py also reads a password from the query.
 _LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):\S*@")
 _QUERY = re.compile(r"(?<=password=)[^&\s'\"]*")
 
 
 def is_in_redis(place: str) -> bool:
-    """Whether a place is one in Redis; its URL may be wrong all the same."""
+    """Whether a place is in Redis; its URL may still be wrong."""
     return place.startswith(_REDIS)
 
 
 def masked(text: str) -> str:
-    """Return a text with the passwords of its URLs made unreadable: logs are read by others.
+    """Return a text with the passwords of its URLs masked, for logs that others read.
 
     >>> masked("redis://crawler:secret@cache.example/0")
     'redis://crawler:***@cache.example/0'

@@ -7,44 +7,45 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from loky import cpu_count
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.places import is_in_redis, masked
+from scrapy_simhash.places import MEMORY, is_in_redis, masked
 
 PREFIX = "SIMHASH_"
+SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
-# What the tables of an index in Redis are planned for, where nothing is said.
+# The tables of an index in Redis are planned for this many pages by default.
 EXPECTED_PAGES = 1_000_000
 SCOPES = ("global", "site", "host", "spider")
 
-# Every "<" counts.  A page of 147,000 (a reference on one page) takes 3 s, one of 340,000 took
-# trafilatura 13 s and 713 MB.
+# Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
+# 340,000 tags, trafilatura took 13 s and 713 MB.
 MAX_TAGS = 200_000
-# libxml2 leaves out what is nested deeper than 256 levels, and all that comes after it: two pages
+# libxml2 leaves out elements nested deeper than 256 levels, and everything after them: two pages
 # that differ there would look the same.
 MAX_DEPTH = 255
-# The crawl's own process needs a core, and takes 6 ms for a page of 210 KB, a worker 48: more
-# workers than these would wait for it.
+# The crawl's own process needs a core.  It takes 6 ms for a page of 210 KB, a worker takes 48 ms:
+# more workers than this would wait for it.
 MOST_USEFUL_WORKERS = 8
 
 
 class SettingsSource(Protocol):
-    """What is asked of Scrapy's settings."""
+    """The part of Scrapy's settings that is used here."""
 
     def get(self, name: str) -> Any:
-        """Return the value, None where there is none."""
+        """Return the value of a setting, None if there is none."""
 
     def keys(self) -> Iterable[str]:
         """Return the names of all settings."""
 
 
 class Requirement(NamedTuple):
-    """What a value must be, in words, and the function that reads it or raises ValueError."""
+    """The rule for a value in words, and the function that reads it or raises ValueError."""
 
     words: str
     read: Callable[[Any], Any]
@@ -88,7 +89,7 @@ def _read_text(value: Any) -> str:
 
 def _read_index(value: Any) -> str:
     place = _read_text(value)
-    if place == "memory:" or is_in_redis(place):
+    if place == MEMORY or is_in_redis(place):
         return place
     if place == "memory" or "://" in place or place.endswith(":"):
         raise ValueError
@@ -152,7 +153,7 @@ _BOOLEAN = Requirement("True or False", _read_boolean)
 
 @dataclass(frozen=True)
 class SimhashSettings:
-    """One attribute for each setting ``SIMHASH_<NAME>``; docs/settings.md says what they do."""
+    """One attribute for each setting ``SIMHASH_<NAME>``; docs/settings.md explains them."""
 
     enabled: bool = _setting(True, _BOOLEAN)
     action: str = _setting("drop", _choice(*ACTIONS))
@@ -200,12 +201,26 @@ class SimhashSettings:
     )
     pause_minutes: float | None = _setting(None, _number(float, 0))
 
+    @property
+    def pause_seconds(self) -> float:
+        """The length of a host's pause after an alarm; ``inf`` means to the end of the crawl."""
+        return inf if self.pause_minutes is None else SECONDS_A_MINUTE * self.pause_minutes
+
+    @classmethod
+    def is_enabled(cls, source: SettingsSource) -> bool:
+        """Whether the plug-in is switched on; no other setting is read.
+
+        :raises SettingsError: ``SIMHASH_ENABLED`` breaks its rule.
+        """
+        value = source.get(f"{PREFIX}ENABLED")
+        return value is None or bool(_checked(f"{PREFIX}ENABLED", _BOOLEAN, value))
+
     @classmethod
     def read(cls, source: SettingsSource) -> SimhashSettings:
-        """Return the settings that *source* holds; the default where it says nothing or None.
+        """Return the settings in *source*; a setting that is missing or None has its default.
 
         :raises SettingsError: a value breaks its rule, or a name that begins with
-            ``SIMHASH_`` is none of ours.
+            ``SIMHASH_`` is unknown.
         """
         names = {PREFIX + one.name.upper(): one for one in fields(cls)}
         for name in source.keys():  # noqa: SIM118 - not a dict

@@ -8,14 +8,16 @@ grow above so many bytes, as on a full disk; a page that was not taken is told a
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import sys
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import Page, open_index
+from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.index.sqlite import checkpoint, segments
-from scrapy_simhash.index.sqlite import index as sqlite
-from tests.test_index import PARAMETERS, page
+from scrapy_simhash.index.sqlite import index as index_file
+from scrapy_simhash.rule.page import Page
+from tests.pages import PARAMETERS, page
 
 
 def spread(i: int) -> int:
@@ -27,19 +29,19 @@ def page_of(i: int, writer: int) -> Page:
     return page(f"{i}-{writer}", spread(i) ^ 1 << writer, text=f"{i} {writer}")
 
 
-def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
+async def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
     # So that few pages meet many checkpoints and segments, and none gives up on a busy machine.
     checkpoint.EVERY_WRITES = 20
     checkpoint.PAUSE_SECONDS = 0.0
     segments.SPAN = 30
     checkpoint.LONG_LOG = 200
-    sqlite.BUSY_SECONDS = 60.0
-    with open_index(path, PARAMETERS) as index:
+    index_file.BUSY_SECONDS = 60.0
+    async with open_index(path, PARAMETERS) as index:
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
         for i in range(int(first), int(first) + int(count)):
             try:
-                verdict: str = index.check_and_add(page_of(i, int(writer))).verdict
+                verdict: str = (await index.check_and_add(page_of(i, int(writer)))).verdict
             except IndexUnavailableError:
                 verdict = "passed"
             print(i, verdict, flush=True)
@@ -47,4 +49,4 @@ def main(path: str, first: str, count: str, writer: str, limit: str = "") -> Non
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    asyncio.run(main(*sys.argv[1:]))

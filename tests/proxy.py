@@ -1,4 +1,4 @@
-"""A network between a client and a server that can be slow, cut, or lose answers."""
+"""A proxy between a client and a server that can delay or lose answers, or cut connections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import TracebackType
 
 
 class Proxy:
-    """Passes on what comes to :attr:`port`; *delay* holds each answer back for so many seconds.
+    """Passes data between clients of :attr:`port` and the server; answers wait *delay* seconds.
 
-    *connections* counts those that were made.  The next *swallowed* answers are lost, with their
+    *connections* counts the connections made.  The next *swallowed* answers are lost, with their
     connections.
     """
 
@@ -27,7 +27,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._run)
 
     def cut(self) -> None:
-        """Close all connections, and every new one at once."""
+        """Close all connections now, and every new one as soon as it is made."""
         self._is_cut = True
         self._loop.call_soon_threadsafe(self._close_all)
 

@@ -1,17 +1,17 @@
-"""Lines of a decisions feed, made up for the tests of the report."""
+"""Lines and records of a decisions feed, made up for the tests of the report."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.record import Record
 
 START = datetime(2026, 11, 1, 12, tzinfo=timezone.utc).timestamp()
 
 
-def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> dict[str, Any]:
-    """A page with a text of its own, or one with that of the page at *twin*."""
+def line(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> dict[str, Any]:
+    """The line of a page with a text of its own, or with that of the page at *twin*."""
     return {
         "url": url,
         "verdict": "near_duplicate" if twin else "unique",
@@ -33,10 +33,11 @@ def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) 
     }
 
 
-def skipped(url: str, reason: str, error: str | None = None) -> dict[str, Any]:
+def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> Record:
+    """The record that such a line holds."""
+    return Record.from_json(line(url, twin, second, **fields))
+
+
+def skipped(url: str, reason: str, error: str | None = None) -> Record:
     """A page that was not judged."""
     return record(url, verdict="skipped", reason=reason, error=error)
-
-
-def line(url: str, twin: str | None = None, second: float = 0, **fields: Any) -> Line:
-    return Line.of(record(url, twin, second, **fields))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import WorkerProcesses, Workers
 
 if TYPE_CHECKING:

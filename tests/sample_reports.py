@@ -6,9 +6,9 @@ from typing import Any
 
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import SHOWN_ROWS
-from tests.reports import line, skipped
+from scrapy_simhash.report.record import Record
+from tests.reports import record, skipped
 
 SITE = "http://a.example"
 
@@ -30,36 +30,36 @@ HOSTILE = [
 ]
 
 
-def collected(*lines: Line) -> dict[str, Any]:
+def collected(*records: Record) -> dict[str, Any]:
     collector = Collector(duplicate_share=0.95)
-    for one in lines:
+    for one in records:
         collector.add(one)
     return report_of(collector, About(name="news", settings={"SIMHASH_SHARE": "0.9"}))
 
 
-def session_ids() -> list[Line]:
-    lines = [line(f"{SITE}/article/{page}", second=page) for page in range(8)]
+def session_ids() -> list[Record]:
+    records = [record(f"{SITE}/article/{page}", second=page) for page in range(8)]
     for number in range(40):
         kept = f"{SITE}/article/{number % 8}"
-        lines.append(line(f"{kept}?sid={number}", kept, second=10 + number))
+        records.append(record(f"{kept}?sid={number}", kept, second=10 + number))
     for page in range(5):
         kept = f"{SITE}/article/{page}"
-        lines.append(line(f"{SITE}/print/{page}", kept, second=60))
-    lines += [line(f"{SITE}/list?page={page}") for page in range(10)]
-    lines.append(line(f"{SITE}/9", closest={"url": f"{SITE}/8", "share": 0.83, "distance": 6}))
-    lines.append(Line.of(skipped(f"{SITE}/video", "timed_out", "longer than 10 s")))
-    return lines
+        records.append(record(f"{SITE}/print/{page}", kept, second=60))
+    records += [record(f"{SITE}/list?page={page}") for page in range(10)]
+    records.append(record(f"{SITE}/9", closest={"url": f"{SITE}/8", "share": 0.83, "distance": 6}))
+    records.append(skipped(f"{SITE}/video", "timed_out", "longer than 10 s"))
+    return records
 
 
 def everywhere(text: str) -> dict[str, Any]:
     """A report with *text* in every place that a crawl can put one."""
-    lines = [line(text)]
-    lines += [line(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
-    lines += [line(f"{text}to", f"{text}/kept", redirects=[text, text])]
-    lines += [line(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
-    lines += [Line.of({**skipped(text, "timed_out", text), "reason": "timed_out"})]
+    records = [record(text)]
+    records += [record(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
+    records += [record(f"{text}to", f"{text}/kept", redirects=[text, text])]
+    records += [record(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
+    records += [skipped(text, "timed_out", text)]
     collector = Collector(duplicate_share=0)
-    for one in lines:
+    for one in records:
         collector.add(one)
     about = About(
         name=text,

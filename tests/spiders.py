@@ -16,8 +16,7 @@ from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
 from scrapy_simhash.report.alarms import Alarm
-from scrapy_simhash.report.judgement import Judgement
-from tests.extractors import rude_text as rude_text
+from scrapy_simhash.report.record import Record
 
 
 class Links(Spider):
@@ -194,10 +193,10 @@ class Listens(Links):
         async for request in super().start():
             yield request
 
-    def judged(self, judgement: Judgement, response: Response, spider: Spider) -> None:
+    def judged(self, record: Record, response: Response, spider: Spider) -> None:
         assert spider is self
-        assert judgement.url == response.url
-        self.crawler.stats.inc_value(f"heard/{judgement.decision.verdict}")
+        assert record.url == response.url
+        self.crawler.stats.inc_value(f"heard/{record.decision.verdict}")
 
 
 class HearsAlarms(Links):

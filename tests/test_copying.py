@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,36 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.errors import IndexMismatchError
-from scrapy_simhash.index import Row, open_index, redis_index
-from scrapy_simhash.index.copying import LastingIndex, copy
+from scrapy_simhash.index.contract import LastingIndex
+from scrapy_simhash.index.copying import copy
+from scrapy_simhash.rule.page import Page, Row
 from tests import commands
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of
+from tests.indexes import Blocking, open_index
+from tests.pages import PARAMETERS, VERIFIED, near, page, page_with_content
 from tests.redis_servers import new_redis_url
-from tests.test_index import PARAMETERS, near, page
-from tests.test_verified_index import PARAMETERS as VERIFIED
-from tests.test_verified_index import page as page_with_content
 
 
-def opened(place: str, verified: bool = False) -> LastingIndex:
-    index = open_index(place, VERIFIED if verified else PARAMETERS)
-    assert isinstance(index, LastingIndex)
-    return index
+def opened(place: str, verified: bool = False) -> Blocking:
+    return open_index(place, VERIFIED if verified else PARAMETERS)
+
+
+def copied(source: Blocking, target: Blocking, rows: int | None = None) -> list[Row]:
+    """Copy *rows* of them, all by default."""
+
+    async def some() -> list[Row]:
+        assert isinstance(source.index, LastingIndex)
+        assert isinstance(target.index, LastingIndex)
+        found: list[Row] = []
+        async with aclosing(copy(source.index, target.index)) as copying:
+            async for row in copying:
+                found.append(row)
+                if len(found) == rows:
+                    break
+        return found
+
+    return target.run(some())
 
 
 @pytest.fixture
@@ -33,20 +48,18 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "copied.simhash")
 
 
-def told(index: LastingIndex) -> dict[tuple[str, str], tuple[Row, str | None]]:
+def told(index: Blocking) -> dict[tuple[str, str], tuple[Page, str | None]]:
     """What is in an index, but for its numbers: pages by scope and URL, with their kept pages."""
-    rows = list(index.rows())
-    urls = {row.id: row.url for row in rows}
+    rows = index.rows()
+    urls = {row.id: row.page.url for row in rows}
     crawls = {crawl.id: crawl.started_at for crawl in index.crawls()}
     return {
-        (row.scope, row.url): (
+        (row.page.scope, row.page.url): (
             # A file has whole seconds.
             replace(
-                row,
-                id=0,
-                representative=None,
-                crawl=crawls.get(row.crawl or 0),
-                judged_at=int(row.judged_at),
+                row.page,
+                crawl=crawls.get(row.page.crawl or 0),
+                judged_at=int(row.page.judged_at),
             ),
             None if row.representative is None else urls[row.representative],
         )
@@ -54,7 +67,7 @@ def told(index: LastingIndex) -> dict[tuple[str, str], tuple[Row, str | None]]:
     }
 
 
-def fill(index: LastingIndex) -> None:
+def fill(index: Blocking) -> None:
     crawl = index.begin_crawl("spider")
     for i in range(300):
         scope = f"{i % 3}.example"
@@ -73,9 +86,9 @@ def test_all_that_is_in_an_index_is_in_its_copy(path: str, to_redis: bool) -> No
     places = (path, new_redis_url()) if to_redis else (new_redis_url(), path)
     with opened(places[0]) as source, opened(places[1]) as target:
         fill(source)
-        assert sum(1 for _ in copy(source, target)) == 603
+        assert len(copied(source, target)) == 603
         assert told(target) == told(source)
-        assert (len(target), target.count()) == (len(source), source.count())
+        assert target.counts() == source.counts()
         assert target.check_and_add(page("another", 0xFF10)) == near("new", 1)
         again = replace(page_of(3, 0), scope="0.example", crawl=target.begin_crawl("spider"))
         assert target.check_and_add(again).reason == "unchanged"
@@ -84,10 +97,9 @@ def test_all_that_is_in_an_index_is_in_its_copy(path: str, to_redis: bool) -> No
 def test_copy_that_was_broken_off_goes_on(path: str, redis_url: str) -> None:
     with opened(path) as source, opened(redis_url) as target:
         fill(source)
-        for _ in itertools.islice(copy(source, target), 100):
-            pass
-        assert target.count() == 100
-        list(copy(source, target))
+        copied(source, target, rows=100)
+        assert target.counts().pages == 100
+        copied(source, target)
         assert told(target) == told(source)
         assert len(target.crawls()) == 1
 
@@ -101,19 +113,19 @@ def test_what_sites_repeat_is_copied(path: str, redis_url: str) -> None:
                 page_with_content(f"{i}", content, fingerprint, content_fingerprint=fingerprint)
             )
     with opened(path, verified=True) as source, opened(redis_url, verified=True) as target:
-        list(copy(source, target))
+        copied(source, target)
     with opened(redis_url, verified=True) as target:
-        assert target.templates.blocks("site.example") == {1}
+        assert target.template("site.example") == {1}
 
 
 def test_index_of_another_kind_is_no_target(path: str, redis_url: str) -> None:
     with opened(path) as source:
         fill(source)
         with (
-            redis_index()(redis_url, replace(PARAMETERS, scheme="other"), 1_000) as target,
+            open_index(redis_url, replace(PARAMETERS, scheme="other")) as target,
             pytest.raises(IndexMismatchError, match="has scheme 'other'"),
         ):
-            list(copy(source, target))
+            copied(source, target)
 
 
 def simhash(folder: Path, *arguments: str, expected: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""The main text of a page, whatever the page is."""
+"""The main text of pages of any kind."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from scrapy_simhash.analysis.extraction import (
     parse,
     trafilatura_text,
 )
-from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import article, prose
 
 URL = "http://site.example/"
@@ -142,7 +142,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def nested(levels: int) -> bytes:
-    """A page of so many levels, html and body and p among them, with text at the bottom."""
+    """A page with *levels* nested elements, html, body and p included, and text in the deepest."""
     inner = levels - 3
     html = f"{'<div>' * inner}<p>{prose('deep')}</p>{'</div>' * inner}{prose('after')}"
     return f"<html><body>{html}</body></html>".encode()
@@ -188,11 +188,11 @@ def test_text_after_a_nul_is_not_lost() -> None:
 def test_scheme_names_extractor_and_version() -> None:
     assert f"extractor trafilatura-{version('trafilatura')}" in Analyser.create().identity
     custom = Analyser.create(extractor="tests.extractors.rude_text").identity
-    assert custom.endswith("extractor tests.extractors.rude_text; content 2")
+    assert custom.endswith("extractor tests.extractors.rude_text; content 3")
 
 
 def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:
-    """Workers would import it, that is, run the whole script once more."""
+    """Workers would import it, and so run the whole script again."""
     script = tmp_path / "crawl_script.py"
     script.write_text(
         "from scrapy_simhash.analysis.extraction import load_extractor\n"

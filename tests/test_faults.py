@@ -24,13 +24,11 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
-from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.repair import repair
 from tests.fault_writer import page_of
-from tests.test_index import PARAMETERS, UNIQUE, page, snapshot
-from tests.test_verified_index import PARAMETERS as VERIFIED
-from tests.test_verified_index import page as page_with_content
+from tests.indexes import open_index, write_segments
+from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page, page_with_content
 
 FOLDER = Path(__file__).parents[1]
 FAULTS = int(os.environ.get("FAULTS", "20"))
@@ -52,8 +50,8 @@ def writer(
 
 
 def stored(path: Path) -> set[str]:
-    with SQLiteIndex(path, PARAMETERS) as index:
-        return {row.url.rpartition("/")[2] for row in index.rows()}
+    with open_index(path, PARAMETERS) as index:
+        return {row.page.url.rpartition("/")[2] for row in index.rows()}
 
 
 def acknowledged(lines: list[str], number: int = 0) -> set[str]:
@@ -96,8 +94,8 @@ def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(
     kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
     assert kept == {str(i): 1 for i in range(PAIRS)}
     assert repair(path) == []
-    with SQLiteIndex(path, PARAMETERS) as index:
-        assert (len(index), index.count()) == (PAIRS, PAIRS * writers)
+    with open_index(path, PARAMETERS) as index:
+        assert (len(index), index.counts().pages) == (PAIRS, PAIRS * writers)
 
 
 def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> None:
@@ -125,10 +123,10 @@ def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> No
 def unmerged(tmp_path: Path) -> Path:
     """A folder with an index of 300 pages, 200 of which are only in the log; nobody has it open."""
     path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(100):
             index.check_and_add(page_of(i, 0))
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(100, 300):
             index.check_and_add(page_of(i, 0))
         (tmp_path / "copy").mkdir()
@@ -161,11 +159,11 @@ def test_flipped_bits_are_detected_or_harmless(
 ) -> None:
     monkeypatch.setattr(segments, "SPAN", 10)
     whole = tmp_path / "whole.simhash"
-    with SQLiteIndex(whole, VERIFIED) as index:
+    with open_index(whole, VERIFIED) as index:
         for i in range(60):
             known = page_with_content(f"p{i}", range(1000 * i + 1, 1000 * i + 60), main_text=i << 9)
             index.check_and_add(replace(known, content_fingerprint=i << 40))
-        assert snapshot(index) == 6
+        assert write_segments(index) == 6
     content = whole.read_bytes()
     rng = random.Random(4)
     refused = 0
@@ -175,7 +173,7 @@ def test_flipped_bits_are_detected_or_harmless(
         flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(flipped)
         try:
-            with SQLiteIndex(path, VERIFIED) as index:
+            with open_index(path, VERIFIED) as index:
                 for i in range(0, 60, 7):
                     # As near as can be by both fingerprints, with other content.
                     start = 1_000_000 + 1000 * i
@@ -205,12 +203,12 @@ def test_full_disk_takes_no_page_and_loses_none(tmp_path: Path) -> None:
     names = stored(path)
     assert taken <= names
     assert len(names) == 50 + len(taken)
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert index.check_and_add(page_of(10_000, 0)) == UNIQUE
 
 
 def test_index_works_on_when_the_disk_has_room_again(tmp_path: Path) -> None:
-    with SQLiteIndex(tmp_path / "pages.simhash", PARAMETERS) as index:
+    with open_index(tmp_path / "pages.simhash", PARAMETERS) as index:
         (pages,) = index._connection.execute("PRAGMA page_count").fetchone()
         index._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         taken = 0
@@ -222,7 +220,7 @@ def test_index_works_on_when_the_disk_has_room_again(tmp_path: Path) -> None:
         index._connection.execute("PRAGMA max_page_count = 1000000")
         assert index.check_and_add(page_of(taken, 0)) == UNIQUE
         assert index.check_and_add(page_of(taken, 1)).is_duplicate
-        assert index.count() == taken + 2
+        assert index.counts().pages == taken + 2
     assert repair(tmp_path / "pages.simhash") == []
 
 
@@ -232,7 +230,7 @@ def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for jump in range(FAULTS):
         now = rng.choice([0.0, -1e9, 4e9, 1.7e9, 1e12])
         monkeypatch.setattr(time, "time", lambda now=now: now)
-        with SQLiteIndex(path, PARAMETERS) as index:
+        with open_index(path, PARAMETERS) as index:
             crawl = index.begin_crawl("spider")
             for i in range(20):
                 new = replace(
@@ -247,7 +245,7 @@ def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(100):
             index.check_and_add(page(f"{i}", i << 10))
     with closing(sqlite3.connect(path)) as connection:

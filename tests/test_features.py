@@ -1,15 +1,17 @@
-"""Texts become features as a scheme's name says."""
+"""The name of a scheme decides which features a text has."""
 
 from __future__ import annotations
 
 from math import log
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme
 from scrapy_simhash.analysis.features import normalise, shingles, tokenise
+from scrapy_simhash.analysis.scripts import UNSPACED, unspaced_share
 from scrapy_simhash.errors import SettingsError
 
 
@@ -145,3 +147,25 @@ def test_jieba_keywords_are_weighted(method: str) -> None:
     assert "网页" in features
     assert all(weight > 0 for weight in features.values())
     assert "jieba=" in FeatureScheme.from_name(f"jieba-{method}-4").identity
+
+
+def test_no_character_of_a_script_without_spaces_is_overlooked() -> None:
+    single = regex.compile(f"[{UNSPACED}]")
+    for start in range(0, 0x110000, 0x1000):
+        for character in single.findall("".join(map(chr, range(start, start + 0x1000)))):
+            assert unspaced_share(character) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("latin", 0),
+        ("кириллица", 0),
+        ("a “quote” – or two", 0),
+        ("網頁", 1),
+        ("བོད་", 1),
+        ("ab한국", 0.5),
+    ],
+)
+def test_share_of_scripts_without_spaces(text: str, share: float) -> None:
+    assert unspaced_share(text) == share

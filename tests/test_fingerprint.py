@@ -1,4 +1,4 @@
-"""The fingerprint is the paper's, and stays what it was."""
+"""The fingerprint is that of the paper, and does not change between versions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def murmur3_x64_128_low(data: bytes) -> int:
 
 
 def naive_simhash(features: dict[str, float]) -> int:
-    """The paper's words, one line each."""
+    """The algorithm in the paper's words, one line of code for each step."""
     v = [0.0] * 64
     for feature, weight in features.items():
         hashed = murmur3_x64_128_low(feature.encode("utf-8", "surrogatepass"))

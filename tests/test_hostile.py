@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.extraction import NAMED
-from scrapy_simhash.analysis.page import Analyser, AnalysisError
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.errors import AnalysisError
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
 
 MEGABYTE = 1_000_000

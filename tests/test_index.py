@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -17,81 +14,45 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.index import Decision, Index, Page, Parameters, SQLiteIndex, open_index
 from scrapy_simhash.index.sqlite import segments
-from tests.redis_servers import new_redis_url
-
-PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
-MASK = (1 << 64) - 1
-
-
-def page(name: str, fingerprint: int, tokens: int = 100, text: str = "", scope: str = "") -> Page:
-    """A page at /name whose text is *text*; by default one of its own for each fingerprint."""
-    return Page(
-        url=f"http://site.example/{name}",
-        request_fingerprint=name.encode().ljust(20, b"-"),
-        scope=scope,
-        fingerprint=fingerprint,
-        digest=blake2b((text or f"text {fingerprint}").encode(), digest_size=16).digest(),
-        tokens=tokens,
-        judged_at=1.5,
-    )
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.rule.page import Decision, Page, Reason
+from tests.indexes import Blocking, ids_by_name, open_index, write_segments
+from tests.pages import MASK, PARAMETERS, UNIQUE, exact, near, page, refreshed
+from tests.redis_servers import NO_PROGRAM, PROGRAM, new_redis_url
 
 
 @pytest.fixture
-def index(place: str) -> Iterator[Index]:
+def index(place: str) -> Iterator[Blocking]:
     with open_index(place, PARAMETERS) as opened:
         yield opened
 
 
-def snapshot(index: SQLiteIndex) -> int:
-    """Write the segments that are due, as a crawl does meanwhile; return how many were."""
-    with closing(sqlite3.connect(index.path, isolation_level=None)) as connection:
-        return sum(1 for _ in iter(lambda: index._segments.write(connection), False))
-
-
-def near(representative: str, distance: int) -> Decision:
-    return Decision(
-        "near_duplicate", "within_distance", f"http://site.example/{representative}", distance
-    )
-
-
-def exact(representative: str) -> Decision:
-    return Decision("exact_duplicate", "same_text", f"http://site.example/{representative}", 0)
-
-
-def refreshed(name: str, distance: int, changed: bool, reason: str = "seen_before") -> Decision:
-    return Decision("refresh", reason, f"http://site.example/{name}", distance, changed=changed)
-
-
-UNIQUE = Decision("unique", "new_text")
-
-
-def test_first_page_is_unique(index: Index) -> None:
+def test_first_page_is_unique(index: Blocking) -> None:
     assert index.check_and_add(page("a", 0)) == UNIQUE
     assert len(index) == 1
 
 
-def test_page_at_distance_k_is_a_near_duplicate_and_one_more_is_not(index: Index) -> None:
+def test_page_at_distance_k_is_a_near_duplicate_and_one_more_is_not(index: Blocking) -> None:
     index.check_and_add(page("a", 0b000))
     assert index.check_and_add(page("b", 0b011)) == near("a", 2)
     assert index.check_and_add(page("c", 0b111)) == UNIQUE
 
 
-def test_same_text_is_an_exact_duplicate_however_long(index: Index) -> None:
+def test_same_text_is_an_exact_duplicate_however_long(index: Blocking) -> None:
     index.check_and_add(page("a", 0, tokens=3, text="short"))
     index.check_and_add(page("b", MASK, tokens=300, text="long"))
     assert index.check_and_add(page("c", 0, tokens=3, text="short")) == exact("a")
     assert index.check_and_add(page("d", MASK, tokens=300, text="long")) == exact("b")
 
 
-def test_short_texts_are_never_near(index: Index) -> None:
+def test_short_texts_are_never_near(index: Blocking) -> None:
     index.check_and_add(page("long", 0b0, tokens=10))
     assert index.check_and_add(page("short", 0b1, tokens=9)) == UNIQUE
     assert index.check_and_add(page("other short", 0b11, tokens=9)) == UNIQUE
 
 
-def test_the_closest_is_named_and_then_the_oldest(index: Index) -> None:
+def test_the_closest_is_named_and_then_the_oldest(index: Blocking) -> None:
     for name, fingerprint in [("a", 0b00011), ("b", 0b11000), ("c", 0b11111111)]:
         index.check_and_add(page(name, fingerprint))
     assert index.check_and_add(page("x", 0b00001)) == near("a", 1)
@@ -102,7 +63,7 @@ def canonical(name: str, of: str, fingerprint: int, text: str = "") -> Page:
     return replace(page(name, fingerprint, text=text), canonical=f"http://site.example/{of}")
 
 
-def test_of_several_as_close_the_canonical_one_is_named(index: Index) -> None:
+def test_of_several_as_close_the_canonical_one_is_named(index: Blocking) -> None:
     for name, fingerprint in [("a", 0b000011), ("b", 0b001100), ("c", 0b111111)]:
         assert index.check_and_add(page(name, fingerprint)) == UNIQUE
     assert index.check_and_add(canonical("x", "b", 0b001111)) == near("b", 2)
@@ -111,7 +72,7 @@ def test_of_several_as_close_the_canonical_one_is_named(index: Index) -> None:
     assert index.check_and_add(canonical("z", "b", 0b000001)) == near("a", 1)
 
 
-def test_of_several_with_the_same_text_the_canonical_one_is_named(index: Index) -> None:
+def test_of_several_with_the_same_text_the_canonical_one_is_named(index: Blocking) -> None:
     index.check_and_add(page("a", 0, text="same"))
     index.check_and_add(page("b", MASK, text="other"))
     index.check_and_add(page("b", MASK, text="same"))  # a refreshed page stays a kept one
@@ -119,13 +80,13 @@ def test_of_several_with_the_same_text_the_canonical_one_is_named(index: Index) 
     assert index.check_and_add(page("y", 0, text="same")) == exact("a")
 
 
-def test_wrong_canonical_makes_no_duplicate(index: Index) -> None:
+def test_wrong_canonical_makes_no_duplicate(index: Blocking) -> None:
     index.check_and_add(page("a", 0))
     assert index.check_and_add(canonical("b", "a", MASK)) == UNIQUE
     assert index.check_and_add(canonical("c", "a", MASK ^ 1)) == near("b", 1)
 
 
-def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Index) -> None:
+def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0000))
     assert index.check_and_add(page("b", 0b0011)) == near("a", 2)
     # Two bits from b, four from a: b was not kept, so nothing is a duplicate of it.
@@ -133,14 +94,14 @@ def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Index) -> None
     assert len(index) == 2
 
 
-def test_same_request_is_never_a_duplicate_of_itself(index: Index) -> None:
+def test_same_request_is_never_a_duplicate_of_itself(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     again = index.check_and_add(page("a", 0b1))
     assert again == refreshed("a", 1, changed=True)
     assert len(index) == 1
 
 
-def test_refreshed_page_is_compared_by_its_new_text(index: Index) -> None:
+def test_refreshed_page_is_compared_by_its_new_text(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0, text="old"))
     index.check_and_add(page("a", 0b111110000, text="new"))
     assert index.check_and_add(page("b", 0b0, text="old")) == UNIQUE
@@ -148,7 +109,7 @@ def test_refreshed_page_is_compared_by_its_new_text(index: Index) -> None:
     assert index.check_and_add(page("d", 0b0, text="new")) == exact("a")
 
 
-def test_refreshed_page_may_become_short_and_long_again(index: Index) -> None:
+def test_refreshed_page_may_become_short_and_long_again(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     index.check_and_add(page("a", 0b0, tokens=3))
     assert index.check_and_add(page("b", 0b1)) == UNIQUE
@@ -156,63 +117,61 @@ def test_refreshed_page_may_become_short_and_long_again(index: Index) -> None:
     assert index.check_and_add(page("c", 0b111000)) == near("a", 1)
 
 
-def test_duplicate_judged_again_is_a_duplicate_again(index: Index) -> None:
+def test_duplicate_judged_again_is_a_duplicate_again(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     index.check_and_add(page("b", 0b1))
     assert index.check_and_add(page("b", 0b1)) == near("a", 1)
     assert len(list(index.rows())) == 2
 
 
-def test_duplicate_that_became_another_page_is_kept(index: Index) -> None:
+def test_duplicate_that_became_another_page_is_kept(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     index.check_and_add(page("b", 0b1))
     assert index.check_and_add(page("b", MASK)) == UNIQUE
     assert index.check_and_add(page("c", MASK ^ 1)) == near("b", 1)
 
 
-def test_scopes_do_not_see_each_other(index: Index) -> None:
+def test_scopes_do_not_see_each_other(index: Blocking) -> None:
     index.check_and_add(page("a", 0, scope="one.example"))
     assert index.check_and_add(page("b", 0, scope="two.example")) == UNIQUE
     assert index.check_and_add(page("a", 0, scope="two.example")) == exact("b")
 
 
 @pytest.mark.parametrize("fingerprint", [0, 1, 1 << 63, MASK, MASK - 1])
-def test_all_64_bits_count(index: Index, fingerprint: int) -> None:
+def test_all_64_bits_count(index: Blocking, fingerprint: int) -> None:
     index.check_and_add(page("a", fingerprint))
     assert index.check_and_add(page("b", fingerprint ^ 1 << 63)) == near("a", 1)
-    assert [row.fingerprint for row in index.rows()] == [fingerprint, fingerprint ^ 1 << 63]
+    assert [row.page.fingerprint for row in index.rows()] == [fingerprint, fingerprint ^ 1 << 63]
 
 
-def test_rows_tell_representatives_from_duplicates(index: Index) -> None:
+def test_rows_tell_representatives_from_duplicates(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     index.check_and_add(page("b", 0b1))
     first, second = index.rows()
-    assert (first.url, first.representative) == ("http://site.example/a", None)
-    assert (second.url, second.representative) == ("http://site.example/b", first.id)
+    assert (first.page.url, first.representative) == ("http://site.example/a", None)
+    assert (second.page.url, second.representative) == ("http://site.example/b", first.id)
 
 
-def ids_by_name(index: Index) -> dict[str, int]:
-    return {row.url.rpartition("/")[2]: row.id for row in index.rows()}
-
-
-def groups(index: Index) -> dict[str, str | None]:
+def groups(index: Blocking) -> dict[str, str | None]:
     """Name -> name of its representative."""
     rows = list(index.rows())
-    names = {row.id: row.url.rpartition("/")[2] for row in rows}
+    names = {row.id: row.page.url.rpartition("/")[2] for row in rows}
     return {
         names[row.id]: None if row.representative is None else names[row.representative]
         for row in rows
     }
 
 
-def test_request_met_again_with_the_same_text_is_unchanged(index: Index) -> None:
+def test_request_met_again_with_the_same_text_is_unchanged(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     assert index.check_and_add(page("a", 0b0)) == refreshed("a", 0, changed=False)
     assert index.check_and_add(page("a", 0b0, text="new")) == refreshed("a", 0, changed=True)
 
 
 def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(lasting_place: str) -> None:
-    for ends, reason in [(False, None), (True, "seen_before"), (False, "unchanged")]:
+    crawls: list[tuple[bool, Reason | None]]
+    crawls = [(False, None), (True, "seen_before"), (False, "unchanged")]
+    for ends, reason in crawls:
         with open_index(lasting_place, PARAMETERS) as index:
             crawl = index.begin_crawl("spider")
             decision = index.check_and_add(replace(page("a", 0b0), crawl=crawl))
@@ -253,7 +212,7 @@ def test_spiders_that_share_an_index_end_their_crawls_by_themselves(lasting_plac
         assert index.check_and_add(pages["slow"]).reason == "seen_before"
 
 
-def test_oldest_of_the_group_takes_the_place_of_a_forgotten_page(index: Index) -> None:
+def test_oldest_of_the_group_takes_the_place_of_a_forgotten_page(index: Blocking) -> None:
     for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10), ("d", 0xFF00)]:
         index.check_and_add(page(name, fingerprint))
     assert index.forget([ids_by_name(index)["a"]]) == 1
@@ -262,7 +221,7 @@ def test_oldest_of_the_group_takes_the_place_of_a_forgotten_page(index: Index) -
     assert index.check_and_add(page("a", 0b100)) == near("b", 2)
 
 
-def test_several_of_a_group_can_be_forgotten_at_once(index: Index) -> None:
+def test_several_of_a_group_can_be_forgotten_at_once(index: Blocking) -> None:
     for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10), ("d", 0b11)]:
         index.check_and_add(page(name, fingerprint))
     ids = ids_by_name(index)
@@ -273,14 +232,14 @@ def test_several_of_a_group_can_be_forgotten_at_once(index: Index) -> None:
     assert index.check_and_add(page("a", 0b00)) == UNIQUE
 
 
-def test_forgotten_duplicate_leaves_its_group(index: Index) -> None:
+def test_forgotten_duplicate_leaves_its_group(index: Blocking) -> None:
     for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10)]:
         index.check_and_add(page(name, fingerprint))
     assert index.forget([ids_by_name(index)["b"]]) == 1
     assert groups(index) == {"a": None, "c": "a"}
 
 
-def test_old_pages_expire(index: Index) -> None:
+def test_old_pages_expire(index: Blocking) -> None:
     index.check_and_add(page("old", 0b0))
     index.check_and_add(replace(page("copy", 0b1), judged_at=1000))
     index.check_and_add(replace(page("new", 0xFF00), judged_at=1000))
@@ -288,7 +247,7 @@ def test_old_pages_expire(index: Index) -> None:
     assert groups(index) == {"copy": None, "new": None}
 
 
-def test_withdrawn_page_takes_its_copies_with_it(index: Index) -> None:
+def test_withdrawn_page_takes_its_copies_with_it(index: Blocking) -> None:
     new = page("a", 0b0)
     decision = index.check_and_add(new)
     index.check_and_add(page("b", 0b1))
@@ -297,7 +256,7 @@ def test_withdrawn_page_takes_its_copies_with_it(index: Index) -> None:
     assert index.check_and_add(page("b", 0b1)) == UNIQUE
 
 
-def test_withdrawn_duplicate_changes_nothing(index: Index) -> None:
+def test_withdrawn_duplicate_changes_nothing(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     copy = page("b", 0b1)
     index.withdraw("", copy.request_fingerprint, index.check_and_add(copy))
@@ -422,9 +381,8 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
 
     @rule(which=st.sampled_from([0, 1]))
     def write_segments(self, which: int) -> None:
-        index = self.shared[which]
-        if isinstance(index, SQLiteIndex):
-            snapshot(index)
+        if isinstance(self.shared[which].index, SQLiteIndex):
+            write_segments(self.shared[which])
 
     @invariant()
     def groups_are_the_same(self) -> None:
@@ -435,7 +393,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         segments.SPAN = self.span
-        for index in self.shared:
+        for index in [self.memory, *self.shared]:
             index.close()
         self.folder.cleanup()
 
@@ -451,5 +409,7 @@ class RedisAgainstLinearScan(IndexAgainstLinearScan):
 STEPS = settings(max_examples=30, stateful_step_count=30)
 TestIndexAgainstLinearScan = IndexAgainstLinearScan.TestCase
 TestIndexAgainstLinearScan.settings = STEPS
-TestRedisAgainstLinearScan = RedisAgainstLinearScan.TestCase
+TestRedisAgainstLinearScan = pytest.mark.skipif(PROGRAM is None, reason=NO_PROGRAM)(
+    RedisAgainstLinearScan.TestCase
+)
 TestRedisAgainstLinearScan.settings = STEPS

@@ -20,12 +20,12 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.index.sqlite import checkpoint, schema, segments
 from scrapy_simhash.index.sqlite import index as sqlite
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
 from scrapy_simhash.index.sqlite.repair import repair
-from tests.test_index import PARAMETERS, UNIQUE, near, page
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
 
@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parents[1]
 def path(tmp_path: Path) -> Path:
     """An index with 200 pages."""
     path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(200):
             index.check_and_add(page(f"page{i}", spread(i)))
     return path
@@ -48,19 +48,19 @@ def spread(i: int) -> int:
 def refused(path: Path, error: type[FingerprintIndexError], words: str) -> None:
     before = path.read_bytes()
     with pytest.raises(error, match=words) as refusal:
-        SQLiteIndex(path, PARAMETERS)
+        open_index(path, PARAMETERS)
     assert str(path) in str(refusal.value)
     assert path.read_bytes() == before
 
 
 def test_pages_are_there_after_reopening(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert len(index) == 200
         assert index.check_and_add(page("new", spread(5) ^ 1)) == near("page5", 1)
 
 
 def test_folder_is_made(tmp_path: Path) -> None:
-    with SQLiteIndex(tmp_path / "a" / "b" / "pages.simhash", PARAMETERS) as index:
+    with open_index(tmp_path / "a" / "b" / "pages.simhash", PARAMETERS) as index:
         assert index.check_and_add(page("a", 0)) == UNIQUE
     assert [found.name for found in (tmp_path / "a" / "b").iterdir()] == ["pages.simhash"]
 
@@ -103,7 +103,7 @@ def test_number_or_scope_that_no_page_has_is_refused_and_mended(path: Path, dama
     refused(path, IndexFormatError, "a row is damaged")
     assert all(problem.repaired for problem in repair(path))
     assert repair(path) == []
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert index.check_and_add(page("new", spread(5) ^ 1)) == near("page5", 1)
         assert index.check_and_add(page("own", spread(1000))) == UNIQUE
         assert max(row.id for row in index.rows()) < 300
@@ -113,7 +113,7 @@ def test_damaged_row_does_not_end_the_merging_of_the_log(
     path: Path, merged: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segments, "SPAN", 50)
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE pages SET scope = CAST(scope AS BLOB) WHERE id = 20")
         for batch in range(3):
@@ -133,28 +133,28 @@ def test_other_scheme_or_scope_is_refused(path: Path) -> None:
     before = path.read_bytes()
     for parameters in (replace(PARAMETERS, scheme="other"), replace(PARAMETERS, scope="site")):
         with pytest.raises(IndexMismatchError, match=r"was built with sc.*SIMHASH_INDEX"):
-            SQLiteIndex(path, parameters)
+            open_index(path, parameters)
     assert path.read_bytes() == before
 
 
 def test_distance_and_floor_may_change_from_crawl_to_crawl(path: Path) -> None:
-    with SQLiteIndex(path, replace(PARAMETERS, distance=7, min_tokens=200)) as index:
+    with open_index(path, replace(PARAMETERS, distance=7, min_tokens=200)) as index:
         assert index.check_and_add(page("new", spread(5) ^ 1, tokens=200)) == UNIQUE
-    with SQLiteIndex(path, replace(PARAMETERS, distance=1)) as index:
+    with open_index(path, replace(PARAMETERS, distance=1)) as index:
         assert index.check_and_add(page("newer", spread(5) ^ 2)) == near("page5", 1)
 
 
 def test_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(IndexUnavailableError, match="cannot be made"):
-        SQLiteIndex(tmp_path / "file" / "pages.simhash", PARAMETERS)
+        open_index(tmp_path / "file" / "pages.simhash", PARAMETERS)
 
 
 def test_busy_file_is_an_error_and_nothing_is_remembered(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
-    with SQLiteIndex(path, PARAMETERS) as index, closing(sqlite3.connect(path)) as other:
+    with open_index(path, PARAMETERS) as index, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(IndexUnavailableError, match="locked"):
             index.check_and_add(page("new", spread(999)))
@@ -163,7 +163,7 @@ def test_busy_file_is_an_error_and_nothing_is_remembered(
 
 
 def test_error_in_the_middle_leaves_no_trace(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         with closing(sqlite3.connect(path)) as other:
             other.execute("ALTER TABLE pages RENAME COLUMN judged_at TO at")
         with pytest.raises(IndexUnavailableError, match="judged_at"):
@@ -174,7 +174,7 @@ def test_error_in_the_middle_leaves_no_trace(path: Path) -> None:
 
 
 def test_pages_of_another_process_are_seen_at_once(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+    with open_index(path, PARAMETERS) as one, open_index(path, PARAMETERS) as two:
         assert one.check_and_add(page("a", spread(999))) == UNIQUE
         assert two.check_and_add(page("b", spread(999) ^ 1)) == near("a", 1)
         two.check_and_add(page("a", spread(998)))  # the page has changed
@@ -183,7 +183,7 @@ def test_pages_of_another_process_are_seen_at_once(path: Path) -> None:
 
 
 def test_file_that_was_taken_away_takes_no_page(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         aside = path.rename(path.with_name("aside"))
         with pytest.raises(IndexUnavailableError, match="taken away or replaced"):
             index.check_and_add(page("new", spread(999)))
@@ -209,7 +209,7 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 def test_log_is_merged_while_the_crawl_runs(path: Path, merged: threading.Event) -> None:
     before = path.read_bytes()
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(100):
             index.check_and_add(page(f"new{i}", spread(1000 + i)))
         assert merged.wait(30)
@@ -222,7 +222,7 @@ def test_merged_log_starts_over(
 ) -> None:
     monkeypatch.setattr(checkpoint, "LONG_LOG", long_log)
     log = path.with_name(path.name + "-wal")
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         sizes = []
         for start in range(1000, 2000, 100):
             merged.clear()
@@ -235,12 +235,12 @@ def test_merged_log_starts_over(
 
 WRITER = """
 import sys
-from tests.test_index import PARAMETERS, page
-from tests.test_index_file import spread
-from scrapy_simhash.index import SQLiteIndex
+from tests.pages import PARAMETERS, page
+from tests.fault_writer import spread
+from tests.indexes import open_index
 
 name, first, count, path = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-with SQLiteIndex(path, PARAMETERS) as index:
+with open_index(path, PARAMETERS) as index:
     for i in range(first, first + count):
         decision = index.check_and_add(page(f"{name}{i}", spread(i)))
         print(i, decision.verdict, flush=True)
@@ -270,8 +270,8 @@ def test_killed_writer_loses_no_page_that_it_acknowledged(tmp_path: Path) -> Non
             for line in child.stdout:
                 if line.endswith("\n"):
                     acknowledged.add(line.split()[0])
-    with SQLiteIndex(path, PARAMETERS) as index:
-        stored = {row.url.rpartition("page")[2] for row in index.rows()}
+    with open_index(path, PARAMETERS) as index:
+        stored = {row.page.url.rpartition("page")[2] for row in index.rows()}
         assert acknowledged <= stored
         assert len(index) == len(stored)
     with closing(sqlite3.connect(path)) as connection:
@@ -285,7 +285,7 @@ def test_processes_that_share_a_file_keep_one_page_of_each_text(tmp_path: Path) 
     assert [child.returncode for child in children] == [0, 0]
     verdicts = [line.split()[1] for lines in printed for line in lines if line]
     assert len(verdicts) == 600
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         rows = list(index.rows())
         assert len(rows) == 600
         assert verdicts.count("unique") == len(index) <= 300

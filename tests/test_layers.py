@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,14 @@ LAYERS = [
     {"addon", "commands"},
     {"crawl"},
     {"report"},
+    {"pipeline"},
     {"workers"},
     {"index"},
     {"analysis"},
     {"rule"},
     {"tables"},
     {"settings", "extras"},
-    {"errors", "places", "progress", "_version"},
+    {"errors", "files", "places", "_version"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl"}
@@ -77,6 +79,11 @@ def test_module_imports_only_downwards(path: Path) -> None:
 def test_only_three_layers_know_scrapy(path: Path) -> None:
     knows = {name.partition(".")[0] for name in imports(path)} & {"scrapy", "twisted"}
     assert not knows or layer_of(module_of(path)) in KNOWS_SCRAPY
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = {module_of(path): own_imports(path) - {module_of(path)} for path in MODULES}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 def test_every_layer_is_there_and_has_its_rank() -> None:

@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.index.sqlite.mounts import NETWORK_TYPES, mount_of
-from tests.test_index import PARAMETERS
+from tests.indexes import open_index
+from tests.pages import PARAMETERS
 
 
 class Mount(NamedTuple):
@@ -33,7 +33,7 @@ def test_network_file_system_is_refused_and_left_alone(
 ) -> None:
     mounts.append(Mount(str(tmp_path), fstype))
     with pytest.raises(IndexUnavailableError, match=r"network file system.*SIMHASH_INDEX") as error:
-        SQLiteIndex(tmp_path / "folder" / "pages.simhash", PARAMETERS)
+        open_index(tmp_path / "folder" / "pages.simhash", PARAMETERS)
     assert fstype in str(error.value)
     assert str(tmp_path) in str(error.value)
     assert list(tmp_path.iterdir()) == []
@@ -42,7 +42,7 @@ def test_network_file_system_is_refused_and_left_alone(
 @pytest.mark.parametrize("fstype", ["ext4", "xfs", "tmpfs", "overlay", "fuseblk", "virtiofs"])
 def test_disk_of_this_machine_is_taken(tmp_path: Path, mounts: list[Mount], fstype: str) -> None:
     mounts.append(Mount(str(tmp_path), fstype))
-    SQLiteIndex(tmp_path / "pages.simhash", PARAMETERS).close()
+    open_index(tmp_path / "pages.simhash", PARAMETERS).close()
 
 
 def test_link_is_followed(tmp_path: Path, mounts: list[Mount]) -> None:
@@ -50,7 +50,7 @@ def test_link_is_followed(tmp_path: Path, mounts: list[Mount]) -> None:
     (tmp_path / "here").symlink_to(tmp_path / "there")
     mounts.append(Mount(str(tmp_path / "there"), "nfs"))
     with pytest.raises(IndexUnavailableError, match="network"):
-        SQLiteIndex(tmp_path / "here" / "pages.simhash", PARAMETERS)
+        open_index(tmp_path / "here" / "pages.simhash", PARAMETERS)
 
 
 def test_deepest_and_last_mount_counts(mounts: list[Mount]) -> None:

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.crawl.judging import VERIFIED_DISTANCE
-from scrapy_simhash.index import Index, Page, Parameters, open_index
+from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.rule.page import Page
 from scrapy_simhash.settings import SimhashSettings
+from tests.indexes import Blocking, open_index
 
 ANALYSER = Analyser.create()
 SITE = "shop.example"
 
 
 @pytest.fixture
-def index() -> Index:
+def index() -> Iterator[Blocking]:
     """An index with the default settings."""
-    defaults = SimhashSettings()
-    return open_index(
-        "memory:",
-        Parameters(
-            ANALYSER.identity,
-            distance=VERIFIED_DISTANCE,
-            min_tokens=defaults.min_tokens,
-            share=defaults.share,
-        ),
-    )
+    with open_index("memory:", Pipeline.of(SimhashSettings()).parameters) as opened:
+        yield opened
 
 
-def is_duplicate(index: Index, html: str) -> bool:
+def is_duplicate(index: Blocking, html: str) -> bool:
     """Whether a page is one of those that were judged before it."""
-    number = sum(1 for _ in index.rows())
+    number = len(index.rows())
     url = f"http://{SITE}/{number}"
-    analysis = ANALYSER.analyse(html.encode(), "utf-8", url, index.templates.blocks(SITE))
+    analysis = ANALYSER.analyse(html.encode(), "utf-8", url, index.template(SITE))
     assert analysis.content is not None
     page = Page(
         url=url,
@@ -47,7 +42,7 @@ def is_duplicate(index: Index, html: str) -> bool:
         site=SITE,
         blocks=analysis.content.blocks,
     )
-    return index.check_and_add(page).is_duplicate
+    return bool(index.check_and_add(page).is_duplicate)
 
 
 def site_page(content: str, title: str = "Tool shop") -> str:
@@ -88,7 +83,7 @@ def form(heading: str, *labels: str) -> str:
 
 
 @pytest.mark.parametrize("pages_before", [0, 60])
-def test_login_wall_is_kept_once_whatever_it_hides(index: Index, pages_before: int) -> None:
+def test_login_wall_is_kept_once_whatever_it_hides(index: Blocking, pages_before: int) -> None:
     for number in range(pages_before):
         assert not is_duplicate(index, product(number))
     assert not is_duplicate(index, login_wall("/orders/1", "93b1f0"))
@@ -97,7 +92,7 @@ def test_login_wall_is_kept_once_whatever_it_hides(index: Index, pages_before: i
     assert not is_duplicate(index, product(pages_before))
 
 
-def test_login_wall_is_still_known_when_it_was_learned_as_template(index: Index) -> None:
+def test_login_wall_is_still_known_when_it_was_learned_as_template(index: Blocking) -> None:
     wall = login_wall("/orders/1", "93b1f0")
     for number in range(60):
         teaser = wall.replace("<h1>", f"<h1>Offer {number} is for members alone</h1><h1>")
@@ -107,7 +102,7 @@ def test_login_wall_is_still_known_when_it_was_learned_as_template(index: Index)
 
 
 @pytest.mark.parametrize("pages_before", [0, 60])
-def test_forms_are_told_apart_by_their_labels(index: Index, pages_before: int) -> None:
+def test_forms_are_told_apart_by_their_labels(index: Blocking, pages_before: int) -> None:
     for number in range(pages_before):
         assert not is_duplicate(index, product(number))
     assert not is_duplicate(index, form("Contact us", "Your name", "E-mail", "Your message"))
@@ -129,14 +124,14 @@ def listing(body: str) -> str:
     ],
 )
 def test_short_code_that_differs_in_one_sign_is_another_page(
-    index: Index, one: str, two: str
+    index: Blocking, one: str, two: str
 ) -> None:
     assert not is_duplicate(index, listing(one))
     assert not is_duplicate(index, listing(two))
     assert is_duplicate(index, listing(one))
 
 
-def test_long_code_with_one_line_changed_is_the_same_page(index: Index) -> None:
+def test_long_code_with_one_line_changed_is_the_same_page(index: Blocking) -> None:
     lines = [f"total{i} = price{i} * count{i} - discount{i % 7}" for i in range(60)]
     assert not is_duplicate(index, listing("\n".join(lines)))
     lines[30] = "total30 = 0  # sold out"
@@ -151,13 +146,13 @@ def table(*rows: tuple[object, ...]) -> str:
     return site_page(f"<h1>Sizes</h1><table>{head}<tr>{'</tr><tr>'.join(cells)}</tr></table>")
 
 
-def test_short_tables_that_differ_in_a_number_are_two_pages(index: Index) -> None:
+def test_short_tables_that_differ_in_a_number_are_two_pages(index: Blocking) -> None:
     assert not is_duplicate(index, table(("M6", "4 g", 0.10), ("M8", "9 g", 0.15)))
     assert not is_duplicate(index, table(("M6", "4 g", 0.10), ("M8", "9 g", 0.25)))
     assert is_duplicate(index, table(("M6", "4 g", 0.10), ("M8", "9 g", 0.15)))
 
 
-def test_long_table_with_a_row_more_is_the_same_page(index: Index) -> None:
+def test_long_table_with_a_row_more_is_the_same_page(index: Blocking) -> None:
     rows = [(f"M{i}", f"{i * i} g", f"{i * 17 % 40}.{i % 10}0 EUR") for i in range(4, 64)]
     assert not is_duplicate(index, table(*rows))
     assert is_duplicate(index, table(*rows, ("M99", "9801 g", "77.00 EUR")))

@@ -21,23 +21,22 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError, ResponseError
 
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
-from scrapy_simhash.index import Parameters, open_index
+from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.redis import server
-from scrapy_simhash.index.redis.index import RedisIndex
+from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
+from tests.indexes import Blocking, open_index
+from tests.pages import PARAMETERS, UNIQUE, near, page
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer, shared_server
-from tests.test_index import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
 PAIRS = 200
 
 
-def opened(url: str, parameters: Parameters = PARAMETERS) -> RedisIndex:
-    index = open_index(url, parameters)
-    assert isinstance(index, RedisIndex)
-    return index
+def opened(url: str, parameters: Parameters = PARAMETERS) -> Blocking:
+    return open_index(url, parameters)
 
 
 @pytest.fixture
@@ -64,10 +63,10 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "AWAY_SECONDS", 0.05)
 
 
-def judged(index: RedisIndex, name: str, fingerprint: int) -> str:
+def judged(index: Blocking, name: str, fingerprint: int) -> str:
     """The verdict, or that the page passes unjudged."""
     try:
-        return index.check_and_add(page(name, fingerprint)).verdict
+        return str(index.check_and_add(page(name, fingerprint)).verdict)
     except IndexUnavailableError:
         return "passes"
 
@@ -86,7 +85,7 @@ def test_server_that_is_killed_and_restarted_keeps_what_it_acknowledged(
             own_server.start()
             while judged(index, "back", 0xFFFF) == "passes":
                 pass
-            assert taken <= {row.url.rpartition("/")[2] for row in index.rows()}
+            assert taken <= {row.page.url.rpartition("/")[2] for row in index.rows()}
             assert index.check_and_add(page_of(50 * restart, 1)).is_duplicate
         assert index.losses == 0
 
@@ -135,19 +134,17 @@ def test_refused_script_that_was_sent_again_costs_no_other_page_its_verdict(
             raise refusal
         return await original(self, *command, **options)  # type: ignore[no-untyped-call]
 
-    async def together(index: RedisIndex) -> list[Any]:
+    async def together(index: Index) -> list[Any]:
         pages = [page(f"{i}", spread(i)) for i in range(3)]
-        asking = map(index.check_and_add_async, pages)
-        told = await asyncio.gather(*asking, return_exceptions=True)
-        await index._store.server.close_client()
-        return told
+        asking = map(index.check_and_add, pages)
+        return await asyncio.gather(*asking, return_exceptions=True)
 
     with opened(redis_url) as index:
         index.check_and_add(page("before", 0xFF))
         monkeypatch.setattr(server, "BATCHES", 1)
         monkeypatch.setattr(Redis, "execute_command", execute_command)
         shared_server().client().script_flush()
-        told = asyncio.run(together(index))
+        told = index.run(together(index.index))
     assert [isinstance(one, IndexUnavailableError) for one in told].count(True) <= 1
     assert UNIQUE in told
     assert next(refusals, None) is None
@@ -161,7 +158,7 @@ def test_page_whose_answer_was_lost_is_no_duplicate_of_itself(
         proxy.swallowed = 1
         assert index.check_and_add(page("a", 0b0)) == UNIQUE
         assert index.check_and_add(page("b", 0b1)) == near("a", 1)
-        assert index.count() == 3
+        assert index.counts().pages == 3
 
 
 def test_cut_network_lets_pages_pass_and_recovers(url_behind_proxy: str, proxy: Proxy) -> None:
@@ -173,7 +170,7 @@ def test_cut_network_lets_pages_pass_and_recovers(url_behind_proxy: str, proxy: 
         while judged(index, "c", 0b1) == "passes":
             pass
         assert index.check_and_add(page("d", 0b11)) == near("a", 2)
-        assert {row.url.rpartition("/")[2] for row in index.rows()} == {"a", "c", "d"}
+        assert {row.page.url.rpartition("/")[2] for row in index.rows()} == {"a", "c", "d"}
 
 
 def test_while_the_server_is_away_nobody_waits_for_it(
@@ -195,11 +192,10 @@ def test_slow_server_is_waited_for(url_behind_proxy: str, proxy: Proxy) -> None:
 
         async def together() -> list[str]:
             pages = [page(f"{i}", spread(i)) for i in range(1, 30)]
-            told = await asyncio.gather(*map(index.check_and_add_async, pages))
-            await index._store.server.close_client()
+            told = await asyncio.gather(*map(index.index.check_and_add, pages))
             return [decision.verdict for decision in told]
 
-        assert set(asyncio.run(together())) == {"unique"}
+        assert set(index.run(together())) == {"unique"}
 
 
 @pytest.mark.parametrize("batches", [1, 2])
@@ -208,20 +204,19 @@ def test_every_call_is_answered_however_calls_come_together(
 ) -> None:
     monkeypatch.setattr(server, "BATCHES", batches)
 
-    async def come_and_go(index: RedisIndex) -> int:
+    async def come_and_go(index: Index) -> int:
         supply = iter(range(1_000))
 
         async def one_after_the_other() -> None:
             for i in supply:
-                await index.check_and_add_async(page(f"{i}", spread(i)))
+                await index.check_and_add(page(f"{i}", spread(i)))
 
         crawlers = (one_after_the_other() for _ in range(3))
         await asyncio.wait_for(asyncio.gather(*crawlers), timeout=30)
-        await index._store.server.close_client()
-        return len(index)
+        return (await index.counts()).kept
 
     with opened(redis_url) as index:
-        assert asyncio.run(come_and_go(index)) == 1_000
+        assert index.run(come_and_go(index.index)) == 1_000
 
 
 def test_answer_that_takes_too_long_is_not_waited_for(
@@ -279,7 +274,7 @@ def test_nothing_outside_the_prefix_is_touched(tmp_path: Path) -> None:
         with opened(f"{shared.url}?prefix=near") as index:
             for i in range(10):
                 index.check_and_add(page(f"{i}", i, scope=f"{i % 2}"))
-            index.forget(row.id for row in list(index.rows()))
+            index.forget([row.id for row in index.rows()])
         keys = set(client.scan_iter())
         assert {key for key in keys if not key.startswith(b"near:1:")} == {b"links:dupefilter"}
         assert client.get("links:dupefilter") == b"mine"
@@ -298,7 +293,7 @@ def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(redis_url: s
     kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
     assert kept == {str(i): 1 for i in range(PAIRS)}
     with opened(redis_url) as index:
-        assert (len(index), index.count()) == (PAIRS, 4 * PAIRS)
+        assert (len(index), index.counts().pages) == (PAIRS, 4 * PAIRS)
 
 
 def test_writer_that_is_killed_leaves_the_index_whole(redis_url: str) -> None:
@@ -308,7 +303,7 @@ def test_writer_that_is_killed_leaves_the_index_whole(redis_url: str) -> None:
         taken = len(list(itertools.islice(child.stdout, 200)))
         child.send_signal(signal.SIGKILL)
     with opened(redis_url) as index:
-        assert len(list(index.rows())) == index.count() >= taken
+        assert len(list(index.rows())) == index.counts().pages >= taken
         assert all(index.check_and_add(page_of(i, 1)).is_duplicate for i in range(taken))
 
 

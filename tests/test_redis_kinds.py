@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import open_index
 from scrapy_simhash.index.redis.address import ServerAddress
 from tests.fault_writer import page_of
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, UNIQUE
 from tests.redis_servers import PROGRAM, RedisServer, free_port
-from tests.test_index import PARAMETERS, UNIQUE
 
 SLOTS = 16384
 
@@ -36,7 +36,7 @@ def assert_keeps_and_forgets_pages(url: str, scopes: int = 1) -> None:
     with open_index(url, PARAMETERS) as index:
         rows = list(index.rows())
         assert len(rows) == len({row.id for row in rows}) == 60
-        assert {row.scope for row in rows} == {f"site{i}.example" for i in range(scopes)}
+        assert {row.page.scope for row in rows} == {f"site{i}.example" for i in range(scopes)}
         kept = [row.id for row in rows if row.representative is None]
         assert index.forget(kept[:20]) == 20
         assert len(index) == 30

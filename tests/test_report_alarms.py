@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.alarms import Alarm, Watch
-from scrapy_simhash.report.lines import Line
-from tests.reports import line, skipped
+from scrapy_simhash.report.record import Record
+from tests.reports import record, skipped
 
 SITE = "http://a.example"
 
 
-def raised(lines: Iterable[Line], share: float = 1.0) -> list[Alarm]:
+def raised(records: Iterable[Record], share: float = 1.0) -> list[Alarm]:
     watch = Watch(share)
-    return [alarm for one in lines for alarm in watch.look(one)]
+    return [alarm for one in records for alarm in watch.look(one)]
 
 
 def test_many_names_of_one_text_are_one_alarm() -> None:
-    wall = [line(f"{SITE}/login")] + [line(f"{SITE}/{i}", f"{SITE}/login") for i in range(50)]
+    wall = [record(f"{SITE}/login")] + [record(f"{SITE}/{i}", f"{SITE}/login") for i in range(50)]
     alarm, trap = raised(wall)
     assert (alarm.name, alarm.subject, alarm.page) == ("one_text", f"{SITE}/login", 11)
     assert (trap.name, trap.page) == ("trap", 21)
@@ -29,65 +29,65 @@ def test_many_names_of_one_text_are_one_alarm() -> None:
 def test_aliases_of_one_page_are_no_alarm() -> None:
     aliases = [f"/page?sid={i}" for i in range(5)]
     aliases += ["/print/page", "/mirror/page", "/page/", "/page/index.html"]
-    assert raised(line(SITE + alias, f"{SITE}/page") for alias in aliases) == []
+    assert raised(record(SITE + alias, f"{SITE}/page") for alias in aliases) == []
 
 
 def test_copies_that_come_slowly_are_no_alarm() -> None:
-    lines = []
+    records = []
     for i in range(20):
-        lines.append(line(f"{SITE}/copy{i}", f"{SITE}/copy"))
-        lines += [line(f"{SITE}/page{i}-{j}") for j in range(15)]
-    assert raised(lines) == []
+        records.append(record(f"{SITE}/copy{i}", f"{SITE}/copy"))
+        records += [record(f"{SITE}/page{i}-{j}") for j in range(15)]
+    assert raised(records) == []
 
 
 def test_endless_parameter_is_a_trap() -> None:
-    endless = [line(f"{SITE}/list?from={i}", f"{SITE}/list?from=0") for i in range(1, 50)]
+    endless = [record(f"{SITE}/list?from={i}", f"{SITE}/list?from=0") for i in range(1, 50)]
     (alarm,) = raised(endless)
     assert (alarm.name, alarm.subject, alarm.page) == ("trap", "a.example/*?from", 20)
 
 
 def test_endless_path_is_a_trap() -> None:
-    endless = [line(f"{SITE}/x/y" + "/x/y" * i + "/", f"{SITE}/x/y/") for i in range(1, 50)]
+    endless = [record(f"{SITE}/x/y" + "/x/y" * i + "/", f"{SITE}/x/y/") for i in range(1, 50)]
     (alarm,) = raised(endless)
     assert (alarm.name, alarm.subject) == ("trap", "a.example/x/y/x/**/*")
     assert alarm.page <= 50
 
 
 def test_trap_among_other_pages_is_found() -> None:
-    lines = []
+    records = []
     for i in range(1, 40):
-        lines.append(line(f"{SITE}/day/{i}?view=week", f"{SITE}/day/0"))
-        lines += [line(f"{SITE}/news/{i}/{j}") for j in range(3)]
-    assert "trap" in {alarm.name for alarm in raised(lines)}
+        records.append(record(f"{SITE}/day/{i}?view=week", f"{SITE}/day/0"))
+        records += [record(f"{SITE}/news/{i}/{j}") for j in range(3)]
+    assert "trap" in {alarm.name for alarm in raised(records)}
 
 
 def test_print_views_are_no_trap() -> None:
-    assert raised(line(f"{SITE}/print/{i}", f"{SITE}/article/{i}") for i in range(100)) == []
+    assert raised(record(f"{SITE}/print/{i}", f"{SITE}/article/{i}") for i in range(100)) == []
 
 
 def test_the_same_duplicate_again_and_again_is_no_trap() -> None:
-    assert raised(line(f"{SITE}/b", f"{SITE}/a") for _ in range(100)) == []
+    assert raised(record(f"{SITE}/b", f"{SITE}/a") for _ in range(100)) == []
 
 
 def test_text_that_is_suddenly_gone_is_an_alarm() -> None:
-    lines = [line(f"{SITE}/{i}") for i in range(30)]
-    gone = [Line.of(skipped(f"{SITE}/gone{i}", "no_text")) for i in range(30)]
-    (alarm,) = raised(lines + gone)
+    records = [record(f"{SITE}/{i}") for i in range(30)]
+    gone = [skipped(f"{SITE}/gone{i}", "no_text") for i in range(30)]
+    (alarm,) = raised(records + gone)
     assert (alarm.name, alarm.subject, alarm.page) == ("no_text", "a.example", 50)
 
 
 def test_site_that_never_had_text_is_no_alarm() -> None:
-    assert raised(Line.of(skipped(f"{SITE}/{i}", "no_text")) for i in range(100)) == []
+    assert raised(skipped(f"{SITE}/{i}", "no_text") for i in range(100)) == []
 
 
 def test_too_many_duplicates_are_one_alarm() -> None:
-    lines = [line(f"{SITE}/{i}?s=1", f"{SITE}/{i}") for i in range(400)]
-    (alarm,) = raised(lines, share=0.95)
+    records = [record(f"{SITE}/{i}?s=1", f"{SITE}/{i}") for i in range(400)]
+    (alarm,) = raised(records, share=0.95)
     assert (alarm.name, alarm.page) == ("duplicates", 191)
 
 
 def test_alarm_is_raised_again_when_its_pause_is_over_and_only_then() -> None:
-    wall = [line(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(200)]
+    wall = [record(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(200)]
     watch = Watch(1.0, pauses={"one_text": 60})
     alarms = [alarm for one in wall for alarm in watch.look(one)]
     pages = [alarm.page for alarm in alarms if alarm.name == "one_text"]
@@ -97,14 +97,14 @@ def test_alarm_is_raised_again_when_its_pause_is_over_and_only_then() -> None:
 
 def test_wall_that_was_met_again_needs_its_evidence_anew() -> None:
     watch = Watch(1.0, pauses={"one_text": 0})
-    wall = [line(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(39)]
+    wall = [record(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(39)]
     pages = [one.page for page in wall for one in watch.look(page) if one.name == "one_text"]
     assert pages == [10, 20, 30]
 
 
 def test_each_host_that_has_one_text_is_an_alarm() -> None:
     wall = [
-        line(f"http://{host}.example/{i}", "http://login.example/")
+        record(f"http://{host}.example/{i}", "http://login.example/")
         for host in "ab"
         for i in range(10)
     ]
@@ -116,7 +116,7 @@ def test_each_host_that_has_one_text_is_an_alarm() -> None:
 
 def test_host_of_an_alarm_is_the_one_that_was_asked() -> None:
     wall = [
-        line(
+        record(
             f"https://login.example/?{i}",
             "https://login.example/",
             redirects=[f"http://me@A.example:8080/{i}", "http://b.example/"],
@@ -128,7 +128,7 @@ def test_host_of_an_alarm_is_the_one_that_was_asked() -> None:
 
 
 def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
-    wall = [line(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
+    wall = [record(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
     watch = Watch(0.9)
     before = [(alarm.name, alarm.page) for one in wall for alarm in watch.look(one)]
     watch = watch.resumed(0.9, {})
@@ -138,17 +138,17 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
 
 def test_host_that_had_text_before_a_crawl_was_resumed_is_watched_for_it() -> None:
     watch = Watch(1.0)
-    assert not list(watch.look(line(f"{SITE}/")))
+    assert not list(watch.look(record(f"{SITE}/")))
     watch = watch.resumed(1.0, {})
-    gone = [Line.of(skipped(f"{SITE}/gone{i}", "no_text")) for i in range(30)]
+    gone = [skipped(f"{SITE}/gone{i}", "no_text") for i in range(30)]
     assert [alarm.name for one in gone for alarm in watch.look(one)] == ["no_text"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans()), max_size=300))
 def test_no_alarm_is_raised_twice(pages: list[tuple[int, int, bool]]) -> None:
-    lines = [
-        line(f"{SITE}/{page}?s={i % 30}", f"{SITE}/{text}" if twin else None)
+    records = [
+        record(f"{SITE}/{page}?s={i % 30}", f"{SITE}/{text}" if twin else None)
         for i, (page, text, twin) in enumerate(pages)
     ]
-    subjects = [(alarm.name, alarm.subject) for alarm in raised(lines, share=0.2)]
+    subjects = [(alarm.name, alarm.subject) for alarm in raised(records, share=0.2)]
     assert len(subjects) == len(set(subjects))

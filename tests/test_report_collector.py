@@ -17,16 +17,16 @@ from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Ti
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
-from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
 from tests.reports import line, record, skipped
 
 SITE = "http://a.example"
 
 
-def collect(*lines: Line) -> Collector:
+def collect(*records: Record) -> Collector:
     collector = Collector(duplicate_share=0.95)
-    for one in lines:
+    for one in records:
         collector.add(one)
     return collector
 
@@ -129,10 +129,10 @@ def test_no_url_is_too_odd(url: str) -> None:
 
 def test_counts_are_those_of_the_crawl() -> None:
     collector = collect(
-        line(SITE + "/a"),
-        line(SITE + "/a?sid=1", SITE + "/a"),
-        line(SITE + "/a?sid=2", SITE + "/a", action="flag", verdict="exact_duplicate"),
-        Line.of(skipped(SITE + "/logo", "not_html")),
+        record(SITE + "/a"),
+        record(SITE + "/a?sid=1", SITE + "/a"),
+        record(SITE + "/a?sid=2", SITE + "/a", action="flag", verdict="exact_duplicate"),
+        skipped(SITE + "/logo", "not_html"),
     )
     assert collector.pages == 4
     assert collector.verdicts == {
@@ -153,8 +153,8 @@ def test_counts_are_those_of_the_crawl() -> None:
 
 def test_unchanged_pages_that_are_dropped_are_counted() -> None:
     collector = collect(
-        line(SITE + "/a", verdict="refresh", reason="unchanged", action="drop"),
-        line(SITE + "/b", verdict="refresh", reason="seen_before"),
+        record(SITE + "/a", verdict="refresh", reason="unchanged", action="drop"),
+        record(SITE + "/b", verdict="refresh", reason="seen_before"),
     )
     totals = report_of(collector, About())["totals"]
     assert (totals["refresh"], totals["unchanged"], totals["duplicates"]) == (2, 1, 0)
@@ -185,24 +185,24 @@ def test_sample_is_bounded_and_keeps_slugs_whole() -> None:
 
 
 def test_pickled_collector_goes_on_counting() -> None:
-    first = collect(line(SITE + "/a"), line(SITE + "/a?sid=1", SITE + "/a"))
+    first = collect(record(SITE + "/a"), record(SITE + "/a?sid=1", SITE + "/a"))
     second = pickle.loads(pickle.dumps(first))
-    second.add(line(SITE + "/a?sid=2", SITE + "/a", second=60))
+    second.add(record(SITE + "/a?sid=2", SITE + "/a", second=60))
     ((_, group),) = second.groups.top()
     assert (second.pages, group.pages) == (3, 2)
 
 
 @pytest.mark.parametrize("field", ["url", "verdict", "time", "body_bytes", "share"])
 def test_line_that_is_none_is_refused(field: str) -> None:
-    broken = {**record(SITE), field: object()}
+    broken = {**line(SITE), field: object()}
     with pytest.raises((TypeError, ValueError)):
-        Line.of(broken)
+        Record.from_json(broken)
 
 
 def test_hostile_addresses_do_not_fill_the_memory() -> None:
-    def hostile(i: int) -> Line:
+    def hostile(i: int) -> Record:
         url = f"http://{i}{'h' * 5000}/{i}{'p' * 5000}?{i}{'q' * 5000}=1"
-        return line(url, url + "x")
+        return record(url, url + "x")
 
     collector = collect(*(hostile(i) for i in range(10)))
     tracemalloc.start()
@@ -220,11 +220,11 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(sorted(record(SITE))), JSON), st.booleans())
+@given(st.dictionaries(st.sampled_from(sorted(line(SITE))), JSON), st.booleans())
 def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: bool) -> None:
     collector = collect()
-    odd = {**record(SITE + "/a", SITE + "/b" if twin else None), **changed}
-    add_lines(collector, [json.dumps(odd).encode(), b"\n", json.dumps(record(SITE)).encode()])
+    odd = {**line(SITE + "/a", SITE + "/b" if twin else None), **changed}
+    add_lines(collector, [json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
     assert collector.pages + collector.unreadable_lines == 2
     assert collector.pages >= 1
     report = report_of(collector, About())

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from tests.commands import simhash, simhash_json
-from tests.reports import record
+from tests.reports import line
 
 
 @pytest.fixture
 def feed(tmp_path: Path) -> Path:
     """A feed of 20 pages, each with two session ids, and a line that was cut short."""
-    records = [record(f"http://a.example/{i}") for i in range(20)]
-    records += [
-        record(f"http://a.example/{i}?sid={sid}", f"http://a.example/{i}", second=i)
+    lines = [line(f"http://a.example/{i}") for i in range(20)]
+    lines += [
+        line(f"http://a.example/{i}?sid={sid}", f"http://a.example/{i}", second=i)
         for i in range(20)
         for sid in range(2)
     ]
     path = tmp_path / "decisions.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records) + '{"url": "http://a.e')
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines) + '{"url": "http://a.e')
     return path
 
 
@@ -46,7 +46,7 @@ def test_report_is_written_as_html_and_shown_in_short(feed: Path, tmp_path: Path
 
 def test_reports_are_compared(feed: Path, tmp_path: Path) -> None:
     better = tmp_path / "better.jsonl"
-    better.write_text(json.dumps(record("http://a.example/0")) + "\n")
+    better.write_text(json.dumps(line("http://a.example/0")) + "\n")
     found = simhash_json(tmp_path, "report", "--compare", str(feed), str(better))
     rows = {(row["section"], row["name"]): (row["one"], row["other"]) for row in found["rows"]}
     assert rows["totals", "pages"] == (60, 1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.report.state import MAGIC
+from tests.commands import simhash_json
 from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, prose, run_job
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "example_project"))
@@ -53,6 +54,21 @@ def test_report_stands_there_when_the_crawl_ends(
         "links.html",
         "links.json",
     ]
+
+
+def test_report_of_a_crawl_is_the_one_made_from_its_feed(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    aliases["/article0?sid=0"] = Reply(status=302, headers={"Location": "/article1?sid=9"})
+    aliases["/article1?sid=9"] = article(prose("topic1x"))
+    crawl(SIMHASH_REPORT_FILE=REPORT)
+    report = report_in(tmp_path)
+    from_feed = simhash_json(tmp_path, "report", str(tmp_path / "decisions.jsonl"))
+    known_to_a_crawl = {"name", "made", "settings", "versions", "side_by_side"}
+    for key in report.keys() - known_to_a_crawl - {"totals"}:
+        assert from_feed[key] == report[key]
+    assert from_feed["totals"] == {**report["totals"], "links_not_followed": None}
+    assert report["totals"]["redirected"] == 1
 
 
 def test_password_in_a_setting_does_not_reach_the_report(

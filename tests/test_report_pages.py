@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
-from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import SHOWN_PAIRS
 from scrapy_simhash.report.text import text_of
 from tests.reports import line, record, skipped
@@ -52,14 +51,14 @@ def test_report_names_the_parameter_and_the_path_that_make_duplicates() -> None:
 
 
 def test_rule_that_would_lose_pages_is_shown_with_them_or_not_at_all() -> None:
-    mostly_right = [*session_ids(), line(f"{SITE}/article/0?sid=special")]
+    mostly_right = [*session_ids(), record(f"{SITE}/article/0?sid=special")]
     (sid, _) = collected(*mostly_right)["suggestions"]
     assert sid["sampled_different"] == 1
     assert sid["counter_examples"] == [
         {"lost": f"{SITE}/article/0?sid=special", "for": f"{SITE}/article/0"}
     ]
-    mostly_wrong = [line(f"{SITE}/list?page={i}") for i in range(20)] + [
-        line(f"{SITE}/list?page={i}", f"{SITE}/list?page=1") for i in range(20, 25)
+    mostly_wrong = [record(f"{SITE}/list?page={i}") for i in range(20)] + [
+        record(f"{SITE}/list?page={i}", f"{SITE}/list?page=1") for i in range(20, 25)
     ]
     report = collected(*mostly_wrong)
     assert report["suggestions"] == []
@@ -171,9 +170,9 @@ def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
         site = f"http://{i % 50}{char * 5000}"
         url = f"{site}/{i % 40}{char * 5000}/{i % 7}{char * 5000}?{i % 30}{char * 5000}=1"
         other = url.replace("=1", "=2") if i % 2 else f"{site}/{i % 40}/mirror/{i % 7}"
-        collector.add(line(url, other, second=i, redirects=[f"{site}/{i % 60}/from/x", url]))
-        collector.add(line(f"{site}/{i}/wall", f"{site}/wall", second=i))
-        collector.add(Line.of({**skipped(url, f"reason {i % 15}", char * 5000)}))
+        collector.add(record(url, other, second=i, redirects=[f"{site}/{i % 60}/from/x", url]))
+        collector.add(record(f"{site}/{i}/wall", f"{site}/wall", second=i))
+        collector.add(skipped(url, f"reason {i % 15}", char * 5000))
     sides = [compared("http://" + char * 5000)] * SHOWN_PAIRS
     about = About(name=char * 5000, side_by_side=sides)
     report = report_of(collector, about)
@@ -191,7 +190,7 @@ def test_text_is_a_short_table() -> None:
 def test_json_keeps_to_its_schema() -> None:
     report = json.loads(json.dumps(collected(*session_ids())))
     assert report["schema"] == 1
-    assert record("x").keys() >= {"url", "verdict"}
+    assert line("x").keys() >= {"url", "verdict"}
 
 
 def luminance(colour: str) -> float:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.pairs import MAX_BODY_BYTES, PAIRS, RECENT_BYTES, Pairs
+from scrapy_simhash.workers.pool import InProcess
 from tests.conftest import CrawlFixture, Site, article, prose
-from tests.reports import line
+from tests.reports import record
 
 SITE = "http://a.example"
+
+T = TypeVar("T")
 
 
 def page(*paragraphs: str) -> bytes:
@@ -22,7 +29,11 @@ def page(*paragraphs: str) -> bytes:
 
 def added(pairs: Pairs, url: str, body: bytes, twin: str | None = None, **fields: Any) -> None:
     members = fields.pop("members", 1 if twin else 0)
-    pairs.add(line(url, twin, **fields), body, "utf-8", members)
+    pairs.add(record(url, twin, **fields), body, "utf-8", members)
+
+
+def side_by_side(pairs: Pairs) -> list[dict[str, Any]]:
+    return asyncio.run(pairs.side_by_side(InProcess(Analyser.create()).run, limit_seconds=60))
 
 
 def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> None:
@@ -31,7 +42,7 @@ def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> N
     other = ["The lamp burns", "it was lit by two men every night of the year", "The end", "More"]
     added(pairs, f"{SITE}/a", page(*lines))
     added(pairs, f"{SITE}/b", page(*other), f"{SITE}/a")
-    assert pairs.side_by_side() == [
+    assert side_by_side(pairs) == [
         {
             "representative": f"{SITE}/a",
             "pages": 1,
@@ -63,7 +74,7 @@ def test_no_more_is_marked_than_differs(one: str, other: str, first: str, second
     pairs = Pairs()
     added(pairs, f"{SITE}/a", page(one))
     added(pairs, f"{SITE}/b", page(other), f"{SITE}/a")
-    ((row,),) = (sides["rows"] for sides in pairs.side_by_side())
+    ((row,),) = (sides["rows"] for sides in side_by_side(pairs))
     assert (row["first"], row["second"]) == (first, second)
 
 
@@ -72,15 +83,15 @@ def test_the_duplicate_that_shares_least_is_shown() -> None:
     added(pairs, f"{SITE}/a", page("one"))
     for name, share in (("b", 0.99), ("c", 0.91), ("d", 1.0)):
         added(pairs, f"{SITE}/{name}", page(name), f"{SITE}/a", share=share)
-    assert pairs.side_by_side()[0]["second"] == f"{SITE}/c"
+    assert side_by_side(pairs)[0]["second"] == f"{SITE}/c"
 
 
 def test_two_duplicates_are_compared_where_the_kept_page_is_not_at_hand() -> None:
     pairs = Pairs()
     added(pairs, f"{SITE}/b", page("one"), f"{SITE}/a")
-    assert pairs.side_by_side() == []
+    assert side_by_side(pairs) == []
     added(pairs, f"{SITE}/c", page("two"), f"{SITE}/a")
-    (found,) = pairs.side_by_side()
+    (found,) = side_by_side(pairs)
     assert (found["first"], found["second"]) == (f"{SITE}/b", f"{SITE}/c")
 
 
@@ -91,7 +102,7 @@ def test_larger_groups_take_the_place_of_smaller_ones() -> None:
             url = f"{SITE}/{group}/{member}"
             added(pairs, url, page(url), f"{SITE}/{group}", members=member)
     assert len(pairs._pairs) == PAIRS
-    assert pairs.side_by_side()[0]["representative"] == f"{SITE}/60"
+    assert side_by_side(pairs)[0]["representative"] == f"{SITE}/60"
 
 
 def test_groups_whose_pages_differ_are_shown_rather_than_larger_ones() -> None:
@@ -101,7 +112,7 @@ def test_groups_whose_pages_differ_are_shown_rather_than_larger_ones() -> None:
         added(pairs, f"{SITE}/{group}?b", page("same"), f"{SITE}/{group}", share=1.0, members=50)
     added(pairs, f"{SITE}/a", page("one"))
     added(pairs, f"{SITE}/b", page("two"), f"{SITE}/a", share=0.95)
-    assert [one["representative"] for one in pairs.side_by_side()] == [f"{SITE}/a"]
+    assert [one["representative"] for one in side_by_side(pairs)] == [f"{SITE}/a"]
 
 
 def test_bodies_take_a_bounded_amount_of_memory() -> None:
@@ -135,7 +146,7 @@ def test_page_of_any_kind_can_be_compared(body: bytes) -> None:
     pairs = Pairs()
     added(pairs, f"{SITE}/a", body)
     added(pairs, f"{SITE}/b", page("text"), f"{SITE}/a")
-    pairs.side_by_side()
+    side_by_side(pairs)
 
 
 def test_report_of_a_crawl_shows_what_differs(
@@ -152,3 +163,21 @@ def test_report_of_a_crawl_shows_what_differs(
     html = (tmp_path / "report.html").read_text()
     assert "<mark>free</mark>" in html
     assert "<mark>closed</mark>" in html
+
+
+def test_pages_that_cannot_be_compared_in_time_are_left_out() -> None:
+    pairs = Pairs()
+    for name in "abc":
+        added(pairs, f"{SITE}/{name}", page(f"the lamp {name}"))
+        added(pairs, f"{SITE}/{name}2", page(f"the lamp {name}2"), f"{SITE}/{name}")
+    asked = []
+
+    async def run(function: Callable[..., T], *arguments: object) -> T:
+        asked.append(arguments)
+        if len(asked) == 1:
+            raise AnalysisError("timed_out", "not analysed within 10 s")
+        return function(*arguments)
+
+    assert len(asyncio.run(pairs.side_by_side(run, limit_seconds=60))) == 2
+    assert asyncio.run(pairs.side_by_side(run, limit_seconds=-1)) == []
+    assert len(asked) == 3

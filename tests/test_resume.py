@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.index import Parameters, SQLiteIndex
+from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import Site, article, crawl_job, crawl_result, path_of, prose, run_job
+from tests.indexes import open_index
 
 PAGES = 200
 
@@ -76,5 +77,5 @@ def urls_in(path: Path) -> set[str]:
 
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         stored = dict(connection.execute("SELECT name, value FROM parameters"))
-    with SQLiteIndex(path, Parameters(stored["scheme"], stored["scope"])) as index:
-        return {row.url for row in index.rows()}
+    with open_index(path, Parameters(stored["scheme"], stored["scope"])) as index:
+        return {row.page.url for row in index.rows()}

@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.index import SQLiteIndex
 from scrapy_simhash.index.sqlite import checkpoint, segments
 from scrapy_simhash.index.sqlite.repair import repair
 from scrapy_simhash.index.sqlite.segments import Segments, decoded, encoded
 from scrapy_simhash.index.views import Group
+from scrapy_simhash.rule.rule import View
 from tests.fault_writer import spread
-from tests.test_index import PARAMETERS, UNIQUE, ids_by_name, near, page, refreshed, snapshot
+from tests.indexes import Blocking, ids_by_name, open_index, write_segments
+from tests.pages import PARAMETERS, UNIQUE, near, page, refreshed
 
 GROUPS = st.lists(
     st.tuples(
@@ -34,7 +35,7 @@ Spans = list[tuple[int, int]]
 
 
 @given(GROUPS)
-def test_groups_come_back(groups: list[tuple[str, str, list[tuple[int, int]]]]) -> None:
+def test_groups_come_back(groups: list[tuple[str, View, list[tuple[int, int]]]]) -> None:
     given = [
         Group(scope, view, array("Q", [f for f, _ in rows]), array("I", [i for _, i in rows]))
         for scope, view, rows in groups
@@ -58,10 +59,10 @@ def _short_spans(monkeypatch: pytest.MonkeyPatch) -> None:
 def path(tmp_path: Path) -> Path:
     """An index with pages 0 to 219 (numbers 1 to 220), and segments up to number 200."""
     path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(220):
             index.check_and_add(page(f"page{i}", spread(i)))
-        assert snapshot(index) == 4
+        assert write_segments(index) == 4
     return path
 
 
@@ -80,7 +81,7 @@ def read_as_rows(monkeypatch: pytest.MonkeyPatch) -> Spans:
 
 
 def assert_all_are_found(path: Path, pages: range = range(220)) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in pages:
             assert index.check(page("new", spread(i) ^ 1)) == near(f"page{i}", 1)
 
@@ -104,7 +105,7 @@ def test_crawl_writes_segments_meanwhile(
     monkeypatch.setattr(checkpoint, "EVERY_WRITES", 70)
     monkeypatch.setattr(Segments, "write", write)
     path = tmp_path / "pages.simhash"
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(70):
             index.check_and_add(page(f"page{i}", spread(i)))
         assert written.wait(30)
@@ -114,38 +115,38 @@ def test_crawl_writes_segments_meanwhile(
 
 
 def test_forgotten_page_is_not_found_and_its_heir_is(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         index.check_and_add(page("copy", spread(7) ^ 1))
         index.forget([ids_by_name(index)[name] for name in ("page3", "page7")])
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert index.check_and_add(page("new", spread(3))) == UNIQUE
         assert index.check(page("newer", spread(7))) == near("copy", 1)
 
 
 def test_page_is_found_by_its_new_text_only(path: Path, read_as_rows: Spans) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         changed = refreshed("page3", (spread(3) ^ spread(999)).bit_count(), changed=True)
         assert index.check_and_add(page("page3", spread(999))) == changed
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert index.check(page("old", spread(3))) == UNIQUE
         assert index.check(page("new", spread(999) ^ 1)) == near("page3", 1)
         for i in range(300, 329):
             index.check_and_add(page(f"page{i}", spread(i)))
-        assert snapshot(index) == 1
+        assert write_segments(index) == 1
     read_as_rows.clear()
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         assert index.check(page("new", spread(999) ^ 1)) == near("page3", 1)
         assert index.check(page("old", spread(3))) == UNIQUE
     assert read_as_rows == []
 
 
 def test_unchanged_page_is_not_written_down_again(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for _ in range(3):
             for i in range(100):
                 again = index.check_and_add(page(f"page{i}", spread(i)))
                 assert again == refreshed(f"page{i}", 0, changed=False)
-        assert snapshot(index) == 0
+        assert write_segments(index) == 0
 
 
 def damage(path: Path, statement: str) -> None:
@@ -172,8 +173,8 @@ def test_bad_segment_is_not_used_and_made_anew(
     damage(path, statement)
     assert_all_are_found(path)
     assert read_as_rows == [(50, 100), (100, 150), (150, 200), (200, 220)]
-    with SQLiteIndex(path, PARAMETERS) as index:
-        snapshot(index)
+    with open_index(path, PARAMETERS) as index:
+        write_segments(index)
     read_as_rows.clear()
     assert_all_are_found(path)
     assert read_as_rows == [(200, 220)]
@@ -198,7 +199,7 @@ def test_verify_removes_bad_segments(path: Path) -> None:
     damage(path, "UPDATE segments SET data = zeroblob(100) WHERE until = 150")
     (problem,) = repair(path)
     assert (problem.rule, problem.count, problem.repaired) == (
-        "the snapshot of the tables is whole",
+        "the segments of the tables are whole",
         2,
         True,
     )
@@ -210,53 +211,53 @@ def test_copy_that_was_put_back_goes_on_with_its_own_segments(
     path: Path, tmp_path: Path, read_as_rows: Spans
 ) -> None:
     shutil.copy(path, tmp_path / "backup")
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(300, 400):
             index.check_and_add(page(f"page{i}", spread(i)))
-        assert snapshot(index) == 2
+        assert write_segments(index) == 2
     shutil.copy(tmp_path / "backup", path)
     read_as_rows.clear()
     assert_all_are_found(path)
     assert read_as_rows == [(200, 220)]
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(500, 600):
             assert index.check_and_add(page(f"page{i}", spread(i))) == UNIQUE
-        assert snapshot(index) == 2
+        assert write_segments(index) == 2
         assert index.check(page("gone", spread(300))) == UNIQUE
     assert_all_are_found(path, range(500, 600))
 
 
 def test_other_parameters_have_segments_of_their_own(path: Path, read_as_rows: Spans) -> None:
     other = replace(PARAMETERS, min_tokens=200)
-    with SQLiteIndex(path, PARAMETERS) as old, SQLiteIndex(path, other) as index:
+    with open_index(path, PARAMETERS) as old, open_index(path, other) as index:
         assert read_as_rows[-1] == (200, 220)
         assert index.check(page("new", spread(5) ^ 1, tokens=200)) == UNIQUE
-        assert snapshot(index) == 4 + 4  # removed, and written
-        assert snapshot(old) == 0  # does not mix in its own
+        assert write_segments(index) == 4 + 4  # removed, and written
+        assert write_segments(old) == 0  # does not mix in its own
     read_as_rows.clear()
-    with SQLiteIndex(path, other):
+    with open_index(path, other):
         assert read_as_rows == [(200, 220)]
     assert_all_are_found(path)
 
 
 def test_segments_full_of_old_texts_are_made_anew(path: Path, read_as_rows: Spans) -> None:
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(1, 4):
             for j in range(220):
                 index.check_and_add(page(f"page{j}", spread(1000 * i + j)))
-            assert snapshot(index) > 3
-    with SQLiteIndex(path, PARAMETERS) as index:
-        assert snapshot(index) == 17 + 17
+            assert write_segments(index) > 3
+    with open_index(path, PARAMETERS) as index:
+        assert write_segments(index) == 17 + 17
     read_as_rows.clear()
-    with SQLiteIndex(path, PARAMETERS) as index:
-        assert snapshot(index) == 0
+    with open_index(path, PARAMETERS) as index:
+        assert write_segments(index) == 0
         for j in range(220):
             assert index.check(page("new", spread(3000 + j) ^ 1)) == near(f"page{j}", 1)
     assert read_as_rows == [(850, 880)]
 
 
 def test_two_processes_make_one_row_of_segments(path: Path) -> None:
-    with SQLiteIndex(path, PARAMETERS) as one, SQLiteIndex(path, PARAMETERS) as two:
+    with open_index(path, PARAMETERS) as one, open_index(path, PARAMETERS) as two:
         for i in range(300, 700):
             [one, two][i % 2].check_and_add(page(f"page{i}", spread(i)))
         threads = [threading.Thread(target=write_all, args=(index,)) for index in (one, two)]
@@ -271,7 +272,7 @@ def test_two_processes_make_one_row_of_segments(path: Path) -> None:
     assert_all_are_found(path, range(300, 700))
 
 
-def write_all(index: SQLiteIndex) -> None:
+def write_all(index: Blocking) -> None:
     """Write the segments that are due; the file may be locked meanwhile."""
     with closing(sqlite3.connect(index.path, isolation_level=None)) as connection:
         while index._segments.write(connection):
@@ -282,7 +283,7 @@ def test_segment_that_the_disk_has_no_room_for_is_left_out(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segments, "SPAN", 500)  # more than there is room for on a page of the file
-    with SQLiteIndex(path, PARAMETERS) as index:
+    with open_index(path, PARAMETERS) as index:
         for i in range(300, 800):
             index.check_and_add(page(f"page{i}", spread(i)))
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -307,4 +308,4 @@ def test_long_reading_of_rows_is_said_once(
         assert_all_are_found(path)
     (message,) = caplog.messages
     assert str(path) in message
-    assert "no good snapshot" in message
+    assert "no good segments" in message

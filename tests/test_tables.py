@@ -61,7 +61,7 @@ def test_matches_are_those_of_a_linear_scan(
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_the_engines_agree_as_tables_grow_and_shrink(distance: int) -> None:
-    """Thousands of fingerprints: lines split, runs appear and go."""
+    """With thousands of fingerprints, lines split, and runs appear and disappear."""
     stored = site(3000, seed=distance)
     for design in designs(distance):
         one = ReferenceTables(distance, design.tables)
@@ -104,7 +104,7 @@ def test_every_way_to_compare_finds_the_same() -> None:
 @each_engine
 def test_many_at_once_are_the_same_as_one_by_one(engine: Any) -> None:
     stored, queries = site(2000, seed=1), site(500, seed=2)
-    stored[100:110] = stored[0:10]  # repeated fingerprints share their place
+    stored[100:110] = stored[0:10]  # repeated fingerprints share one entry
     one, two = engine(3), engine(3)
     two.add_many(array("Q", stored), array("I", range(len(stored))))
     for item, fingerprint in enumerate(stored):
@@ -165,7 +165,7 @@ def edges_of(mask: int) -> set[int]:
 
 
 def spread(cells: list[int], distance: int) -> list[tuple[int, ...]]:
-    """One difference for each way to share *distance* bits among the cells."""
+    """One difference for each way to distribute *distance* bits over the cells."""
 
     def shares(left: int, over: int) -> list[list[int]]:
         if over == 1:
@@ -347,12 +347,13 @@ def test_an_allocation_that_fails_leaves_the_tables_as_they_were() -> None:
 
 WITHOUT_COMPILED_PARTS = """
 import sys
-for name in ("tables.compiled", "tables.compiled_codec", "analysis.compiled"):
+for name in ("tables.compiled", "tables.batch.compiled_codec", "analysis.compiled"):
     sys.modules[f"scrapy_simhash.{name}"] = None  # importing it fails
 import logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from scrapy_simhash import FeatureScheme, PermutedTables, fingerprint_text
-from scrapy_simhash.index import Parameters, MemoryIndex
+from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.index.memory import MemoryIndex
 for _ in range(2):
     MemoryIndex(Parameters("scheme"))
 tables = PermutedTables(3)

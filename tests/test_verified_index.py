@@ -8,46 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.index import Decision, Index, Page, Parameters, open_index
-from scrapy_simhash.index.contract import MAX_VERIFIED
-from scrapy_simhash.rule.sketch import Sketch
-
-PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10, share=0.9)
-UNIQUE = Decision("unique", "new_text")
-
-
-def page(
-    name: str,
-    content: range,
-    main_text: int = 0,
-    block: int = 1,
-    tokens: int = 100,
-    content_fingerprint: int = 0,
-) -> Page:
-    """A page whose content has the shingles of a range."""
-    spread = (i * 0x9E3779B97F4A7C15 % (1 << 64) for i in content)
-    return Page(
-        url=f"http://site.example/{name}",
-        request_fingerprint=name.encode().ljust(20, b"-"),
-        scope="",
-        fingerprint=main_text,
-        digest=main_text.to_bytes(16, "big"),
-        tokens=tokens,
-        judged_at=1.5,
-        content_fingerprint=content_fingerprint,
-        sketch=Sketch.of(dict.fromkeys(spread, block)).to_bytes(),
-        site="site.example",
-        blocks=(block,),
-    )
+from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.rule.rule import MAX_VERIFIED
+from tests.indexes import Blocking, open_index
+from tests.pages import UNIQUE
+from tests.pages import VERIFIED as PARAMETERS
+from tests.pages import page_with_content as page
 
 
 @pytest.fixture
-def index(place: str) -> Iterator[Index]:
+def index(place: str) -> Iterator[Blocking]:
     with open_index(place, PARAMETERS) as opened:
         yield opened
 
 
-def test_candidate_that_shares_its_content_is_a_duplicate(index: Index) -> None:
+def test_candidate_that_shares_its_content_is_a_duplicate(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101)))
     found = index.check_and_add(page("b", range(3, 103), main_text=1))
     assert found == replace(found, verdict="near_duplicate", reason="share_in_common", distance=0)
@@ -55,19 +30,19 @@ def test_candidate_that_shares_its_content_is_a_duplicate(index: Index) -> None:
     assert found.share == pytest.approx(98 / 102, abs=0.05)
 
 
-def test_same_main_text_with_other_content_is_another_page(index: Index) -> None:
+def test_same_main_text_with_other_content_is_another_page(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101)))
     assert index.check_and_add(page("b", range(201, 301))) == UNIQUE
 
 
-def test_same_page_is_an_exact_duplicate(index: Index) -> None:
+def test_same_page_is_an_exact_duplicate(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101)))
     assert index.check_and_add(page("b", range(1, 101))) == Decision(
         "exact_duplicate", "same_text", "http://site.example/a", 0, 1.0
     )
 
 
-def test_unique_page_says_what_it_came_closest_to(index: Index) -> None:
+def test_unique_page_says_what_it_came_closest_to(index: Blocking) -> None:
     index.check_and_add(page("far", range(500, 600), block=2))
     index.check_and_add(page("near", range(1, 101), block=3))
     found = index.check_and_add(page("new", range(41, 141), block=4))
@@ -77,20 +52,20 @@ def test_unique_page_says_what_it_came_closest_to(index: Index) -> None:
     assert found.closest.share == pytest.approx(60 / 140, abs=0.1)
 
 
-def test_same_main_text_needs_less_of_the_rest(index: Index) -> None:
+def test_same_main_text_needs_less_of_the_rest(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 81)))
     assert index.check_and_add(page("b", range(7, 87), main_text=1)) == UNIQUE
     assert index.check_and_add(page("c", range(7, 87), content_fingerprint=9)).is_duplicate
     assert index.check_and_add(page("d", range(41, 121))) == UNIQUE
 
 
-def test_little_content_must_be_the_same(index: Index) -> None:
+def test_little_content_must_be_the_same(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 9), tokens=5))
     assert index.check_and_add(page("b", range(1, 10), tokens=5)) == UNIQUE
     assert index.check_and_add(page("c", range(1, 9), tokens=5)).is_duplicate
 
 
-def test_less_around_the_same_main_text_is_the_same_page(index: Index) -> None:
+def test_less_around_the_same_main_text_is_the_same_page(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 51), tokens=20))
     less = page("notice taken away", range(1, 31), tokens=20, content_fingerprint=9)
     assert index.check_and_add(less).share == pytest.approx(30 / 50)
@@ -98,7 +73,7 @@ def test_less_around_the_same_main_text_is_the_same_page(index: Index) -> None:
     assert index.check_and_add(too_little) == UNIQUE
 
 
-def test_more_around_the_same_main_text_is_lost_only_where_it_is_little(index: Index) -> None:
+def test_more_around_the_same_main_text_is_lost_only_where_it_is_little(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 31), tokens=20))
     more = page("notice added", range(1, 41), tokens=20, content_fingerprint=9)
     assert index.check_and_add(more).share == pytest.approx(30 / 40)
@@ -112,14 +87,16 @@ def test_more_around_the_same_main_text_is_lost_only_where_it_is_little(index: I
     ids=["little text", "other text", "something added as well"],
 )
 def test_what_is_left_out_counts_for_little_only_around_a_text(
-    index: Index, other: range, tokens: int, main_text: int
+    index: Blocking, other: range, tokens: int, main_text: int
 ) -> None:
     index.check_and_add(page("a", range(1, 51), tokens=tokens))
     assert index.check_and_add(page("b", other, main_text=main_text, tokens=tokens)) == UNIQUE
 
 
 @pytest.mark.parametrize(("shingles", "may_differ"), [(10, 0), (15, 0), (18, 2), (40, 4)])
-def test_the_more_content_the_more_may_differ(index: Index, shingles: int, may_differ: int) -> None:
+def test_the_more_content_the_more_may_differ(
+    index: Blocking, shingles: int, may_differ: int
+) -> None:
     """The share of 0.9 holds from twice min_tokens on; one of 15 would be a share of 0.93."""
     index.check_and_add(page("a", range(1, 1 + shingles)))
     for number in range(1, 6):
@@ -130,7 +107,7 @@ def test_the_more_content_the_more_may_differ(index: Index, shingles: int, may_d
             return
 
 
-def test_the_page_that_shares_most_is_named_not_the_closest(index: Index) -> None:
+def test_the_page_that_shares_most_is_named_not_the_closest(index: Blocking) -> None:
     index.check_and_add(page("close", range(1, 201), main_text=0))
     index.check_and_add(page("alike", range(50, 250), main_text=0b11))
     found = index.check_and_add(page("x", range(50, 250), main_text=0b1, content_fingerprint=9))
@@ -138,7 +115,7 @@ def test_the_page_that_shares_most_is_named_not_the_closest(index: Index) -> Non
 
 
 @pytest.mark.parametrize("kind", ["near", "of the same text"])
-def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Index, kind: str) -> None:
+def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Blocking, kind: str) -> None:
     other = "main_text" if kind == "near" else "content_fingerprint"
     for number in range(1, MAX_VERIFIED + 2):
         elsewhere = {other: number * 0x9E3779B97F4A7C15 % (1 << 64)}
@@ -150,28 +127,28 @@ def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Index, kind
     assert found.representative == "http://site.example/twin"
 
 
-def test_page_near_in_its_content_alone_is_found(index: Index) -> None:
+def test_page_near_in_its_content_alone_is_found(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101), main_text=0, content_fingerprint=0xF0))
     other = page("b", range(1, 101), main_text=0xFFFF, content_fingerprint=0xF1)
     assert index.check_and_add(other).representative == "http://site.example/a"
 
 
-def test_page_without_content_is_kept(index: Index) -> None:
+def test_page_without_content_is_kept(index: Blocking) -> None:
     bare = replace(page("a", range(1, 2)), sketch=None, content_fingerprint=None)
     index.check_and_add(bare)
     again = replace(bare, url="http://site.example/b", request_fingerprint=b"b" * 20)
     assert index.check_and_add(again) == UNIQUE
 
 
-def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Index) -> None:
+def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blocking) -> None:
     for i in range(5):
         start = 1000 * i + 1
         unique = replace(page(f"p{i}", range(start, start + 50), main_text=i << 8), blocks=(7, i))
         assert index.check_and_add(replace(unique, content_fingerprint=i << 40)) == UNIQUE
         copy = replace(unique, url="x", request_fingerprint=b"%020d" % i, blocks=(8, i))
         assert index.check_and_add(replace(copy, content_fingerprint=i << 40)).is_duplicate
-    assert index.templates.blocks("site.example") == {7}
-    assert index.templates.blocks("other.example") == frozenset()
+    assert index.template("site.example") == {7}
+    assert index.template("other.example") == frozenset()
 
 
 def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
@@ -188,7 +165,7 @@ def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
                 )
             )
     with open_index(lasting_place, PARAMETERS) as index:
-        assert index.templates.blocks("site.example") == {1}
+        assert index.template("site.example") == {1}
 
 
 def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:
@@ -199,7 +176,7 @@ def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:
         )
 
 
-def test_of_all_that_share_enough_the_canonical_one_is_named(index: Index) -> None:
+def test_of_all_that_share_enough_the_canonical_one_is_named(index: Blocking) -> None:
     names = {"a": range(1, 101), "b": range(18, 118)}
     for name, content in names.items():
         assert index.check_and_add(page(name, content)) == UNIQUE
@@ -210,7 +187,7 @@ def test_of_all_that_share_enough_the_canonical_one_is_named(index: Index) -> No
     assert (found.verdict, found.representative) == ("near_duplicate", "http://site.example/b")
 
 
-def test_wrong_canonical_makes_no_duplicate_of_other_content(index: Index) -> None:
+def test_wrong_canonical_makes_no_duplicate_of_other_content(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101)))
     new = replace(page("x", range(201, 301)), canonical="http://site.example/a")
     assert index.check_and_add(new) == UNIQUE

@@ -1,15 +1,17 @@
-"""Workers: real processes, really killed; a page costs its worker at the most."""
+"""Real worker processes that are really killed: a page costs at most its worker."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
@@ -23,7 +25,7 @@ def rude() -> Iterator[Rude]:
 
 @pytest.fixture
 def patient() -> Iterator[Rude]:
-    """Workers whose pages may take as long as a busy machine has them take."""
+    """Workers with a time limit that is long enough for a busy machine."""
     with Rude(processes=2, timeout_seconds=60.0) as rude:
         yield rude
 
@@ -164,7 +166,7 @@ def test_cancelled_page_does_not_hold_up_the_next() -> None:
 
 
 class Unsendable(str):
-    """What there is no memory left to send."""
+    """An object for which there is not enough memory to send it."""
 
     def __reduce__(self) -> str:
         raise MemoryError
@@ -254,3 +256,14 @@ def test_workers_do_not_run_the_crawl_s_script_again(
     site["/"] = article(prose("start"))
     assert started_crawl(SIMHASH_WORKERS=2).verdicts() == {"/": "unique"}
     assert (tmp_path / "started").read_text() == "x"
+
+
+def test_a_function_runs_in_a_worker_within_the_time_limit_of_a_page() -> None:
+    with Rude(processes=1, timeout_seconds=0.5) as rude:
+        assert rude.run(rude.workers.run(os.getpid)) in children(os.getpid())
+        with pytest.raises(AnalysisError, match="ValueError: invalid literal") as refused:
+            rude.run(rude.workers.run(int, "no number"))
+        assert refused.value.reason == "extraction_failed"
+        with pytest.raises(AnalysisError) as late:
+            rude.run(rude.workers.run(time.sleep, 600))
+        assert late.value.reason == "timed_out"

@@ -1,7 +1,7 @@
 /* The first 64 bits of MurmurHash3 x64 128, seed 0.
  *
  * After Austin Appleby's description and public-domain reference, MurmurHash3.cpp (2011),
- * https://github.com/aappleby/smhasher.  Little-endian, whatever the machine.
+ * https://github.com/aappleby/smhasher.  Words are read as little-endian on every machine.
  */
 #ifndef SCRAPY_SIMHASH_MURMUR3_H
 #define SCRAPY_SIMHASH_MURMUR3_H
@@ -55,7 +55,7 @@ static uint64_t murmur3_x64(const unsigned char *bytes, size_t length)
         h2 ^= murmur3_mix2(murmur3_word(bytes + 8));
         h2 = (murmur3_rotate(h2, 31) + h1) * 5 + 0x38495ab5;
     }
-    /* Zeros mix to zero, so a tail filled up with them is as good as the shorter one. */
+    /* Zeros mix to zero, so a tail padded with zeros gives the same hash as the shorter tail. */
     memcpy(tail, bytes, left);
     h2 ^= murmur3_mix2(murmur3_word(tail + 8));
     h1 ^= murmur3_mix1(murmur3_word(tail));

@@ -2,15 +2,15 @@
 # cython: initializedcheck=False, embedsignature=False
 """The fingerprint of a text in one pass over it: tokens, shingles, hashes, votes, bits.
 
-Bit for bit what features.py and fingerprint.py say in Python, for the schemes whose features
-are runs of words that count once each, or as often as they stand in the text::
+The result is bit for bit that of features.py and fingerprint.py.  It is for the schemes whose
+features are runs of words, each counted once or as often as it occurs in the text::
 
     text        Near-duplicate pages
     tokens      near | duplicate | pages            UTF-8, with a space between two
     shingles    near duplicate
                      duplicate pages                each is one piece of those bytes
-    counters    how many shingles' hashes have a 1, for each of 64 bits at once: plane i holds
-                bit i of all 64 counts, and a hash is added to them like a number to a number
+    counters    for each of the 64 bits, the number of shingles whose hash has a 1 there: plane i
+                holds bit i of all 64 counts, and a hash is added to all counts at once, with carry
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -49,7 +49,7 @@ cdef inline int class_of(uint32_t character) except -1:
 
 
 cdef int learn_page(uint32_t start) except -1:
-    """Note the classes of a page of characters, the first time that one of them is met."""
+    """Note the classes of a page of characters; called when the first of them occurs."""
     for offset, found in enumerate(character_classes(start, start + PAGE)):
         classes[start + offset] = found | KNOWN
     return 0
@@ -65,13 +65,13 @@ cdef struct Tokens:
 def simhash_of_words(str normalised, int width, bint repeated):
     """Return the 64-bit simhash of a normalised text, its tokens in UTF-8, and their number.
 
-    Features are the runs of *width* tokens; one that stands there several times counts once,
-    or each time if *repeated*.  Tokens are joined by one space.
+    Features are the runs of *width* tokens; one that occurs several times counts once, or each
+    time if *repeated*.  Tokens are joined by one space.
     """
     cdef Tokens tokens
     cdef Py_ssize_t length = PyUnicode_GET_LENGTH(normalised)
     check_length(length)
-    # Each character takes at most 4 bytes, and as many of a single token with a space 5.
+    # A character takes at most 4 bytes, and one that is a token takes at most 5 with its space.
     tokens.text = <unsigned char *>PyMem_Malloc(5 * length + 1)
     tokens.ends = <uint32_t *>PyMem_Malloc((length + 1) * sizeof(uint32_t))
     try:
@@ -87,10 +87,11 @@ def simhash_of_words(str normalised, int width, bint repeated):
 
 
 def hash_runs(str text, int width, bint of_characters):
-    """Return the 64-bit hashes of all runs of *width* words, or of as many characters, of a text.
+    """Return the 64-bit hashes of all runs of *width* words, or *width* characters, of a text.
 
-    Words are what white space parts, joined by one space in a run; the text begins and ends
-    with an empty one.  White space does not count as a character.  Fewer make one run.
+    White space separates words; in a run, one space joins them.  An empty word is put before the
+    first word and after the last.  White space does not count as a character.  A shorter text
+    makes one run.
     """
     cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text)
     cdef Py_ssize_t run, runs
@@ -147,7 +148,7 @@ cdef int split(str text, bint of_characters, Tokens *pieces) noexcept:
 
 
 cdef int hash_pieces(const Tokens *pieces, uint32_t width, int gap, uint64_t[::1] hashes) noexcept:
-    """Hash each run of *width* pieces, between two of which stand *gap* bytes."""
+    """Hash each run of *width* pieces, with *gap* bytes between two pieces."""
     cdef Py_ssize_t run
     cdef uint32_t start, last
     for run in range(hashes.shape[0]):
@@ -174,11 +175,11 @@ cdef int check_length(Py_ssize_t length) except -1:
 
 
 cdef int cut(str text, Tokens *tokens) except -1:
-    """Fill *tokens* with those that the pattern in features.py finds."""
+    """Fill *tokens* with the tokens that the pattern in features.py finds."""
     cdef int kind = PyUnicode_KIND(text)
     cdef const void *data = PyUnicode_DATA(text)
     cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), i = 0
-    cdef unsigned char *at = tokens.text  # a local one: the compiler can keep it in a register
+    cdef unsigned char *at = tokens.text  # local, so that the compiler can keep it in a register
     cdef uint32_t character, count = 0
     cdef int found
     while i < length:
@@ -229,11 +230,11 @@ cdef inline unsigned char *put(unsigned char *at, uint32_t character) noexcept:
 cdef struct Shingle:
     uint64_t hash
     uint32_t start
-    uint32_t length  # 0 where a slot of the set is free
+    uint32_t length  # 0 if the slot of the set is free
 
 
 cdef uint64_t vote(const Tokens *tokens, uint32_t width, bint repeated) except? 0:
-    """Return the simhash of all runs of *width* tokens; fewer tokens make one run."""
+    """Return the simhash of all runs of *width* tokens; a shorter text makes one run."""
     cdef uint64_t planes[PLANES]
     cdef uint32_t run, last, votes = 0
     cdef uint32_t runs = tokens.count - width + 1 if tokens.count > width else tokens.count > 0
@@ -263,7 +264,7 @@ cdef uint64_t vote(const Tokens *tokens, uint32_t width, bint repeated) except? 
 cdef bint is_new(
     Shingle *seen, size_t slots, const unsigned char *text, Shingle shingle
 ) noexcept:
-    """Put a shingle into a set; False where it is in it already."""
+    """Put a shingle into a set; return False if the set has it already."""
     cdef size_t at = shingle.hash & (slots - 1)
     while seen[at].length:
         if (

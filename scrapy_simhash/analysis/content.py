@@ -1,8 +1,8 @@
 """A page's content: its visible text without the blocks that the site repeats or that only link.
 
-A second view of a page, beside the main text that the extractor finds: an extractor may keep
-only a note that other pages share, or a whole menu; this view has everything that is the
-page's own.  See docs/quality.md for what each rule was measured to bring.
+This is the second view of a page; the first is the main text that the extractor finds.  An
+extractor may keep only a note that other pages share, or a whole menu.  The content holds all text
+that is the page's own.  docs/quality.md gives the measured gain of each rule.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from lxml.html import HtmlElement, defs
 from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
+from scrapy_simhash.analysis.scripts import unspaced_share
 from scrapy_simhash.rule.sketch import Sketch
 
-# Elements that begin a block of their own: lxml's list, and what HTML 5 added to it.
+# Elements that begin a new block: lxml's list, and the elements that HTML 5 added.
 BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
     *("article", "aside", "body", "br", "button", "details", "dialog", "figcaption", "figure"),
     *("footer", "header", "hgroup", "html", "main", "nav", "section", "select", "summary"),
 }
-# Elements whose text nobody sees on the page.
+# Elements whose text is not shown on the page.
 UNSEEN_ELEMENTS = frozenset(
     {"head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template"}
 )
 
-# Elements that hold what is beside the content, unless they are a part of it.
+# Elements that are beside the content, unless they are inside a content element.
 BESIDE_ELEMENTS = frozenset({"aside", "footer", "header", "nav"})
 CONTENT_ELEMENTS = frozenset({"article", "main"})
 BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation", "search"})
-# Names that live sites give to such elements, by class or id; "-" and "_" do not count.
+# Class names and ids that live sites give to such elements; "-" and "_" are ignored.
 BESIDE_NAMES = frozenset(
     {
         *("ad", "ads", "advert", "advertisement", "advertising", "banner", "breadcrumb"),
@@ -45,16 +46,16 @@ BESIDE_NAMES = frozenset(
     }
 )
 
-# A block of whose characters so many stand in links is a menu entry, a breadcrumb, a "next"
-# (measured on their blocks: 0.8 to 1); a list of operands that are links has 0.71.
+# A block with at least this share of its characters in links is a menu entry, a breadcrumb or a
+# "next" link (measured on such blocks: 0.8 to 1).  A list of operands that are links has 0.71.
 LINK_SHARE = 0.8
-# Where the text of all other blocks is less than this share of a page's own, it is a list of
-# links (tags, archives, pagination), and they count; if that is as little, it has all its text
-# in a sidebar, and nothing is beside.
+# If the blocks that are neither links nor beside the content hold less than this share of a page's
+# own text, the page is a list of links (tags, archives, pagination), and its link blocks count too.
+# If that is still less than this share, all the text is in a sidebar, and every block counts.
 LEAST_SHARE = 0.2
 
-# The longest URL that browsers and servers agree on is about this long (RFC 9110, section 4.1,
-# asks for 8,000 bytes); a longer one is no address that anybody meant.
+# All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
+# 8,000 bytes).  A longer one is not a real address, and is ignored.
 MAX_ADDRESS = 8_000
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
@@ -63,18 +64,13 @@ _JOINERS = re.compile(r"[-_]+")
 SHINGLE_WORDS = 3
 SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
 UNSPACED_SHARE = 0.15
-# Thai, Lao, Burmese, Khmer; kana, Bopomofo, Han and its signs; Hangul.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3100-\u312f\u31a0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
 
 
 class Block(NamedTuple):
     """The text of one block-level element and its id.
 
-    *is_beside* says that it stands in a sidebar or the like, *is_links* that it is nothing
-    but links.
+    *is_beside* says that the block is in a sidebar or the like, *is_links* that it consists of
+    links.
     """
 
     text: str
@@ -85,7 +81,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is kept of a page's content.
+    """A page's content in the form that an index stores.
 
     *fingerprint* is the simhash of its shingles, *sketch* a sample of them
     (:class:`~scrapy_simhash.rule.sketch.Sketch`), *blocks* the ids of all blocks of the page.
@@ -97,10 +93,10 @@ class Content:
 
 
 def visible_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of a page in order; those without any text are left out.
+    """Return the blocks of a page in order; blocks without text are left out.
 
-    One loop without recursion, however deep the tree is: calls for each piece of text took
-    two thirds of the time.
+    This is one loop, for trees of any depth: a recursive version spent two thirds of its time in
+    the calls for each piece of text.
     """
     found: list[Block] = []
     pieces: list[str] = []
@@ -164,12 +160,12 @@ def _is_named_beside(names: str) -> bool:
 
 
 def title_of(tree: HtmlElement) -> str:
-    """Return the title of a page, empty where it has none."""
+    """Return the title of a page, or an empty string if there is none."""
     return " ".join((tree.findtext(".//title") or "").split())
 
 
 def canonical_of(tree: HtmlElement) -> str | None:
-    """Return what a page gives as its own address (rel=canonical), as it is written there."""
+    """Return the address that a page gives as its own (rel=canonical), as it is written there."""
     head = tree.find("head")
     for link in () if head is None else head.iterchildren("link"):
         if "canonical" in link.get("rel", "").lower().split():
@@ -181,11 +177,11 @@ def canonical_of(tree: HtmlElement) -> str | None:
 def content_of(
     blocks: list[Block], template: Collection[int] = (), title: str = ""
 ) -> Content | None:
-    """Return the content of a page, or None where there is none.
+    """Return the content of a page, or None if there is none.
 
-    *template* holds the ids of the blocks that the site is known to repeat; they count for
-    nothing, but on a page that has no others.  Then its *title* counts, too: a page of
-    pictures has nothing else to be told apart by.
+    *template* holds the ids of the blocks that the site is known to repeat.  They are left out,
+    except on a page that has no others.  Such a page's *title* counts too: nothing else
+    distinguishes a page of pictures.
     """
     ids = tuple({block.id: None for block in blocks})
     own = [block for block in blocks if block.id not in template]
@@ -193,7 +189,7 @@ def content_of(
         own = [Block(title, hash_feature(title), is_beside=False, is_links=False), *blocks]
     texts = _texts(own)
     hashes: dict[int, int] = {}
-    # Backwards, so that a shingle belongs to the first block that it stands in.
+    # Backwards, so that a shingle belongs to the first block that contains it.
     for block in reversed(texts):
         hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
     if not hashes:
@@ -202,7 +198,7 @@ def content_of(
 
 
 def _texts(own: list[Block]) -> list[Block]:
-    """Return the blocks that are a page's content: no sidebars and no links, if that is enough."""
+    """Return the content blocks: without sidebars and links, if that leaves enough text."""
     in_place = [block for block in own if not block.is_beside]
     texts = [block for block in in_place if not block.is_links]
     for found in (texts, in_place):
@@ -219,7 +215,7 @@ def text_shingles(text: str) -> list[str]:
     """Return the shingles of one block: runs of words as they are written, or of characters.
 
     Punctuation counts: in a reference, ``a[i]`` is not ``a(i)``.  Each word is in the middle of
-    one run, so that a table of single words weighs as much as a sentence of as many.
+    one run, so a table of single words weighs as much as a sentence of the same length.
 
     >>> text_shingles("size: 1 dword.")
     [' size: 1', 'size: 1 dword.', '1 dword. ']
@@ -235,7 +231,7 @@ def text_shingles(text: str) -> list[str]:
 
 
 def shingle_hashes(text: str) -> Iterable[int]:
-    """Return the hashes of :func:`text_shingles`, by the compiled pass where it is built."""
+    """Return the hashes of :func:`text_shingles`, by the compiled module if it is built."""
     if compiled is None:
         return hash_features(text_shingles(text))
     of_characters = _is_unspaced(text)
@@ -244,7 +240,5 @@ def shingle_hashes(text: str) -> Iterable[int]:
 
 
 def _is_unspaced(text: str) -> bool:
-    """Whether much of a text is in scripts without spaces."""
-    if text.isascii():
-        return False
-    return sum(map(len, _UNSPACED.findall(text))) > UNSPACED_SHARE * len(text)
+    """Whether more than 15 % of a text's characters are in scripts without spaces."""
+    return unspaced_share(text) > UNSPACED_SHARE

@@ -1,4 +1,4 @@
-"""The compiled part of the analysis, where it is built; else its twins in Python serve."""
+"""The compiled part of the analysis, or None if it is not built: Python code does the same."""
 
 from __future__ import annotations
 

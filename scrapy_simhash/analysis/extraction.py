@@ -26,7 +26,7 @@ Extractor = Callable[[bytes, "str | None", str], str]
 
 DEFAULT_EXTRACTOR = "trafilatura"
 
-# What a named extractor is, with its version, as it stands in a scheme.
+# The identity of each named extractor, with its version, as a scheme states it.
 NAMED: dict[str, Callable[[], str]] = {
     "trafilatura": lambda: f"trafilatura-{version('trafilatura')}",
     "resiliparse": lambda: f"resiliparse-{resiliparse_version()}",
@@ -36,7 +36,7 @@ NAMED: dict[str, Callable[[], str]] = {
 
 @dataclass(frozen=True)
 class ParsedPage:
-    """A page with its tree (None where it is no HTML), and the blocks of the tree."""
+    """A page, its tree (None if it is not HTML), and the blocks of the tree."""
 
     body: bytes
     encoding: str | None
@@ -48,7 +48,7 @@ class ParsedPage:
 def main_text(name: str, page: ParsedPage) -> str:
     """Return the main text of a page by the extractor *name*; it may change the tree.
 
-    :raises TypeError: a callable of the user's returned no string.
+    :raises TypeError: a callable of the user's returned something other than a string.
     """
     if name in NAMED and page.tree is None:
         return ""
@@ -65,14 +65,14 @@ def main_text(name: str, page: ParsedPage) -> str:
 
 
 def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
-    """Return the tree of a page as trafilatura parses it; None where it is no HTML."""
-    from trafilatura import load_html  # about a second, and only ever in a worker
+    """Return the tree of a page as trafilatura parses it; None if it is not HTML."""
+    from trafilatura import load_html  # takes about a second, and only workers need it
 
     return load_html(decode(body, encoding))
 
 
 def is_deeper(tree: HtmlElement, levels: int) -> bool:
-    """Whether elements are nested deeper than so many levels.  Cost: O(elements), in C."""
+    """Whether elements are nested deeper than *levels*.  Cost: O(elements), in C."""
     return bool(_path_of(levels + 1)(tree))
 
 
@@ -84,8 +84,8 @@ def _path_of(levels: int) -> etree.XPath:
 def trafilatura_text(tree: HtmlElement) -> str:
     """Return the main text that trafilatura finds, without comments and metadata; may be empty.
 
-    It may change the tree.  Comments make the same page differ from visit to visit: without
-    them, recall on variants of real pages rose from 0.81 to 0.89 (3-shingles, k=3).
+    trafilatura may change the tree.  Comments make the same page differ from visit to visit:
+    without them, recall on variants of real pages rose from 0.81 to 0.89 (3-shingles, k=3).
     """
     from trafilatura import extract
 
@@ -95,7 +95,7 @@ def trafilatura_text(tree: HtmlElement) -> str:
 def decode(body: bytes, encoding: str | None) -> str:
     """Return *body* as text, as Scrapy decodes it: a byte order mark wins, bad bytes are replaced.
 
-    NUL characters, at which an HTML parser may stop, are left out.
+    NUL characters are left out: an HTML parser may stop at one.
     """
     content_type = f"text/html; charset={encoding}" if encoding else None
     return html_to_unicode(content_type, body)[1].replace("\x00", "")
@@ -105,7 +105,7 @@ def decode(body: bytes, encoding: str | None) -> str:
 def load_extractor(name: str) -> Extractor:
     """Return the extractor at an import path.
 
-    :raises SettingsError: there is none, or it cannot be called.
+    :raises SettingsError: there is none at that path, or it cannot be called.
     """
     try:
         if _is_in_main_script(name):
@@ -138,7 +138,7 @@ def _is_in_main_script(name: str) -> bool:
 
 
 def extractor_identity(name: str) -> str:
-    """Return the extractor's name and version, as it stands in a scheme.
+    """Return the extractor's name and version, as a scheme states them.
 
     The version of a callable is the ``__version__`` of its module, if it has one.
 

@@ -1,17 +1,17 @@
 """Features of a text: tokens, shingles and their weights, under a named scheme.
 
-A scheme's name says all that its features depend on::
+The name of a scheme states everything that its features depend on::
 
     words-3            shingles of 3 words, each counted once (the default)
-    words-1-tf         single words, weighted by how often they stand in the text
+    words-1-tf         single words, weighted by how often they occur in the text
     words-2-logtf      shingles of 2 words, weighted by 1 + ln(count)
     words-1-idf        single words, count times a given inverse document frequency
     jieba-2            shingles of 2 segments of jieba's Chinese segmentation
     jieba-tfidf-20     the 20 keywords of jieba's TF-IDF, with its weights
     jieba-textrank-20  the 20 keywords of jieba's TextRank, with its weights
 
-In a ``words`` scheme, characters of scripts that are written without spaces (and
-Hangul syllables) are tokens of their own.
+In a ``words`` scheme, each character of a script that is written without spaces (and
+each Hangul syllable) is one token.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 import regex
 
 from scrapy_simhash.analysis import segmentation
+from scrapy_simhash.analysis.scripts import UNSPACED
 from scrapy_simhash.errors import SettingsError
 
 DEFAULT_SCHEME = "words-3"
@@ -35,14 +36,9 @@ KEYWORDS = ("tfidf", "textrank")
 MAX_WIDTH = 10
 MAX_KEYWORDS = 1000
 
-# Scripts whose words are not set apart by spaces, and Hangul, whose words carry
-# particles: one character (with its combining marks) is one token.
-_SINGLE = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}"
-    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
-)
-_WORD_CHARACTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_SINGLE}]]"
-_SINGLE_CHARACTER = rf"[[\p{{L}}\p{{N}}]&&[{_SINGLE}]]"
+# One character of these scripts (with its combining marks) is one token.
+_WORD_CHARACTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]"
+_SINGLE_CHARACTER = rf"[[\p{{L}}\p{{N}}]&&[{UNSPACED}]]"
 _MARK = r"\p{M}"
 _TOKEN = regex.compile(rf"{_WORD_CHARACTER}++|{_SINGLE_CHARACTER}{_MARK}*+", regex.V1)
 
@@ -57,7 +53,7 @@ def normalise(text: str) -> str:
 
 
 def tokenise(text: str) -> list[str]:
-    """Return the words of a normalised text, and each CJK character as a word of its own.
+    """Return the words of a normalised text; each CJK character is one word.
 
     >>> tokenise("scrapy 2.19 抓取 pages")
     ['scrapy', '2', '19', '抓', '取', 'pages']
@@ -66,9 +62,10 @@ def tokenise(text: str) -> list[str]:
 
 
 def character_classes(start: int, stop: int) -> list[int]:
-    """Return what each code point is in the pattern of a token, for those who match by table.
+    """Return the class of each code point from *start* to *stop* in the pattern of a token.
 
-    The sum of 1 for a character of a word, 2 for one that is a token of its own, 4 for a mark.
+    A class is the sum of 1 for a character of a word, 2 for a character that is one token, and 4
+    for a mark.  The compiled module looks characters up by it.
 
     >>> character_classes(ord("a"), ord("a") + 1), character_classes(0x0E01, 0x0E02)
     ([1], [2])
@@ -82,7 +79,7 @@ def character_classes(start: int, stop: int) -> list[int]:
 
 
 def shingles(tokens: list[str], width: int) -> list[str]:
-    """Return the runs of *width* tokens, joined by spaces; fewer tokens make one run.
+    """Return the runs of *width* tokens, joined by spaces; a shorter text makes one run.
 
     >>> shingles(["a", "b", "c"], 2)
     ['a b', 'b c']
@@ -100,10 +97,10 @@ def shingles(tokens: list[str], width: int) -> list[str]:
 class FeatureScheme:
     """How a text becomes weighted features.
 
-    Read one from its name with :meth:`from_name`.  *stop_words* are left out before
-    shingles are made; one that is more than a token in the scheme never meets any.
-    *idf* gives the weight of a word in a scheme that ends in ``-idf`` (a word that it does
-    not list gets the largest weight listed).
+    Make one from its name with :meth:`from_name`.  *stop_words* are left out before
+    shingles are made; a stop word of more than one token has no effect.  *idf* gives the weight
+    of each word in a scheme that ends in ``-idf``; a word that it does not list gets the largest
+    weight listed.
     """
 
     name: str
@@ -144,7 +141,7 @@ class FeatureScheme:
 
     @property
     def identity(self) -> str:
-        """The name and everything else that the features depend on."""
+        """The name, and everything else that the features depend on."""
         parts = [self.name]
         if self.tokeniser == "jieba":
             parts.append(f"jieba={segmentation.jieba_version()}")
@@ -156,7 +153,7 @@ class FeatureScheme:
 
     @property
     def counts_words(self) -> bool:
-        """Whether features are runs of all words, and their weights whole numbers."""
+        """Whether features are runs of all words, and weights are whole numbers."""
         return (
             self.tokeniser == "words" and self.weights in ("binary", "tf") and not self.stop_words
         )
@@ -166,7 +163,7 @@ class FeatureScheme:
         return tokenise(normalise(text))
 
     def features(self, text: str, tokens: list[str] | None = None) -> dict[str, float]:
-        """Return feature -> weight for *text*; pass its *tokens* where they are known."""
+        """Return feature -> weight for *text*; pass its *tokens* if they are known."""
         if self.keywords:
             found = segmentation.keywords(self.keywords, normalise(text), self.top)
             return {word: weight for word, weight in found.items() if word not in self.stop_words}
@@ -189,7 +186,7 @@ class FeatureScheme:
 
 
 def _parse(name: str) -> dict[str, Any]:
-    """Return the fields of :class:`FeatureScheme` that a scheme's name holds."""
+    """Return the fields of :class:`FeatureScheme` that the name of a scheme states."""
     tokeniser, _, rest = name.partition("-")
     kind, _, last = rest.partition("-")
     if tokeniser == "jieba" and kind in KEYWORDS and _is_count(last, MAX_KEYWORDS):
@@ -199,7 +196,7 @@ def _parse(name: str) -> dict[str, Any]:
     if not known or rest.endswith("-") or (weights == "idf" and kind != "1"):
         raise SettingsError(
             f"features must be words-N or jieba-N, with N from 1 to {MAX_WIDTH} and one of "
-            f"{', '.join('-' + w for w in WEIGHTS)} behind it if need be (-idf for N = 1 only), "
+            f"{', '.join('-' + w for w in WEIGHTS)} after it, or nothing (-idf for N = 1 only), "
             f"or jieba-tfidf-TOP or jieba-textrank-TOP: got {name!r}"
         )
     return {"tokeniser": tokeniser, "width": int(kind), "weights": weights}

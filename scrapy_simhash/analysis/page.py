@@ -1,4 +1,4 @@
-"""One page from body to :class:`PageAnalysis`: what a worker does, whole."""
+"""One page from body to :class:`PageAnalysis`: the whole work of a worker."""
 
 from __future__ import annotations
 
@@ -26,34 +26,22 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.text import fingerprint_text
-from scrapy_simhash.errors import SimhashError
+from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 
-class AnalysisError(SimhashError):
-    """A page could not be analysed; *reason* is the short code that its decision gets."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(reason, detail)  # both, so that it can come from a worker
-        self.reason = reason
-        self.detail = detail
-
-    def __str__(self) -> str:
-        return self.detail
-
-
 @dataclass(frozen=True, slots=True)
 class PageAnalysis:
-    """What is kept of a page's text.
+    """The result of analysing one page.
 
     *fingerprint* is the 64-bit simhash of the main text, *digest* 16 bytes that equal texts
-    share, *tokens* the number of words (and CJK characters), *seconds* what it took.
-    *content* is the second view of the page, None where it has none or it is not asked for,
-    *canonical* what the page gives as its own address, as it is written there.
-    *recalled* says that it is the analysis of an earlier page with the same bytes.
+    share, *tokens* the number of words (and CJK characters), *seconds* the time it took.
+    *content* is the second view of the page; it is None if the page has none, or if the settings
+    do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
+    there.  *recalled* says that this is the analysis of an earlier page with the same bytes.
     """
 
     fingerprint: int
@@ -69,7 +57,7 @@ class PageAnalysis:
 class Analyser:
     """Turns page bodies into analyses; a plain value that can be sent to a worker.
 
-    Make one with :meth:`create`, which checks that it can work.
+    Make one with :meth:`create`, which checks the settings.
     """
 
     extractor: str
@@ -93,9 +81,9 @@ class Analyser:
         """Return the analyser for these settings; *verify* asks for the content, too.
 
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
-        Its *identity* names all that decides a fingerprint, for the index to keep.
+        The analyser's *identity* names everything that decides a fingerprint; the index stores it.
 
-        :raises SettingsError: no such extractor or features.
+        :raises SettingsError: there is no such extractor or feature scheme.
         """
         scheme = FeatureScheme.from_name(features, stop_words, idf)
         identity = "; ".join(
@@ -104,18 +92,18 @@ class Analyser:
                 "tokens 1: nfkc, casefold",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                "content 2" if verify else "unverified",
+                "content 3" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, max_tags, max_depth, identity)
 
     @property
     def reads_urls(self) -> bool:
-        """Whether the analysis may depend on the URL: a callable of the user's is told it."""
+        """Whether the analysis may depend on the URL: a callable of the user's receives it."""
         return self.extractor not in NAMED
 
     def load(self) -> None:
-        """Import what the analysis needs, so that the first page does not wait for it."""
+        """Import the modules that the analysis needs, before the first page comes in."""
         page = b"<html><body><p>A page to parse.</p></body></html>"
         if self.extractor in NAMED:
             self.analyse(page, "utf-8", "")
@@ -128,17 +116,17 @@ class Analyser:
     ) -> PageAnalysis:
         """Extract the main text and the content of *body*, and fingerprint them.
 
-        *template* holds the ids of the blocks that the site repeats, as far as is known.
+        *template* holds the ids of the blocks that the site is known to repeat.
 
-        :raises AnalysisError: whatever goes wrong, with reason ``too_many_tags``, ``too_deep``
-            or ``extraction_failed``.
+        :raises AnalysisError: the page cannot be analysed; the reason is ``too_many_tags``,
+            ``too_deep`` or ``extraction_failed``.
         """
         started = perf_counter()
         try:
             return self._analyse(body, encoding, url, template, started)
         except AnalysisError:
             raise
-        except (Exception, SystemExit) as exc:  # a hostile page may raise whatever it likes
+        except (Exception, SystemExit) as exc:  # a hostile page may cause any exception
             raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
 
     def _analyse(
@@ -160,7 +148,7 @@ class Analyser:
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
-        """Return the text that the fingerprint of a page is made of."""
+        """Return the text that the fingerprint of a page is computed from."""
         return main_text(self.extractor, self._parsed(body, encoding, url))
 
     def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
@@ -170,7 +158,7 @@ class Analyser:
         return ParsedPage(body, encoding, url, tree, blocks)
 
     def _tree(self, body: bytes, encoding: str | None) -> HtmlElement | None:
-        """Return the tree of a page that is within the limits."""
+        """Return the tree of a page, which must be within the limits."""
         if (tags := body.count(b"<")) > self.max_tags:
             raise AnalysisError("too_many_tags", f"{tags:,} tags are more than {self.max_tags:,}")
         tree = parse(body, encoding)

@@ -1,6 +1,6 @@
-"""The main text of a page by resiliparse, some ten times faster than trafilatura.
+"""The main text of a page by resiliparse, which is about ten times faster than trafilatura.
 
-The one place that imports it.
+This is the only module that imports resiliparse.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scrapy_simhash.extras import extra_version
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree
 
-# On 521 real pages its main content of fewer words was a slogan or a notice.
+# On 521 real pages, main content with fewer words was a slogan or a notice.
 MIN_WORDS = 50
 
 
@@ -26,15 +26,16 @@ def resiliparse_version() -> str:
 
 
 def resiliparse_text(html: str) -> str:
-    """Return the main text of a page; all of its text where that has under 50 words.
+    """Return the main text of a page, or all of its text if the main text has under 50 words.
 
-    Where there is none at all, the text in ``<noscript>``: some forums have it only there.
-    Nested deeper than some thousand levels, a page takes it minutes: see to that before.
+    If the page has no text at all, the result is the text in ``<noscript>``: some forums have
+    text only there.  A page nested deeper than some thousand levels takes minutes: the caller must
+    refuse such pages.
     """
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
-    # It refuses a string with lone surrogates, which some codecs of Python's let through.
+    # resiliparse refuses a string with lone surrogates; some codecs of Python let them through.
     tree: HTMLTree = HTMLTree.parse_from_bytes(html.encode("utf-8", "replace"), "utf-8")
     text: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(tokenise(normalise(text))) < MIN_WORDS:

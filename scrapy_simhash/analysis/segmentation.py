@@ -1,4 +1,4 @@
-"""Chinese segmentation and keywords by jieba: the one place that imports it."""
+"""Chinese segmentation and keywords by jieba: the only module that imports it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy_simhash.extras import extra_version
 
 @lru_cache(maxsize=1)
 def jieba() -> Any:
-    """Return jieba with its dictionary loaded (about a second, once a process)."""
+    """Return jieba with its dictionary loaded (takes about a second, once in each process)."""
     import jieba
     import jieba.analyse
 

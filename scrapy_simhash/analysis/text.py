@@ -1,4 +1,4 @@
-"""The fingerprint of a text: by the compiled pass where it is built and serves the scheme."""
+"""The fingerprint of a text, by the compiled module if it is built and supports the scheme."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scrapy_simhash.analysis.fingerprint import simhash
 
 
 class TextFingerprint(NamedTuple):
-    """What is kept of a text.
+    """The fingerprint of a text, and what else is stored of it.
 
     *fingerprint* is its 64-bit simhash, *digest* 16 bytes that equal texts share (BLAKE2b of
-    the tokens, joined by spaces), *tokens* how many there are.
+    the tokens, joined by spaces), *tokens* the number of tokens.
     """
 
     fingerprint: int
@@ -25,8 +25,8 @@ class TextFingerprint(NamedTuple):
 def fingerprint_text(text: str, scheme: FeatureScheme) -> TextFingerprint:
     """Return the fingerprint of a text as written, under *scheme*.
 
-    Texts without features (empty, or nothing but stop words) have no tokens, either: all of
-    them have the fingerprint 0, and nothing else in common.  Cost: O(characters).
+    A text without features (empty, or only stop words) gets fingerprint 0 and 0 tokens.  Such
+    texts have nothing else in common.  Cost: O(characters).
 
     >>> fingerprint_text("The same text", FeatureScheme.from_name("words-2")).tokens
     3

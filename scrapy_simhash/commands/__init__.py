@@ -1,7 +1,20 @@
-"""``scrapy simhash ...``: what one does with an index, and before a crawl, from the shell."""
+"""``scrapy simhash ...``: plan, ask and tend an index from the shell.
+
+How a command moves through this package: Scrapy loads :class:`SimhashCommand`, which lets each
+subcommand declare its arguments (``add_arguments``) and runs the one that the user names.  Its
+``find`` does the work and returns a frozen dataclass.  Then ``as_json`` turns that into JSON for
+programs, or ``show`` prints it for people, and ``exit_code`` says whether what was found is bad.
+A :class:`~scrapy_simhash.errors.SimhashError` on the way becomes a line on standard error.
+
+Each subcommand is a module that has its name; :mod:`~scrapy_simhash.commands.subcommands` lists
+them, and :mod:`~scrapy_simhash.commands.base` says what each must have.  Several of them share
+the modules ``sources`` (stored pages, analysed), ``pages`` (one page), ``fingerprint_files``,
+``export_lines`` and ``progress``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -15,13 +28,13 @@ from scrapy_simhash.errors import SimhashError
 if TYPE_CHECKING:
     import argparse
 
-    from scrapy_simhash.commands.base import Subcommand
+    from scrapy_simhash.commands.base import R, Subcommand
 
 FAILED = 2
 
 
 class SimhashCommand(ScrapyCommand):
-    """The command ``simhash`` of Scrapy, which is nothing but its subcommands.
+    """The command ``simhash`` of Scrapy, which runs its subcommands.
 
     Each takes ``--json``.  Exit code 0: done; 1: done, and what was found is bad; 2: it could
     not be done, and standard error says why.
@@ -40,8 +53,8 @@ class SimhashCommand(ScrapyCommand):
         subparsers = parser.add_subparsers(
             title="Subcommands", prog="scrapy simhash", metavar="<subcommand>", required=True
         )
-        # Scrapy loads this module before every crawl, which needs no subcommand: they take 0.1 s,
-        # and are 10,000 objects for the garbage collector to walk.
+        # Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take
+        # 0.1 s to import, and the garbage collector would walk their 10,000 objects.
         from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 
         for subcommand in SUBCOMMANDS:
@@ -64,17 +77,17 @@ class SimhashCommand(ScrapyCommand):
             print(f"scrapy simhash {opts.subcommand.name}: {exc}", file=sys.stderr)
             self.exitcode = FAILED
         except BrokenPipeError:
-            # Who reads the output has had enough, as "head" has; Python would complain once more
-            # when it flushes at exit (docs.python.org/3/library/signal.html#note-on-sigpipe).
+            # The reader of the output, such as "head", has ended.  Python would complain once
+            # more when it flushes at exit (docs.python.org/3/library/signal.html#note-on-sigpipe).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     @staticmethod
-    def _run(subcommand: type[Subcommand], opts: argparse.Namespace) -> int:
-        found = subcommand.find(opts)
+    def _run(subcommand: Subcommand[R], opts: argparse.Namespace) -> int:
+        found = asyncio.run(subcommand.find(opts))
         if found is None:
             return 0
         if opts.json:
-            print(json.dumps(found, indent=2))
+            print(json.dumps(subcommand.as_json(found), indent=2))
         else:
             from rich.console import Console  # no crawl needs it, as above
 

@@ -1,45 +1,51 @@
-"""What every subcommand of ``scrapy simhash`` has."""
+"""What every subcommand of ``scrapy simhash`` has, and what many need."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from rich.console import Console
-
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
     import argparse
 
+    from _typeshed import DataclassInstance
+    from rich.console import Console
 
-class Subcommand(ABC):
-    """A subcommand: first it finds something out (or does it), then it shows that."""
+# What a subcommand finds: a frozen dataclass.
+R = TypeVar("R", bound="DataclassInstance")
+
+
+class Subcommand(ABC, Generic[R]):
+    """A subcommand: it first finds something out, or does it, and then shows what it found."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
 
-    @classmethod
     @abstractmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments."""
 
-    @classmethod
     @abstractmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        """Return what was found, as values that JSON has; None if that is shown already.
+    async def find(self, options: argparse.Namespace) -> R | None:
+        """Return what was found; None if it is printed already.
 
         :raises SimhashError: it could not be done; the message is for the user.
         """
 
-    @classmethod
     @abstractmethod
-    def show(cls, found: Any, console: Console) -> None:
+    def show(self, found: R, console: Console) -> None:
         """Print what was found for people to read."""
 
-    @classmethod
-    def exit_code(cls, found: Any) -> int:
+    def as_json(self, found: R) -> object:
+        """Return what was found as values that JSON has."""
+        return asdict(found)
+
+    def exit_code(self, found: R) -> int:
         """Return the exit code that says what was found."""
         return 0
 
@@ -49,11 +55,6 @@ def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:
     parser.add_argument(
         name, metavar=name.upper(), help="the path of an index file, or the URL of a Redis server"
     )
-
-
-def settings_of(options: argparse.Namespace) -> SimhashSettings:
-    """Return the settings ``SIMHASH_*`` of the project, and of ``-s`` on the command line."""
-    return SimhashSettings.read(options.scrapy_settings)
 
 
 def add_distance(parser: argparse.ArgumentParser) -> None:
@@ -66,3 +67,14 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="bits that near-duplicates may differ in, 0 to 7 (default: 3)",
     )
+
+
+def pipeline_of(options: argparse.Namespace) -> Pipeline:
+    """Return the pipeline of the settings of the project, and of ``-s`` on the command line.
+
+    SIMHASH_MAX_WAITING does not count: a command can always wait for its workers.
+
+    :raises SettingsError: a setting has a wrong value.
+    """
+    settings = SimhashSettings.read(options.scrapy_settings)
+    return Pipeline.of(replace(settings, max_waiting=None))

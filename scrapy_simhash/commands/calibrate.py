@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, settings_of
-from scrapy_simhash.commands.sources import analysed_pages, source_at
-from scrapy_simhash.crawl.judging import analyser_of, parameters_of
-from scrapy_simhash.index import MemoryIndex, Page, Parameters
-from scrapy_simhash.progress import progress
+from scrapy_simhash.commands.base import Subcommand, pipeline_of
+from scrapy_simhash.commands.progress import progress
+from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.rule.page import Page, Verdict
+from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
@@ -21,98 +23,143 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from scrapy_simhash.pipeline import Pipeline
 
-class CalibrateCommand(Subcommand):
+
+@dataclass(frozen=True)
+class Duplicate:
+    """A page that would be dropped, with its representative and what was decided."""
+
+    url: str
+    representative: str | None
+    verdict: Verdict
+    distance: int | None
+    share: float | None
+
+
+@dataclass(frozen=True)
+class DistanceCounts:
+    """How many pages a distance would drop, and how many of them the next smaller one would not.
+
+    *samples* are some of the latter.
+    """
+
+    distance: int
+    exact: int
+    near: int
+    new: int
+    samples: list[Duplicate]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What each distance would drop of a number of pages; *chosen* is the one of the settings."""
+
+    pages: int
+    verified: bool
+    chosen: int
+    distances: list[DistanceCounts]
+
+
+class CalibrateCommand(Subcommand[Calibration]):
     """Judges the pages of a source once for each distance, with the settings of the project."""
 
     name = "calibrate"
     summary = "Show what each distance k would drop of stored pages, with pairs to look at"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
         parser.add_argument(
             "--samples", type=int, default=3, help="pairs to show for each k (default: 3)"
         )
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        settings = settings_of(options)
-        analyser = analyser_of(settings)
-        parameters = parameters_of(settings, analyser)
-        source = source_at(options.source)
-        learning = MemoryIndex(parameters)  # knows what the sites repeat while pages are analysed
-        stored = progress(source.read(), "Analysing pages", source.count)
-        pages = []
-        for _, page in analysed_pages(stored, settings, analyser, learning.templates, ""):
-            if page is not None:
-                learning.check_and_add(page)
-                pages.append(page)
-        distances: list[dict[str, Any]] = []
+    async def find(self, options: argparse.Namespace) -> Calibration:
+        pipeline = pipeline_of(options)
+        parameters = pipeline.parameters
+        pages = await _pages(source_at(options.source), pipeline)
+        distances: list[DistanceCounts] = []
         known: set[str] = set()
-        for distance in progress(range(MAX_DISTANCE + 1), "Judging pages", MAX_DISTANCE + 1):
-            found = _duplicates(pages, replace(parameters, distance=distance))
-            new = [pair for pair in found if pair["url"] not in known]
-            known.update(pair["url"] for pair in found)
-            distances.append(
-                {
-                    "distance": distance,
-                    "exact": sum(pair["verdict"] == "exact_duplicate" for pair in found),
-                    "near": sum(pair["verdict"] == "near_duplicate" for pair in found),
-                    "new": len(new),
-                    "samples": new[: options.samples],
-                }
-            )
-        return {
-            "pages": len(pages),
-            "verified": parameters.share is not None,
-            "chosen": parameters.distance,
-            "distances": distances,
-        }
+        with progress("Judging pages", MAX_DISTANCE + 1) as advance:
+            for distance in range(MAX_DISTANCE + 1):
+                found = await _duplicates(pages, replace(parameters, distance=distance))
+                new = [duplicate for duplicate in found if duplicate.url not in known]
+                known.update(duplicate.url for duplicate in found)
+                exact = sum(duplicate.verdict == "exact_duplicate" for duplicate in found)
+                distances.append(
+                    DistanceCounts(
+                        distance=distance,
+                        exact=exact,
+                        near=len(found) - exact,
+                        new=len(new),
+                        samples=new[: options.samples],
+                    )
+                )
+                advance(1)
+        return Calibration(
+            pages=len(pages),
+            verified=parameters.share is not None,
+            chosen=parameters.distance,
+            distances=distances,
+        )
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        judged = "compared by their content" if found["verified"] else "not verified"
-        grid = Grid("k", box=box.SIMPLE, title=f"{found['pages']:,} pages, candidates {judged}")
+    def show(self, found: Calibration, console: Console) -> None:
+        judged = "compared by their content" if found.verified else "not verified"
+        grid = Grid("k", box=box.SIMPLE, title=f"{found.pages:,} pages, candidates {judged}")
         for heading in ("exact", "near", "dropped", "of all", "not with k - 1"):
             grid.add_column(heading, justify="right")
-        for row in found["distances"]:
-            dropped = row["exact"] + row["near"]
+        for row in found.distances:
+            dropped = row.exact + row.near
             grid.add_row(
-                str(row["distance"]),
-                f"{row['exact']:,}",
-                f"{row['near']:,}",
+                str(row.distance),
+                f"{row.exact:,}",
+                f"{row.near:,}",
                 f"{dropped:,}",
-                f"{dropped / max(found['pages'], 1):.1%}",
-                f"{row['new']:,}",
-                style="bold" if row["distance"] == found["chosen"] else None,
+                f"{dropped / max(found.pages, 1):.1%}",
+                f"{row.new:,}",
+                style="bold" if row.distance == found.chosen else None,
             )
         console.print(grid)
-        for row in found["distances"]:
-            for pair in row["samples"]:
-                share = "" if pair["share"] is None else f", share {pair['share']:.3f}"
+        for row in found.distances:
+            for pair in row.samples:
+                share = "" if pair.share is None else f", share {pair.share:.3f}"
                 console.print(
-                    f"k = {row['distance']}: {pair['url']} for {pair['representative']} "
-                    f"(distance {pair['distance']}{share})",
+                    f"k = {row.distance}: {pair.url} for {pair.representative} "
+                    f"(distance {pair.distance}{share})",
                     markup=False,
                     soft_wrap=True,
                 )
 
 
-def _duplicates(pages: list[Page], parameters: Parameters) -> list[dict[str, Any]]:
+async def _pages(source: Source, pipeline: Pipeline) -> list[Page]:
+    """Return the pages of a source that have text, analysed with what their sites repeat."""
+    learning = MemoryIndex(pipeline.parameters)
+    pages = []
+    with progress("Analysing pages", source.count) as advance:
+        async with aclosing(
+            analysed_pages(source.read(), pipeline, learning.template, spider="")
+        ) as analysed:
+            async for _, page in analysed:
+                advance(1)
+                if page is not None:
+                    await learning.check_and_add(page)
+                    pages.append(page)
+    return pages
+
+
+async def _duplicates(pages: list[Page], parameters: Parameters) -> list[Duplicate]:
     """Return the pages that would be dropped, each with the page that is kept for it."""
     index = MemoryIndex(parameters)
     found = []
     for page in pages:
-        decision = index.check_and_add(page)
+        decision = await index.check_and_add(page)
         if decision.is_duplicate:
             found.append(
-                {
-                    "url": page.url,
-                    "representative": decision.representative,
-                    "verdict": decision.verdict,
-                    "distance": decision.distance,
-                    "share": decision.share,
-                }
+                Duplicate(
+                    url=page.url,
+                    representative=decision.representative,
+                    verdict=decision.verdict,
+                    distance=decision.distance,
+                    share=decision.share,
+                )
             )
     return found

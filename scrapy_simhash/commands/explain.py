@@ -2,116 +2,144 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, settings_of
-from scrapy_simhash.commands.pages import analysed, load
-from scrapy_simhash.crawl.judging import analyser_of, page_of, parameters_of
-from scrapy_simhash.index import MemoryIndex
+from scrapy_simhash.commands.base import Subcommand, pipeline_of
+from scrapy_simhash.commands.pages import analysed_page, load
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.rule.sketch import Sketch, overlap
-from scrapy_simhash.rule.template import Templates
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.rule.page import Page
 
-# As much as one looks at.
+# Enough to see what a page is about, and in what it differs.
 SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
 
 
-class ExplainCommand(Subcommand):
+@dataclass(frozen=True)
+class OnePage:
+    """One of the two pages: the beginning of its main text, and features that only it has."""
+
+    place: str
+    fingerprint: str
+    tokens: int
+    text: str
+    features: int
+    features_of_its_own: list[str]
+
+
+@dataclass(frozen=True)
+class ContentOverlap:
+    """How the contents of the two pages compare: the second view."""
+
+    distance: int
+    share: float
+    compared: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What two pages have in common, and the decision on the second.
+
+    *distance* is that of the main texts, *limit* the largest that makes a candidate.
+    """
+
+    decision: Decision
+    distance: int
+    limit: int
+    content: ContentOverlap | None
+    features_in_common: int
+    pages: list[OnePage]
+
+
+class ExplainCommand(Subcommand[Explanation]):
     """Shows what is compared of two pages, how near it is, and the verdict on the second.
 
-    As if the second were met right after the first by a crawl that knows nothing else: what a
-    site repeats on its pages is not known, so that it counts for more.
+    The verdict is that of a crawl that meets the second right after the first and knows nothing
+    else.  What the site repeats on its pages is not known, and so counts like any other text.
     """
 
     name = "explain"
     summary = "Show what two pages have in common, and why one is dropped for the other, or not"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         for name in ("first", "second"):
             parser.add_argument(name, metavar="URL-or-FILE", help=f"the {name} page")
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        settings = settings_of(options)
-        analyser = analyser_of(settings)
-        responses = [load(options.first), load(options.second)]
-        analyses = [analysed(analyser, response, Templates()) for response in responses]
-        texts = [analyser.main_text(r.body, r.encoding, r.url) for r in responses]
+    async def find(self, options: argparse.Namespace) -> Explanation:
+        pipeline = pipeline_of(options)
+        analyser = pipeline.analyser
+        places = (options.first, options.second)
+        fetched = [load(place) for place in places]
+        pages, texts = [], []
+        for number, one in enumerate(fetched):
+            page = await analysed_page(one, pipeline, lambda site: frozenset())
+            # The two are compared even where they have one address, or scopes of their own.
+            pages.append(replace(page, request_fingerprint=bytes([number]), scope=""))
+            texts.append(analyser.main_text(one.body, one.encoding, one.url))
         features = [set(analyser.scheme.features(text)) for text in texts]
-        index = MemoryIndex(parameters_of(settings, analyser))
-        decisions = [
-            index.check_and_add(page_of(analysis, response.url, which, scope=""))
-            for analysis, response, which in zip(analyses, responses, (b"1", b"2"), strict=True)
-        ]
-        return {
-            "decision": asdict(decisions[1]),
-            "distance": (analyses[0].fingerprint ^ analyses[1].fingerprint).bit_count(),
-            "limit": index.parameters.distance,
-            "content": _content(analyses),
-            "features_in_common": len(features[0] & features[1]),
-            "pages": [
-                {
-                    "place": place,
-                    "fingerprint": f"{analysis.fingerprint:016x}",
-                    "tokens": analysis.tokens,
-                    "text": text[:SHOWN_CHARACTERS],
-                    "features": len(own),
-                    "features_of_its_own": sorted(own - other)[:SHOWN_FEATURES],
-                }
-                for place, analysis, text, own, other in zip(
-                    (options.first, options.second),
-                    analyses,
-                    texts,
-                    features,
-                    reversed(features),
-                    strict=True,
+        index = MemoryIndex(pipeline.parameters)
+        await index.check_and_add(pages[0])
+        return Explanation(
+            decision=await index.check_and_add(pages[1]),
+            distance=(pages[0].fingerprint ^ pages[1].fingerprint).bit_count(),
+            limit=pipeline.parameters.distance,
+            content=_content(*pages),
+            features_in_common=len(features[0] & features[1]),
+            pages=[
+                OnePage(
+                    place=place,
+                    fingerprint=f"{page.fingerprint:016x}",
+                    tokens=page.tokens,
+                    text=text[:SHOWN_CHARACTERS],
+                    features=len(own),
+                    features_of_its_own=sorted(own - other)[:SHOWN_FEATURES],
+                )
+                for place, page, text, own, other in zip(
+                    places, pages, texts, features, reversed(features), strict=True
                 )
             ],
-        }
+        )
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        for page in found["pages"]:
-            console.rule(page["place"])
-            console.print(page["text"], markup=False, soft_wrap=True)
+    def show(self, found: Explanation, console: Console) -> None:
+        for page in found.pages:
+            console.rule(page.place)
+            console.print(page.text, markup=False, soft_wrap=True)
         grid = Grid("", "first", "second", box=box.SIMPLE)
-        first, second = found["pages"]
-        for heading in ("fingerprint", "tokens", "features"):
-            grid.add_row(heading, str(first[heading]), str(second[heading]))
-        own = [", ".join(page["features_of_its_own"]) for page in found["pages"]]
+        first, second = found.pages
+        grid.add_row("fingerprint", first.fingerprint, second.fingerprint)
+        grid.add_row("tokens", str(first.tokens), str(second.tokens))
+        grid.add_row("features", str(first.features), str(second.features))
+        own = [", ".join(page.features_of_its_own) for page in found.pages]
         grid.add_row("features that the other has not", *own)
         console.print(grid)
-        console.print(f"features in common: {found['features_in_common']}")
-        console.print(f"distance of main texts: {found['distance']}, limit {found['limit']}")
-        if (content := found["content"]) is not None:
+        console.print(f"features in common: {found.features_in_common}")
+        console.print(f"distance of main texts: {found.distance}, limit {found.limit}")
+        if (content := found.content) is not None:
             console.print(
-                f"content: distance {content['distance']}, share in common "
-                f"{content['share']:.3f} of {content['compared']} shingles compared"
+                f"content: distance {content.distance}, share in common "
+                f"{content.share:.3f} of {content.compared} shingles compared"
             )
-        decision = found["decision"]
-        console.print(f"verdict on the second: {decision['verdict']} ({decision['reason']})")
+        decision = found.decision
+        console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
 
 
-def _content(analyses: list[PageAnalysis]) -> dict[str, Any] | None:
-    """Return how the contents of the two compare, None where one has none."""
-    one, two = (analysis.content for analysis in analyses)
-    if one is None or two is None:
+def _content(one: Page, other: Page) -> ContentOverlap | None:
+    """Return how the contents of the two compare; None if one has no content."""
+    if one.sketch is None or other.sketch is None:
         return None
-    shared = overlap(Sketch.from_bytes(one.sketch), Sketch.from_bytes(two.sketch))
-    return {
-        "distance": (one.fingerprint ^ two.fingerprint).bit_count(),
-        "share": shared.share,
-        "compared": shared.compared,
-    }
+    if one.content_fingerprint is None or other.content_fingerprint is None:
+        return None
+    shared = overlap(Sketch.from_bytes(one.sketch), Sketch.from_bytes(other.sketch))
+    distance = (one.content_fingerprint ^ other.content_fingerprint).bit_count()
+    return ContentOverlap(distance, shared.share, shared.compared)

@@ -2,101 +2,108 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
-from scrapy_simhash.commands.export_lines import check_header, page_from
+from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
+from scrapy_simhash.commands.export_lines import Line, check_header, page_from, read_lines
+from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
-from scrapy_simhash.crawl.judging import analyser_of, parameters_of
-from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import open_index
-from scrapy_simhash.index.survey import exists
-from scrapy_simhash.progress import progress
+from scrapy_simhash.errors import SourceError
+from scrapy_simhash.index.opening import exists, open_index
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
 
-    from scrapy_simhash.index import Parameters
+    from scrapy_simhash.pipeline import Pipeline
+    from scrapy_simhash.rule.rule import Parameters
 
 
-class ImportCommand(Subcommand):
+@dataclass(frozen=True)
+class Imported:
+    """How many pages were imported, and how many of them got which verdict."""
+
+    pages: int
+    verdicts: Mapping[str, int]
+
+
+class ImportCommand(Subcommand[Imported]):
     """Judges pages from elsewhere as a crawl would, and remembers them.
 
-    The index is made where there is none: for an export as that says, for other sources by
-    the settings of the project.
+    The index is made where there is none: by the first line of an export, and by the settings of
+    the project for any other source.
     """
 
     name = "import"
     summary = "Judge and remember pages of an export, an HTTP cache, a WARC file or a folder"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
         parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
         parser.add_argument("--spider", default="", help="their spider, for an index of that scope")
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        settings = settings_of(options)
-        analyser = analyser_of(settings)
-        parameters = parameters_of(settings, analyser)
-        counts: Counter[str] = Counter()
+    async def find(self, options: argparse.Namespace) -> Imported:
+        pipeline = pipeline_of(options)
         if options.source.suffix == ".jsonl":
-            _import_export(options.index, options.source, parameters, counts)
+            verdicts = await _import_export(options.index, options.source, pipeline.parameters)
         else:
-            source = source_at(options.source)
-            with open_index(options.index, parameters, settings.expected_pages) as index:
-                stored = progress(source.read(), "Analysing pages", source.count)
-                pages = analysed_pages(stored, settings, analyser, index.templates, options.spider)
-                for _, page in pages:
-                    counts["skipped" if page is None else index.check_and_add(page).verdict] += 1
-        return {"pages": counts.total(), **counts}
+            verdicts = await _import_source(options.index, options.source, pipeline, options.spider)
+        return Imported(verdicts.total(), verdicts)
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        for name, number in found.items():
-            console.print(f"{name}: {number:,}")
+    def show(self, found: Imported, console: Console) -> None:
+        console.print(f"pages: {found.pages:,}")
+        for verdict, number in found.verdicts.items():
+            console.print(f"{verdict}: {number:,}")
+
+    def as_json(self, found: Imported) -> object:
+        return {"pages": found.pages, **found.verdicts}
 
 
-def _import_export(place: str, export: Path, parameters: Parameters, counts: Counter[str]) -> None:
-    try:
-        with export.open(encoding="utf-8") as file:
-            header = _record(next(file, ""), export, 1)
-            if "simhash_index" not in header:
-                raise SimhashError(
-                    f"{export} is no export of an index: its first line does not say what its "
-                    f"pages depend on. A decisions feed does not hold what pages are compared by; "
-                    f"import the HTTP cache, WARC file or folder that the pages are in."
-                )
-            if not exists(place):
-                parameters = replace(
-                    parameters, scheme=str(header.get("scheme")), scope=str(header.get("scope"))
-                )
-            check_header(header, parameters)
-            with open_index(place, parameters) as index:
-                for record in progress(_records(file, export), "Reading pages", None):
-                    counts[index.check_and_add(page_from(record)).verdict] += 1
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SimhashError(f"{export} cannot be read: {exc}") from exc
+async def _import_source(
+    index_place: str, source_place: Path, pipeline: Pipeline, spider: str
+) -> Counter[str]:
+    """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
+    verdicts: Counter[str] = Counter()
+    source = source_at(source_place)
+    expected = pipeline.settings.expected_pages
+    with progress("Analysing pages", source.count) as advance:
+        async with (
+            open_index(index_place, pipeline.parameters, expected) as index,
+            aclosing(analysed_pages(source.read(), pipeline, index.template, spider)) as pages,
+        ):
+            async for _, page in pages:
+                advance(1)
+                if page is None:
+                    verdicts["skipped"] += 1
+                else:
+                    verdicts[(await index.check_and_add(page)).verdict] += 1
+    return verdicts
 
 
-def _records(lines: Iterator[str], export: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, start=2):
-        yield _record(line, export, number)
-
-
-def _record(line: str, export: Path, number: int) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except ValueError as exc:
-        raise SimhashError(f"{export}, line {number}, must be JSON: {exc}") from exc
-    if not isinstance(record, dict):
-        raise SimhashError(f"{export}, line {number}, must be a JSON object: got {line[:80]!r}")
-    return record
+async def _import_export(index_place: str, export: Path, parameters: Parameters) -> Counter[str]:
+    """Judge the pages of an export, which are analysed already."""
+    verdicts: Counter[str] = Counter()
+    lines = read_lines(export)
+    _, header = next(lines, Line("", {}))
+    if "simhash_index" not in header:
+        raise SourceError(
+            f"{export} is no export of an index: its first line does not say what its "
+            f"pages depend on. A decisions feed does not hold what pages are compared by; "
+            f"import the HTTP cache, WARC file or folder that the pages are in."
+        )
+    if not await exists(index_place):
+        scheme, scope = str(header.get("scheme")), str(header.get("scope"))
+        parameters = replace(parameters, scheme=scheme, scope=scope)
+    check_header(header, parameters)
+    with progress("Reading pages", None) as advance:
+        async with open_index(index_place, parameters) as index:
+            for line in lines:
+                verdicts[(await index.check_and_add(page_from(line))).verdict] += 1
+                advance(1)
+    return verdicts

@@ -1,41 +1,52 @@
-"""``scrapy simhash rebuild``: an index once more, by other settings, from the pages themselves."""
+"""``scrapy simhash rebuild``: a new index by other settings, from the pages themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index, settings_of
-from scrapy_simhash.commands.sources import StoredPage, analysed_pages, source_at
-from scrapy_simhash.crawl.judging import analyser_of, parameters_of
-from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import open_index
-from scrapy_simhash.index.survey import exists, open_existing
+from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
+from scrapy_simhash.commands.progress import progress
+from scrapy_simhash.commands.sources import analysed_pages, source_at
+from scrapy_simhash.errors import FingerprintIndexError
+from scrapy_simhash.index.opening import exists, open_existing, open_index
 from scrapy_simhash.places import masked
-from scrapy_simhash.progress import progress
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
 
-# As many as one wants to read.
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.pipeline import Fetched, Pipeline
+
+# JSON has all; a person reads on no further.
 SHOWN = 20
 
 
-class RebuildCommand(Subcommand):
-    """Makes a new index of the pages of another one that a source still holds.
+@dataclass(frozen=True)
+class Rebuilt:
+    """How many pages were judged anew, how many are kept, and the URLs that no source has."""
 
-    The old file stays as it is; pages that no source holds are listed, and are only there.
+    pages: int
+    kept: int
+    without_source: list[str]
+
+
+class RebuildCommand(Subcommand[Rebuilt]):
+    """Makes a new index of those pages of another one that a source still holds.
+
+    The old index stays as it is.  Pages that no source holds are listed; only the old index has
+    them.
     """
 
     name = "rebuild"
     summary = "Make an index anew by other settings, from sources that hold its pages"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
         parser.add_argument("new", metavar="NEW", help="the index to make: a file, or a URL")
         parser.add_argument(
@@ -43,41 +54,51 @@ class RebuildCommand(Subcommand):
         )
         parser.add_argument("--spider", default="", help="their spider, for an index of that scope")
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        if exists(options.new):
-            raise SimhashError(f"{masked(options.new)} is there already; name one that is not")
-        settings = settings_of(options)
-        analyser = analyser_of(settings)
-        with open_existing(options.index) as old:
-            requests = {row.url: row.request_fingerprint for row in old.rows()}
+    async def find(self, options: argparse.Namespace) -> Rebuilt:
+        if await exists(options.new):
+            raise FingerprintIndexError(
+                f"{masked(options.new)} is there already; name one that is not"
+            )
+        pipeline = pipeline_of(options)
+        async with open_existing(options.index) as old:
+            requests = {
+                row.page.url: row.page.request_fingerprint async for row in old.brief_rows()
+            }
         total = len(requests)
-        parameters = parameters_of(settings, analyser)
-        with open_index(options.new, parameters, settings.expected_pages) as index:
+        expected = pipeline.settings.expected_pages
+        async with open_index(options.new, pipeline.parameters, expected) as index:
             for place in options.sources:
-                source = source_at(place)
-                stored = progress(source.read(), f"Analysing {place.name}", source.count)
-                wanted = _wanted(stored, requests)
-                for url, page in analysed_pages(
-                    wanted, settings, analyser, index.templates, options.spider
-                ):
-                    if page is not None and url in requests:
-                        index.check_and_add(page)
-                        del requests[url]
-            kept = len(index)
-        return {"pages": total - len(requests), "kept": kept, "without_source": sorted(requests)}
+                await _judge_anew(place, requests, index, pipeline, options.spider)
+            kept = (await index.counts()).kept
+        return Rebuilt(total - len(requests), kept, sorted(requests))
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        console.print(f"{found['pages']:,} pages judged anew, {found['kept']:,} of them kept ones")
-        if missing := found["without_source"]:
+    def show(self, found: Rebuilt, console: Console) -> None:
+        console.print(f"{found.pages:,} pages judged anew, {found.kept:,} of them kept ones")
+        if missing := found.without_source:
             console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
             for url in missing[:SHOWN]:
                 console.print(url, markup=False, soft_wrap=True)
 
 
-def _wanted(pages: Iterable[StoredPage], requests: dict[str, bytes]) -> Iterator[StoredPage]:
+async def _judge_anew(
+    place: Path, requests: dict[str, bytes], index: Index, pipeline: Pipeline, spider: str
+) -> None:
+    """Judge those pages of a source that *requests* has, and take them out of it."""
+    source = source_at(place)
+    with progress(f"Analysing {place.name}", source.count) as advance:
+        wanted = _wanted(source.read(), requests, advance)
+        async with aclosing(analysed_pages(wanted, pipeline, index.template, spider)) as pages:
+            async for url, page in pages:
+                if page is not None and url in requests:
+                    await index.check_and_add(page)
+                    del requests[url]
+
+
+def _wanted(
+    pages: Iterable[Fetched], requests: dict[str, bytes], advance: Callable[[int], None]
+) -> Iterator[Fetched]:
     """Yield the pages that are wanted, as answers to the requests that the old index has."""
     for page in pages:
-        if (request := requests.get(page.response.url)) is not None:
-            yield replace(page, request_fingerprint=request)
+        advance(1)
+        if (request := requests.get(page.url)) is not None:
+            yield page._replace(request_fingerprint=request)

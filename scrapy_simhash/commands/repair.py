@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.index.sqlite.repair import repair
-from scrapy_simhash.index.survey import file_of
+from scrapy_simhash.commands.progress import progress
+from scrapy_simhash.index.opening import file_of
+from scrapy_simhash.index.sqlite.repair import Problem, repair
 
 if TYPE_CHECKING:
     import argparse
 
+    from rich.console import Console
+
 BAD = 1
 
 
-class RepairCommand(Subcommand):
+@dataclass(frozen=True)
+class Repaired:
+    """Whether an index was whole, and what was wrong with it."""
+
+    clean: bool
+    problems: list[Problem]
+
+
+class RepairCommand(Subcommand[Repaired]):
     """Checks the file and every rule of its rows, and mends what it can without loss."""
 
     name = "repair"
     summary = "Check that an index is whole, and mend what can be mended without loss"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        with Console(stderr=True).status("Checking"):
+    async def find(self, options: argparse.Namespace) -> Repaired:
+        with progress("Checking", None):
             problems = repair(file_of(options.index, "repair"))
-        return {"clean": not problems, "problems": [asdict(problem) for problem in problems]}
+        return Repaired(clean=not problems, problems=problems)
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        if found["clean"]:
+    def show(self, found: Repaired, console: Console) -> None:
+        if found.clean:
             console.print("The index is whole.")
-        for problem in found["problems"]:
-            ids = f" (ids {', '.join(map(str, problem['ids']))} ...)" if problem["ids"] else ""
-            state = "mended" if problem["repaired"] else "NOT mended"
+        for problem in found.problems:
+            ids = f" (ids {', '.join(map(str, problem.ids))} ...)" if problem.ids else ""
+            state = "mended" if problem.repaired else "NOT mended"
             console.print(
-                f"{state}: {problem['count']:,} against: {problem['rule']}{ids}",
+                f"{state}: {problem.count:,} against: {problem.rule}{ids}",
                 markup=False,
                 soft_wrap=True,
             )
 
-    @classmethod
-    def exit_code(cls, found: Any) -> int:
-        return 0 if found["clean"] else BAD
+    def exit_code(self, found: Repaired) -> int:
+        return 0 if found.clean else BAD

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.commands.base import Subcommand
+from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.errors import FeedError
+from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.comparison import comparison_of
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of, shown
-from scrapy_simhash.report.state import write_whole
 from scrapy_simhash.report.text import short_tables
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
     import argparse
 
-# Between two steps of the progress bar: one for each line takes as long as the line does.
+    from rich.console import Console
+
+# Between two steps of the progress bar: a step for each line takes as long as the line does.
 CHUNK_BYTES = 1 << 20
 
+# JSON, as docs/report.md describes it.
+Document = dict[str, Any]
 
-class ReportCommand(Subcommand):
+
+@dataclass(frozen=True)
+class Reported:
+    """The JSON of a report, or of a comparison of two reports."""
+
+    document: Document
+    is_comparison: bool = False
+
+
+class ReportCommand(Subcommand[Reported]):
     """Reads decisions feeds, of one crawl or of several, and shows what is in them."""
 
     name = "report"
     summary = "Make the report of crawls from their decisions feeds"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "feeds", nargs="*", type=Path, metavar="DECISIONS", help="decisions feeds, taken as one"
         )
@@ -45,53 +57,48 @@ class ReportCommand(Subcommand):
             "--compare", nargs=2, type=Path, metavar=("A", "B"), help="two feeds, side by side"
         )
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
+    async def find(self, options: argparse.Namespace) -> Reported:
         if bool(options.feeds) == bool(options.compare):
             raise FeedError("name one or more decisions feeds, or two to --compare")
         if options.compare:
             if options.output:
                 raise FeedError("a comparison is not written as HTML; take --json")
             one, other = (_report([feed]) for feed in options.compare)
-            return comparison_of(one, other)
+            return Reported(comparison_of(one, other), is_comparison=True)
         report = _report(options.feeds)
         if options.output:
             _write(html_of(report), options.output)
-        return report
+        return Reported(report)
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
-        if "rows" in found:
-            console.print(_comparison(found))
+    def show(self, found: Reported, console: Console) -> None:
+        if found.is_comparison:
+            console.print(_comparison(found.document))
             return
-        totals = found["totals"]
+        totals = found.document["totals"]
         console.print(
             f"{totals['judged']:,} pages judged, {totals['duplicates']:,} duplicates "
             f"({totals['duplicate_share']:.1%}), {totals['dropped']:,} dropped, "
             f"{totals['skipped']:,} not judged, {totals['unreadable_lines']:,} unreadable lines",
             highlight=False,
         )
-        for table in short_tables(found):
+        for table in short_tables(found.document):
             console.print(table)
 
+    def as_json(self, found: Reported) -> object:
+        return found.document
 
-def _report(feeds: list[Path]) -> dict[str, Any]:
-    """Read *feeds* into one report, with a progress bar where somebody can see it.
 
-    :raises FeedError: one cannot be read, or there is no decision in any.
+def _report(feeds: list[Path]) -> Document:
+    """Read *feeds* into one report.
+
+    :raises FeedError: one cannot be read, or no feed has a decision.
     """
     collector = Collector(SimhashSettings().alarm_share)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        for feed in feeds:
-            try:
-                with feed.open("rb") as file:
-                    task = progress.add_task(shown(feed.name), total=feed.stat().st_size)
-                    while lines := file.readlines(CHUNK_BYTES):
-                        add_lines(collector, lines)
-                        progress.update(task, completed=file.tell())
-            except OSError as exc:
-                raise FeedError(f"{feed} cannot be read: {exc.strerror}") from exc
+    for feed in feeds:
+        try:
+            _read(feed, collector)
+        except OSError as exc:
+            raise FeedError(f"{feed} cannot be read: {exc.strerror}") from exc
     if not collector.pages:
         names = ", ".join(map(str, feeds))
         raise FeedError(
@@ -102,14 +109,22 @@ def _report(feeds: list[Path]) -> dict[str, Any]:
     return report_of(collector, About(name=", ".join(feed.name for feed in feeds)))
 
 
+def _read(feed: Path, collector: Collector) -> None:
+    with feed.open("rb") as file, progress(shown(feed.name), feed.stat().st_size) as advance:
+        while lines := file.readlines(CHUNK_BYTES):
+            add_lines(collector, lines)
+            advance(sum(map(len, lines)))
+
+
 def _write(html: str, path: Path) -> None:
     try:
-        write_whole(path, html.encode())
+        with replacing(path) as unfinished:
+            unfinished.write_bytes(html.encode())
     except OSError as exc:
         raise FeedError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
-def _comparison(found: dict[str, Any]) -> Table:
+def _comparison(found: Document) -> Table:
     table = Table(box=SIMPLE)
     table.add_column("")
     for name in found["names"]:

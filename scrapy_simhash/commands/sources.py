@@ -10,12 +10,11 @@ import pickle
 import zlib
 from ast import literal_eval
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -27,17 +26,9 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
-from scrapy_simhash.analysis.page import AnalysisError
-from scrapy_simhash.crawl.judging import page_of
-from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index import Page
-from scrapy_simhash.rule.scope import host_of, scope_key
-from scrapy_simhash.workers.pool import InProcess, WorkerProcesses
-
-if TYPE_CHECKING:
-    from scrapy_simhash.analysis.page import Analyser
-    from scrapy_simhash.rule.template import Templates
-    from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.errors import AnalysisError, SourceError
+from scrapy_simhash.pipeline import Fetched, Pipeline, TemplateOf
+from scrapy_simhash.rule.page import Page
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (
@@ -54,30 +45,22 @@ _BROKEN = (
     pickle.UnpicklingError,
 )
 
-# So many pages wait for each worker, so that none is idle.
+# With two, a worker has its next page at once.
 WAITING = 2
 
 
 @dataclass(frozen=True)
-class StoredPage:
-    """A page from a source, with the request that it answers."""
-
-    response: HtmlResponse
-    request_fingerprint: bytes
-
-
-@dataclass(frozen=True)
 class Source:
-    """A place that holds pages: how many it may hold at the most, and how they are read."""
+    """A place that holds pages: *read* yields them, at most *count*, which may be unknown."""
 
     count: int | None
-    read: Callable[[], Iterator[StoredPage]]
+    read: Callable[[], Iterator[Fetched]]
 
 
 def source_at(place: Path) -> Source:
     """Return what is at *place*: an HTTP cache, a folder of HTML files, or a WARC file.
 
-    :raises SimhashError: it is none of these.
+    :raises SourceError: it is none of these.
     """
     if place.name.endswith((".warc", ".warc.gz")) and place.is_file():
         return Source(None, partial(_warc_pages, place))
@@ -88,60 +71,52 @@ def source_at(place: Path) -> Source:
             return Source(len(entries), partial(_cached_pages, entries))
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
             return Source(len(files), partial(_files, files))
-    raise SimhashError(
+    raise SourceError(
         f"{place} must be an HTTP cache of Scrapy (a folder, or a .db file), a "
         f"folder with .html files, or a .warc or .warc.gz file"
     )
 
 
-def analysed_pages(
-    pages: Iterable[StoredPage],
-    settings: SimhashSettings,
-    analyser: Analyser,
-    templates: Templates,
-    spider: str,
-) -> Iterator[tuple[str, Page | None]]:
-    """Yield the URL of each page, and the page as an index sees it; None where it has no text.
+async def analysed_pages(
+    pages: Iterable[Fetched], pipeline: Pipeline, template_of: TemplateOf, spider: str
+) -> AsyncGenerator[tuple[str, Page | None], None]:
+    """Yield the URL of each page, and the page as an index sees it; None if it has no such view.
 
-    The worker processes of a crawl do the work, with its time limit; the order stays.
+    That is a page that has no text, or that cannot be analysed.  The pages keep their order.  The
+    workers are those of a crawl, with its time limit, and at most ``WAITING`` pages for each are
+    under way.  Close the generator (``aclosing``): that stops the workers.
     """
-    workers = (
-        WorkerProcesses(analyser, settings.workers, settings.page_timeout)
-        if settings.workers
-        else InProcess(analyser)
-    )
-    loop = asyncio.new_event_loop()
+    workers = pipeline.workers()
+    most = WAITING * max(pipeline.settings.workers, 1)
+    under_way: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
 
-    async def analyse(page: StoredPage) -> Page | None:
-        response = page.response
-        template = templates.blocks(host_of(response.url))
+    async def analysed(fetched: Fetched) -> Page | None:
         try:
-            found = await workers.analyse(response.body, response.encoding, response.url, template)
+            page, _ = await pipeline.page(fetched, workers, template_of, spider)
         except AnalysisError:
             return None
-        if not found.tokens and found.content is None:
-            return None
-        scope = scope_key(settings.scope, response.url, spider)
-        return page_of(found, response.url, page.request_fingerprint, scope)
+        return page
 
-    waiting: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
     try:
-        for page in pages:
-            waiting.append((page.response.url, loop.create_task(analyse(page))))
-            if len(waiting) > WAITING * max(settings.workers, 1):
-                url, task = waiting.popleft()
-                yield url, loop.run_until_complete(task)
-        for url, task in waiting:
-            yield url, loop.run_until_complete(task)
+        for fetched in pages:
+            if len(under_way) == most:
+                url, task = under_way.popleft()
+                yield url, await task
+            under_way.append((fetched.url, asyncio.create_task(analysed(fetched))))
+        while under_way:
+            url, task = under_way.popleft()
+            yield url, await task
     finally:
-        loop.run_until_complete(workers.close())
-        loop.close()
+        for _, task in under_way:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
+        await workers.close()
 
 
-def _cached_pages(entries: list[Path]) -> Iterator[StoredPage]:
-    """Read what Scrapy's FilesystemCacheStorage wrote; the folder is the request's fingerprint.
+def _cached_pages(entries: list[Path]) -> Iterator[Fetched]:
+    """Yield what Scrapy's FilesystemCacheStorage wrote, in folders named by request fingerprints.
 
-    Nothing is unpickled: what is pickled there stands beside it as text.
+    Nothing is unpickled: each folder has the same facts as text, too.
     """
     compression = _compression()
     for entry in entries:
@@ -161,26 +136,26 @@ def _cached_pages(entries: list[Path]) -> Iterator[StoredPage]:
             )
             request_fingerprint = bytes.fromhex(entry.name)
         except _BROKEN:
-            continue  # an entry that Scrapy could not use, either
+            continue  # Scrapy could not use this entry either
         if isinstance(unpacked, Response):
             yield from _page(unpacked, request_fingerprint)
 
 
 class _PlainValues(pickle.Unpickler):
-    """Reads what is made of Python's own values; nothing in a file can have code run."""
+    """Reads plain Python values only, so that no file can run code."""
 
     def find_class(self, module: str, name: str) -> type[str]:
-        if module == "ipaddress":  # an address is made of its text
+        if module == "ipaddress":  # IPv4Address and IPv6Address take their text
             return str
-        raise pickle.UnpicklingError(f"{module}.{name} has no place in a response")
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a response")
 
 
-def _dbm_pages(path: Path) -> Iterator[StoredPage]:
-    """Read what Scrapy's DbmCacheStorage wrote: under each request's fingerprint, a response."""
+def _dbm_pages(path: Path) -> Iterator[Fetched]:
+    """Yield what Scrapy's DbmCacheStorage wrote: a response for each request fingerprint."""
     compression = _compression()
     try:
         with dbm.open(os.fspath(path), "r") as cache:
-            for key in cache.keys():  # noqa: SIM118 - not every kind of file can be iterated over
+            for key in cache.keys():  # noqa: SIM118 - not every kind of file can be iterated
                 request, _, kind = os.fsdecode(key).rpartition("_")
                 if kind != "data":
                     continue
@@ -192,11 +167,11 @@ def _dbm_pages(path: Path) -> Iterator[StoredPage]:
                     unpacked = compression.process_response(Request(facts["url"]), response)
                     request_fingerprint = bytes.fromhex(request)
                 except _BROKEN:
-                    continue  # an entry that Scrapy could not use, either
+                    continue  # Scrapy could not use this entry either
                 if isinstance(unpacked, Response):
                     yield from _page(unpacked, request_fingerprint)
     except (OSError, *dbm.error) as exc:
-        raise SimhashError(f"{path} cannot be read: {exc}") from exc
+        raise SourceError(f"{path} cannot be read: {exc}") from exc
 
 
 def _compression() -> HttpCompressionMiddleware:
@@ -205,7 +180,7 @@ def _compression() -> HttpCompressionMiddleware:
     return HttpCompressionMiddleware.from_crawler(crawler)
 
 
-def _files(files: list[Path]) -> Iterator[StoredPage]:
+def _files(files: list[Path]) -> Iterator[Fetched]:
     for path in files:
         try:
             response = HtmlResponse(path.resolve().as_uri(), body=path.read_bytes())
@@ -214,29 +189,35 @@ def _files(files: list[Path]) -> Iterator[StoredPage]:
         yield from _page(response, fingerprint(Request(response.url)))
 
 
-def _warc_pages(path: Path) -> Iterator[StoredPage]:
+def _warc_pages(path: Path) -> Iterator[Fetched]:
     try:
         from warcio.archiveiterator import ArchiveIterator
         from warcio.exceptions import ArchiveLoadFailed
     except ImportError as exc:
-        raise SimhashError("WARC files need warcio: pip install scrapy-simhash[warc]") from exc
+        raise SourceError("WARC files need warcio: pip install scrapy-simhash[warc]") from exc
     try:
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 url = record.rec_headers.get_header("WARC-Target-URI")
                 if record.rec_type != "response" or not str(url).startswith("http"):
                     continue
-                headers = Headers(record.http_headers.headers)
-                status = int(record.http_headers.get_statuscode())
+                http = record.http_headers
+                if http is None or not http.get_statuscode().isdigit():
+                    continue  # the record is cut short, or is no response of HTTP
                 body = record.content_stream().read()
-                yield from _page(Response(url, status, headers, body), fingerprint(Request(url)))
+                try:
+                    request_fingerprint = fingerprint(Request(url))
+                except ValueError:
+                    continue  # no URL
+                status, headers = int(http.get_statuscode()), Headers(http.headers)
+                yield from _page(Response(url, status, headers, body), request_fingerprint)
     except (OSError, ArchiveLoadFailed) as exc:
-        raise SimhashError(f"{path} cannot be read: {exc}") from exc
+        raise SourceError(f"{path} cannot be read: {exc}") from exc
 
 
-def _page(response: Response, request_fingerprint: bytes) -> Iterator[StoredPage]:
+def _page(response: Response, request_fingerprint: bytes) -> Iterator[Fetched]:
     """Yield a page if a crawl would judge it: HTML, with a status of 200 to 299."""
     kind = responsetypes.from_args(response.headers, response.url, body=response.body)
     if 200 <= response.status < 300 and issubclass(kind, HtmlResponse):
         html = HtmlResponse(response.url, response.status, response.headers, response.body)
-        yield StoredPage(html, request_fingerprint)
+        yield Fetched(html.url, html.body, html.encoding, request_fingerprint)

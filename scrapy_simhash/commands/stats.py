@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.filesize import decimal
 from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, add_index
-from scrapy_simhash.index.survey import survey
+from scrapy_simhash.index.survey import Survey, survey
 
 if TYPE_CHECKING:
     import argparse
@@ -18,48 +18,42 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class StatsCommand(Subcommand):
+class StatsCommand(Subcommand[Survey]):
     """Says how many pages an index holds, of which crawls, and its largest groups."""
 
     name = "stats"
     summary = "Show what is in an index: pages, crawls, and the largest groups of duplicates"
 
-    @classmethod
-    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
 
-    @classmethod
-    def find(cls, options: argparse.Namespace) -> Any:
-        return survey(options.index).as_record()
+    async def find(self, options: argparse.Namespace) -> Survey:
+        return await survey(options.index)
 
-    @classmethod
-    def show(cls, found: Any, console: Console) -> None:
+    def show(self, found: Survey, console: Console) -> None:
         facts = Grid(box=None, show_header=False)
         for heading, value in (
-            ("pages", f"{found['pages']:,}"),
-            ("kept", f"{found['kept']:,}"),
-            ("duplicates of them", f"{found['duplicates']:,}"),
-            ("judged", f"{_date(found['first_judged'])} to {_date(found['last_judged'])}"),
-            ("file", "-" if found["file_bytes"] is None else decimal(found["file_bytes"])),
-            ("sites learned", f"{found['sites_learned']:,}"),
-            ("scope", found["scope"]),
-            ("scheme", found["scheme"]),
+            ("pages", f"{found.pages:,}"),
+            ("kept", f"{found.kept:,}"),
+            ("duplicates of them", f"{found.duplicates:,}"),
+            ("judged", f"{_date(found.first_judged)} to {_date(found.last_judged)}"),
+            ("file", "-" if found.file_bytes is None else decimal(found.file_bytes)),
+            ("sites learned", f"{found.sites_learned:,}"),
+            ("scope", found.scope),
+            ("scheme", found.scheme),
         ):
             facts.add_row(heading, value)
         console.print(facts)
         crawls = Grid("spider", "began", "ended", box=box.SIMPLE, title="Crawls")
         crawls.add_column("pages judged last", justify="right")
-        for crawl in found["crawls"]:
+        for crawl in found.crawls:
             crawls.add_row(
-                crawl["spider"],
-                _date(crawl["started"]),
-                _date(crawl["finished"]),
-                f"{crawl['pages']:,}",
+                crawl.spider, _date(crawl.started), _date(crawl.finished), f"{crawl.pages:,}"
             )
         groups = Grid("kept page", box=box.SIMPLE, title="Largest groups")
         groups.add_column("duplicates", justify="right")
-        for group in found["largest_groups"]:
-            groups.add_row(group["url"], f"{group['duplicates']:,}")
+        for group in found.largest_groups:
+            groups.add_row(group.url, f"{group.duplicates:,}")
         for grid in (crawls, groups):
             if grid.row_count:
                 console.print(grid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from scrapy_simhash.commands.base import Subcommand
 from scrapy_simhash.commands.calibrate import CalibrateCommand
@@ -13,25 +14,27 @@ from scrapy_simhash.commands.explain import ExplainCommand
 from scrapy_simhash.commands.export import ExportCommand
 from scrapy_simhash.commands.forget import ForgetCommand
 from scrapy_simhash.commands.import_ import ImportCommand
-from scrapy_simhash.commands.match import MatchCommand, PackCommand
+from scrapy_simhash.commands.match import MatchCommand
+from scrapy_simhash.commands.pack import PackCommand
 from scrapy_simhash.commands.rebuild import RebuildCommand
 from scrapy_simhash.commands.repair import RepairCommand
 from scrapy_simhash.commands.report import ReportCommand
 from scrapy_simhash.commands.stats import StatsCommand
 
-SUBCOMMANDS: Sequence[type[Subcommand]] = (
-    DesignCommand,
-    MatchCommand,
-    PackCommand,
-    CalibrateCommand,
-    StatsCommand,
-    CheckCommand,
-    ExplainCommand,
-    ExportCommand,
-    ImportCommand,
-    CopyCommand,
-    ForgetCommand,
-    RebuildCommand,
-    RepairCommand,
-    ReportCommand,
+# Any: each finds something else.
+SUBCOMMANDS: Sequence[Subcommand[Any]] = (
+    DesignCommand(),
+    MatchCommand(),
+    PackCommand(),
+    CalibrateCommand(),
+    StatsCommand(),
+    CheckCommand(),
+    ExplainCommand(),
+    ExportCommand(),
+    ImportCommand(),
+    CopyCommand(),
+    ForgetCommand(),
+    RebuildCommand(),
+    RepairCommand(),
+    ReportCommand(),
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_simhash.report.judgement import Judgement
+    from scrapy_simhash.report.record import Record
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +46,12 @@ class SimhashAccount:
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
 
-    def page_judged(self, judgement: Judgement, spider: Spider) -> None:
-        self._count(judgement)
+    def page_judged(self, record: Record, spider: Spider) -> None:
+        self._count(record)
         if self.feed is None:
             return
         try:
-            self.feed.write(judgement.as_record())
+            self.feed.write(record.as_json())
         except OSError as exc:
             self.stats.inc_value("simhash/feed_errors")
             self._feed_warning.log(
@@ -63,30 +63,29 @@ class SimhashAccount:
         if self.feed is not None:
             self.feed.close()
 
-    def _count(self, judgement: Judgement) -> None:
-        stats, decision = self.stats, judgement.decision
+    def _count(self, record: Record) -> None:
+        stats, decision = self.stats, record.decision
         if decision.verdict == "skipped":
             stats.inc_value("simhash/skipped")
             stats.inc_value(f"simhash/skipped/{decision.reason}")
             return
         stats.inc_value("simhash/judged")
         stats.inc_value(f"simhash/{decision.verdict}")
-        stats.inc_value("simhash/judged_bytes", judgement.body_bytes)
-        self._add_seconds("index", judgement.index_seconds)
-        if judgement.analysis is not None:
-            self._add_seconds("analysis", judgement.analysis.seconds)
-            if judgement.analysis.recalled:
-                stats.inc_value("simhash/analyses_avoided")
+        stats.inc_value("simhash/judged_bytes", record.body_bytes)
+        self._add_seconds("index", record.index_seconds or 0.0)
+        self._add_seconds("analysis", record.analysis_seconds or 0.0)
+        if record.is_recalled:
+            stats.inc_value("simhash/analyses_avoided")
         if decision.changed is False:
             stats.inc_value("simhash/unchanged")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
-            if judgement.is_start_request and judgement.action == "pass":
+            if record.is_start_request and record.action == "pass":
                 stats.inc_value("simhash/start_requests_protected")
-        if judgement.action == "drop":
+        if record.action == "drop":
             stats.inc_value("simhash/dropped")
-            stats.inc_value("simhash/dropped_bytes", judgement.body_bytes)
-        elif judgement.action == "flag":
+            stats.inc_value("simhash/dropped_bytes", record.body_bytes)
+        elif record.action == "flag":
             stats.inc_value("simhash/flagged")
 
     def _add_seconds(self, part: str, seconds: float) -> None:

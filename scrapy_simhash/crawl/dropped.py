@@ -1,14 +1,14 @@
-"""What the spider's errback gets for a dropped page, or for one that is not asked for."""
+"""The exceptions that a spider's errback gets for a dropped page, or for an ignored request."""
 
 from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_simhash.index import Decision
+from scrapy_simhash.rule.page import Decision
 
 
 class NearDuplicate(IgnoreRequest):
-    """The page at *url* was dropped: *representative* has the same text but for *distance* bits.
+    """The page at *url* was dropped: it is *distance* bits from the kept page *representative*.
 
     A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
     """
@@ -24,7 +24,7 @@ class NearDuplicate(IgnoreRequest):
 
 
 class UnchangedPage(IgnoreRequest):
-    """The page at *url* was dropped: it is as it was when an earlier crawl passed it on.
+    """The page at *url* was dropped: it has not changed since an earlier crawl passed it on.
 
     A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
     """
@@ -36,7 +36,7 @@ class UnchangedPage(IgnoreRequest):
 
 
 class SitePaused(IgnoreRequest):
-    """The page at *url* is not asked for: an alarm was raised on its *host*.
+    """The request for *url* was not sent: an alarm was raised on its *host*.
 
     A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
     """

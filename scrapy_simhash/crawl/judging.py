@@ -13,21 +13,20 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.python import binary_is_text
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import active_settings, index_place
-from scrapy_simhash.crawl.shared import Shared
+from scrapy_simhash.crawl.shared import INDEXES, WORKERS
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
-from scrapy_simhash.errors import IndexUnavailableError, SettingsError
-from scrapy_simhash.index import Decision, Page, Parameters, open_index
-from scrapy_simhash.report.judgement import Action, Judgement
-from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key
+from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
+from scrapy_simhash.index.opening import open_index
+from scrapy_simhash.pipeline import Fetched, Pipeline
+from scrapy_simhash.report.record import Action, Record
+from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.scope import scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
-from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
-from scrapy_simhash.workers.recall import RecallingWorkers
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -36,23 +35,16 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
-    from scrapy_simhash.index import Index
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
-
-# Spiders that run in one process at the same time share what they ask for alike.
-_workers: Shared[Workers] = Shared()
-_indexes: Shared[Index] = Shared()
 
 META_KEY = "simhash"
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 
 _ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
-
-# Verification needs many candidates, and the plain rule few (docs/quality.md).
-VERIFIED_DISTANCE = 7
-PLAIN_DISTANCE = 3
 
 SECONDS_A_DAY = 86_400
 
@@ -68,7 +60,7 @@ class SimhashDownloaderMiddleware:
     Meta key ``simhash`` of a request: ``False`` leaves its page alone, ``"drop"``, ``"flag"``
     and ``"observe"`` take the place of ``SIMHASH_ACTION``.  Meta key ``simhash_decision`` of a
     response that was judged and passed on: its
-    :class:`~scrapy_simhash.index.contract.Decision`.
+    :class:`~scrapy_simhash.rule.page.Decision`.
 
     A dropped page is logged as follows, and its request's errback gets a
     :class:`~scrapy_simhash.crawl.dropped.NearDuplicate`::
@@ -80,15 +72,16 @@ class SimhashDownloaderMiddleware:
     """
 
     def __init__(
-        self, crawler: Crawler, settings: SimhashSettings, workers: Workers, index: Index
+        self, crawler: Crawler, pipeline: Pipeline, workers: Workers, index: Index
     ) -> None:
         self.crawler = crawler
         self.spider_name = crawler.spidercls.name
-        self.settings = settings
+        self.pipeline = pipeline
+        self.settings = pipeline.settings
         self.workers = workers
         self.index = index
         self._crawl: int | None = None
-        self._failures: dict[str, RareWarning] = {}
+        self._failures: dict[Reason, RareWarning] = {}
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -101,17 +94,13 @@ class SimhashDownloaderMiddleware:
                 "TWISTED_REACTOR must be the asyncio reactor, as it is by default: "
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
-        analyser = analyser_of(settings)
-        parameters = parameters_of(settings, analyser)
-        place = index_place(settings, crawler)
-        index = _indexes.take(
-            (place, parameters), lambda: open_index(place, parameters, settings.expected_pages)
+        pipeline, place = Pipeline.of(settings), index_place(settings, crawler)
+        index = INDEXES.take(
+            (place, pipeline.parameters),
+            lambda: open_index(place, pipeline.parameters, settings.expected_pages),
         )
-        workers = _workers.take(
-            (analyser, settings.workers, settings.page_timeout, settings.max_waiting),
-            lambda: workers_for(analyser, settings),
-        )
-        middleware = cls(crawler, settings, workers, index)
+        workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
+        middleware = cls(crawler, pipeline, workers, index)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         crawler.signals.connect(middleware.spider_error, scrapy_signals.spider_error)
@@ -124,17 +113,17 @@ class SimhashDownloaderMiddleware:
             {
                 "action": self.settings.action,
                 "distance": self.index.parameters.distance,
-                "kept": await self.index.aside(self.index.__len__),
+                "kept": (await self.index.counts()).kept,
                 "index": self.index,
             },
             extra={"spider": spider},
         )
-        self._crawl = await self.index.aside(partial(self.index.begin_crawl, self.spider_name))
+        self._crawl = await self.index.begin_crawl(self.spider_name)
         await self._expire(spider)
 
     async def spider_closed(self, spider: Spider) -> None:
         try:
-            if _workers.give_back(self.workers):
+            if WORKERS.give_back(self.workers):
                 await self.workers.close()
             if left := await self._withdrawals.finish():
                 logger.warning(
@@ -144,10 +133,10 @@ class SimhashDownloaderMiddleware:
                     extra={"spider": spider},
                 )
             else:
-                await self.index.aside(partial(self.index.end_crawl, self._crawl))
+                await self.index.end_crawl(self._crawl)
         finally:
-            if _indexes.give_back(self.index):
-                await self.index.aside(self.index.close)
+            if INDEXES.give_back(self.index):
+                await self.index.close()
 
     def spider_error(self, response: Response, spider: Spider) -> None:
         """Take back a page that a callback failed on: it must not stand for its copies."""
@@ -168,7 +157,7 @@ class SimhashDownloaderMiddleware:
             return
         try:
             before = time.time() - self.settings.expire_days * SECONDS_A_DAY
-            expired = await self.index.aside(partial(self.index.expire, before))
+            expired = await self.index.expire(before)
         except IndexUnavailableError as exc:
             logger.warning("Old pages stay: %(error)s", {"error": exc}, extra={"spider": spider})
         else:
@@ -181,91 +170,64 @@ class SimhashDownloaderMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         if request.callback is NO_CALLBACK:
             return response
-        judgement = await self._judge(request, response)
+        decision, record = await self._judge(request, response)
         self.crawler.signals.send_catch_log(
-            signals.page_judged, judgement=judgement, response=response, spider=self.crawler.spider
+            signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
-        if judgement.action == "drop":
-            raise self._dropped(response, judgement.decision)
-        (response.request or request).meta[DECISION_META_KEY] = judgement.decision
-        if judgement.action == "flag":
+        if record.action == "drop":
+            raise self._dropped(response, decision)
+        (response.request or request).meta[DECISION_META_KEY] = decision
+        if record.action == "flag":
             response.flags = [*response.flags, FLAG]
         return response
 
-    async def _judge(self, request: Request, response: Response) -> Judgement:
-        """Return the verdict on a page; one that cannot be judged is ``skipped``."""
-        judgement = partial(
-            Judgement,
+    async def _judge(self, request: Request, response: Response) -> tuple[Decision, Record]:
+        """Return the decision on a page and its record; one that cannot be judged is ``skipped``.
+
+        The shares in the record are rounded; those in the decision, which the spider gets, are not.
+        """
+        record = partial(
+            Record.of,
             url=response.url,
             body_bytes=len(response.body),
             is_start_request=is_start_request(request),
             redirects=redirects_in(request.meta),
         )
-        if reason := self._why_not(request, response):
-            return judgement(decision=Decision("skipped", reason))
+        if reason := why_not(request, response, self.settings):
+            decision = Decision("skipped", reason)
+            return decision, record(decision)
         try:
-            analysis = await self.workers.analyse(
+            fetched = Fetched(
+                response.url,
                 response.body,
                 getattr(response, "encoding", None),
-                response.url,
-                self.index.templates.blocks(host_of(response.url)),
+                self.crawler.request_fingerprinter.fingerprint(request),
             )
-            if not analysis.tokens and analysis.content is None:
-                return judgement(decision=Decision("skipped", "no_text"))
+            page, analysis = await self.pipeline.page(
+                fetched, self.workers, self.index.template, self.spider_name, self._crawl
+            )
             started = time.perf_counter()
             await self._withdrawals.wait()
-            page = self._page(request, response, analysis)
-            decision = await self.index.check_and_add_async(page)
+            decision = await self.index.check_and_add(page)
         except AnalysisError as exc:
-            return judgement(decision=self._failed(response, exc.reason, exc), error=str(exc))
+            if exc.reason == "no_text":
+                decision = Decision("skipped", "no_text")
+                return decision, record(decision)
+            decision = self._failed(response, exc.reason, exc)
+            return decision, record(decision, error=str(exc))
         except IndexUnavailableError as exc:
             decision = self._failed(response, "index_unavailable", exc)
-            return judgement(decision=decision, error=str(exc))
+            return decision, record(decision, error=str(exc))
         except Exception as exc:  # a mistake of ours may cost a verdict, never a page
             logger.debug("Error in scrapy-simhash", exc_info=True)
             decision = self._failed(response, "internal_error", exc)
-            return judgement(decision=decision, error=repr(exc))
-        return judgement(
-            decision=decision,
-            action=self._action(request, decision),
+            return decision, record(decision, error=repr(exc))
+        return decision, record(
+            decision,
+            action=action_on(decision, request, self.settings),
             analysis=analysis,
             index_seconds=time.perf_counter() - started,
         )
-
-    def _why_not(self, request: Request, response: Response) -> str | None:
-        """Return the reason for which the page is not judged, None where it is."""
-        wish = request.meta.get(META_KEY)
-        if wish is False:
-            return "opt_out"
-        if not 200 <= response.status < 300:
-            return "status"
-        if not isinstance(response, HtmlResponse) or not _looks_like_text(response):
-            return "not_html"
-        if len(response.body) > self.settings.max_body_bytes:
-            return "too_large"
-        if wish not in (None, True, *ACTIONS):
-            return "bad_meta"
-        return None
-
-    def _page(self, request: Request, response: Response, analysis: PageAnalysis) -> Page:
-        return page_of(
-            analysis,
-            response.url,
-            self.crawler.request_fingerprinter.fingerprint(request),
-            scope_key(self.settings.scope, response.url, self.spider_name),
-            self._crawl,
-        )
-
-    def _action(self, request: Request, decision: Decision) -> Action:
-        """Return what becomes of a judged page."""
-        protected = self.settings.protect_start_requests and is_start_request(request)
-        wish = request.meta.get(META_KEY)
-        action = _ACTION_TAKEN[wish if wish in ACTIONS else self.settings.action]
-        if protected:
-            return "pass"
-        if self.settings.skip_unchanged and decision.is_unchanged and action == "drop":
-            return "drop"
-        return action if decision.is_duplicate else "pass"
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""
@@ -285,7 +247,7 @@ class SimhashDownloaderMiddleware:
         )
         return NearDuplicate(response.url, decision)
 
-    def _failed(self, response: Response, reason: str, exc: Exception) -> Decision:
+    def _failed(self, response: Response, reason: Reason, exc: Exception) -> Decision:
         """Warn of a page that the plug-in failed on, and let it pass."""
         self._failures.setdefault(reason, RareWarning(logger)).log(
             f"Page passed unjudged ({reason}): {response.url}: {exc}",
@@ -294,14 +256,31 @@ class SimhashDownloaderMiddleware:
         return Decision("skipped", reason)
 
 
-def workers_for(analyser: Analyser, settings: SimhashSettings) -> Workers:
-    """Return what analyses the pages of a crawl."""
-    workers: Workers = (
-        WorkerProcesses(analyser, settings.workers, settings.page_timeout, settings.max_waiting)
-        if settings.workers
-        else InProcess(analyser)
-    )
-    return RecallingWorkers(workers, url_counts=analyser.reads_urls)
+def why_not(request: Request, response: Response, settings: SimhashSettings) -> Reason | None:
+    """Return the reason for which a page is not judged, None where it is."""
+    wish = request.meta.get(META_KEY)
+    if wish is False:
+        return "opt_out"
+    if not 200 <= response.status < 300:
+        return "status"
+    if not isinstance(response, HtmlResponse) or not _looks_like_text(response):
+        return "not_html"
+    if len(response.body) > settings.max_body_bytes:
+        return "too_large"
+    if wish not in (None, True, *ACTIONS):
+        return "bad_meta"
+    return None
+
+
+def action_on(decision: Decision, request: Request, settings: SimhashSettings) -> Action:
+    """Return what becomes of a judged page."""
+    if settings.protect_start_requests and is_start_request(request):
+        return "pass"
+    wish = request.meta.get(META_KEY)
+    action = _ACTION_TAKEN[wish if wish in ACTIONS else settings.action]
+    if settings.skip_unchanged and decision.is_unchanged and action == "drop":
+        return "drop"
+    return action if decision.is_duplicate else "pass"
 
 
 def is_start_request(request: Request) -> bool:
@@ -311,66 +290,6 @@ def is_start_request(request: Request) -> bool:
     requests, the mark comes along, but then their depth is above 0.
     """
     return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
-
-
-def analyser_of(settings: SimhashSettings) -> Analyser:
-    """Return what analyses the pages of a crawl.
-
-    :raises SettingsError: no such extractor or features.
-    """
-    return Analyser.create(
-        settings.extractor,
-        settings.features,
-        settings.stop_words,
-        settings.idf,
-        settings.verify,
-        settings.max_tags,
-        settings.max_depth,
-    )
-
-
-def parameters_of(settings: SimhashSettings, analyser: Analyser) -> Parameters:
-    """Return what the index of a crawl must be built for."""
-    return Parameters(
-        scheme=analyser.identity,
-        scope=settings.scope,
-        distance=distance_of(settings),
-        min_tokens=settings.min_tokens,
-        share=settings.share if settings.verify else None,
-    )
-
-
-def page_of(
-    analysis: PageAnalysis,
-    url: str,
-    request_fingerprint: bytes,
-    scope: str,
-    crawl: int | None = None,
-) -> Page:
-    """Return a page that was analysed as an index sees it."""
-    content = analysis.content
-    return Page(
-        url=url,
-        request_fingerprint=request_fingerprint,
-        scope=scope,
-        fingerprint=analysis.fingerprint,
-        digest=analysis.digest,
-        tokens=analysis.tokens,
-        judged_at=time.time(),
-        crawl=crawl,
-        content_fingerprint=None if content is None else content.fingerprint,
-        sketch=None if content is None else content.sketch,
-        site=host_of(url),
-        blocks=() if content is None else content.blocks,
-        canonical=canonical_url(url, analysis.canonical),
-    )
-
-
-def distance_of(settings: SimhashSettings) -> int:
-    """Return how far candidates may be: further where they are verified."""
-    if settings.distance is not None:
-        return settings.distance
-    return VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
 
 
 def _looks_like_text(response: HtmlResponse) -> bool:

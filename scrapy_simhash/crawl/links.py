@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class SimhashLinksMiddleware(BaseSpiderMiddleware):
-    """Drop the requests that come from a flagged response, unless they are to be followed.
+    """Drop the requests from a flagged response, unless ``SIMHASH_FOLLOW_DUPLICATE_LINKS`` is set.
 
-    Counts them as ``simhash/links_not_followed``.  In requests that go on, the verdict of
-    the page that they came from is taken out of a copied meta, and its redirects are marked.
+    Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
+    is a copy from its page, the verdict of that page is removed from it, and the redirects of that
+    page are marked.
     """
 
     def __init__(self, crawler: Crawler, follow: bool) -> None:

@@ -9,7 +9,7 @@ INTERVAL_SECONDS = 60.0
 
 
 class RareWarning:
-    """A warning that is logged at most once a minute; each says how many were held back."""
+    """A warning that is logged at most once a minute, with the number of those held back."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
@@ -17,7 +17,7 @@ class RareWarning:
         self._held_back = 0
 
     def log(self, message: str, extra: dict[str, object]) -> None:
-        """Log *message*, or count it."""
+        """Log *message*, or count it as held back."""
         now = monotonic()
         if now < self._next:
             self._held_back += 1

@@ -1,21 +1,13 @@
 """Monitors for Spidermon that look at the stats of a crawl.
 
-The one place that imports Spidermon: ``pip install scrapy-simhash[spidermon]``.
+This is the only module that imports Spidermon: ``pip install scrapy-simhash[spidermon]``.
 """
 
 from __future__ import annotations
 
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 
-# Reasons for which a page was not judged that are nobody's wish, nor what the page is.
-FAILURES = (
-    "extraction_failed",
-    "timed_out",
-    "worker_died",
-    "workers_busy",
-    "index_unavailable",
-    "internal_error",
-)
+from scrapy_simhash.rule.page import FAILURES
 
 MAX_DUPLICATE_SHARE = 0.9
 MAX_FAILED_SHARE = 0.01
@@ -31,7 +23,7 @@ class AlarmMonitor(BaseScrapyMonitor):  # type: ignore[misc]
 
 
 class DuplicateShareMonitor(BaseScrapyMonitor):  # type: ignore[misc]
-    """No more than SPIDERMON_SIMHASH_MAX_DUPLICATE_SHARE of the judged pages are duplicates."""
+    """At most SPIDERMON_SIMHASH_MAX_DUPLICATE_SHARE of the judged pages are duplicates."""
 
     def test_duplicate_share(self) -> None:
         judged = self.stats.get("simhash/judged", 0)
@@ -44,7 +36,7 @@ class DuplicateShareMonitor(BaseScrapyMonitor):  # type: ignore[misc]
 
 
 class FailedShareMonitor(BaseScrapyMonitor):  # type: ignore[misc]
-    """The plug-in failed on SPIDERMON_SIMHASH_MAX_FAILED_SHARE of the pages at the most."""
+    """The plug-in failed on at most SPIDERMON_SIMHASH_MAX_FAILED_SHARE of the pages."""
 
     def test_failed_share(self) -> None:
         failed = sum(self.stats.get(f"simhash/skipped/{reason}", 0) for reason in FAILURES)

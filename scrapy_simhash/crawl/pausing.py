@@ -1,4 +1,4 @@
-"""The downloader middleware that leaves a site alone after an alarm."""
+"""The downloader middleware that sends no requests to a site after an alarm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names
 from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
-from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -27,16 +26,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SECONDS_A_MINUTE = 60
-
 
 class SimhashPauseMiddleware:
-    """Ignore the requests to a host on which one of ``SIMHASH_PAUSE_ALARMS`` was raised.
+    """Ignore the requests to a host after one of ``SIMHASH_PAUSE_ALARMS`` was raised on it.
 
-    For ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is counted as
-    ``simhash/paused_requests``; its errback gets a
+    The pause lasts for ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is
+    counted as ``simhash/paused_requests``; its errback gets a
     :class:`~scrapy_simhash.crawl.dropped.SitePaused`.
-    Requests that no callback gets (robots.txt, media pipelines) pass.
+    Requests without a callback (robots.txt, media pipelines) pass.
     """
 
     def __init__(self, stats: StatsCollector, alarms: frozenset[str], seconds: float) -> None:
@@ -45,15 +42,15 @@ class SimhashPauseMiddleware:
         self.seconds = seconds
         self._again = RareWarning(logger)
         self._until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
-        self._ends: dict[str, float] = {}  # of each host, by the clock of monotonic()
+        self._ends: dict[str, float] = {}  # host -> end of its pause, by monotonic()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
         if not settings.pause_alarms:
-            raise NotConfigured  # without a message: it is what most crawls want
+            raise NotConfigured  # without a message: this is the default
         alarms = alarm_names("SIMHASH_PAUSE_ALARMS", settings.pause_alarms, SITE_ALARMS)
-        middleware = cls(crawler.stats, alarms, pause_seconds(settings))
+        middleware = cls(crawler.stats, alarms, settings.pause_seconds)
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware
 
@@ -75,9 +72,3 @@ class SimhashPauseMiddleware:
         if monotonic() < self._ends.get(host, 0):
             self.stats.inc_value("simhash/paused_requests")
             raise SitePaused(request.url, host)
-
-
-def pause_seconds(settings: SimhashSettings) -> float:
-    """Return for how long a host is paused: ``inf`` is to the end of the crawl."""
-    minutes = settings.pause_minutes
-    return inf if minutes is None else SECONDS_A_MINUTE * minutes

@@ -1,6 +1,6 @@
 """The extension that writes the stats to a file for Prometheus.
 
-The one place that imports Prometheus' client.
+This is the only module that imports Prometheus' client.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# As often as Prometheus' node exporter is mostly asked for it.  Writing takes 0.5 ms.
+# The usual interval at which Prometheus asks its node exporter.  Writing takes 0.5 ms.
 WRITE_SECONDS = 15
 STATS = "simhash/"
-# What stands behind the name of a stat, as in simhash/skipped/not_html.
+# The label for the second part of a stat's name, as in simhash/skipped/not_html.
 LABELS = {"skipped": "reason", "distance": "bits", "alarms": "alarm"}
 
 
@@ -57,7 +57,7 @@ class SimhashPrometheus:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
         if settings.prometheus_file is None:
-            raise NotConfigured  # without a message: it is what most crawls want
+            raise NotConfigured  # without a message: this is the default
         extra_version("prometheus_client", "SIMHASH_PROMETHEUS_FILE", extra="prometheus")
         name = crawler.spidercls.name
         path = file_path("SIMHASH_PROMETHEUS_FILE", settings.prometheus_file, name)
@@ -74,23 +74,23 @@ class SimhashPrometheus:
         self.write()
 
     def write(self) -> None:
-        """Put a file with the stats of now in the place of the one before."""
+        """Replace the file by one with the present stats."""
         from prometheus_client import write_to_textfile
 
         try:
             write_to_textfile(str(self.path), self._registry)
-        except Exception as exc:  # other extensions may put into the stats whatever they like
+        except Exception as exc:  # other extensions may put values of any type into the stats
             message = f"Prometheus will read older stats, since its file cannot be written: {exc}"
             self._warning.log(message, extra={})
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """Yield the stats, as Prometheus' client asks for them."""
+        """Yield the stats; Prometheus' client calls this."""
         from prometheus_client.core import CounterMetricFamily
 
         families: dict[str, CounterMetricFamily] = {}
         for stat, value in sorted(self.stats.get_stats().items()):
             name, _, detail = stat.removeprefix(STATS).partition("/")
-            # Sums over what a label tells apart, and names that are not ours, are left out.
+            # Stats of other packages are left out, and the totals of stats that have a label.
             if not stat.startswith(STATS) or bool(detail) != (name in LABELS):
                 continue
             labels = {"spider": self.spider_name, **({LABELS[name]: detail} if detail else {})}

@@ -1,4 +1,4 @@
-"""The redirects that led to a page, as Scrapy keeps them in the meta of its request."""
+"""The redirects that led to a page, which Scrapy keeps in the meta of its request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COPIED_META_KEY = "simhash_copied_redirects"
 
 
 def redirects_in(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the addresses that were redirected, one to the next, the first one first."""
+    """Return the addresses that were redirected, in order; each one led to the next."""
     urls = meta.get(REDIRECT_URLS)
     if not isinstance(urls, list):
         return ()
@@ -19,9 +19,9 @@ def redirects_in(meta: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def mark_copied(meta: MutableMapping[str, Any]) -> None:
-    """Note that what redirects are in *meta*, of a request not yet sent, are another page's.
+    """Note that the redirects in *meta*, of a request not yet sent, belong to another page.
 
-    Spiders copy the meta of a response into its links, and Scrapy adds to what is there.
+    Spiders copy the meta of a response into its links, and Scrapy adds new redirects to the copy.
     """
     if urls := meta.get(REDIRECT_URLS):
         meta[COPIED_META_KEY] = len(urls)

@@ -9,22 +9,24 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import signals as scrapy_signals
 from scrapy.utils.job import job_dir
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.pausing import pause_seconds
 from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
+from scrapy_simhash.crawl.shared import WORKERS
+from scrapy_simhash.errors import ReportStateError
+from scrapy_simhash.files import replacing
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.lines import Line
 from scrapy_simhash.report.pairs import Pairs
-from scrapy_simhash.report.state import StateError, load, save, write_whole
+from scrapy_simhash.report.state import load, save
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_simhash.report.judgement import Judgement
+    from scrapy_simhash.report.record import Record
+    from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +43,13 @@ CLOSE_SETTING = "CLOSESPIDER_SIMHASH_ALARMS"
 STATE_FILE = "simhash-report.state"
 # Saving takes about 10 ms (1.5 MB); a kill costs the report the minutes since.
 SAVE_SECONDS = 300.0
+
+
+class Comparing(NamedTuple):
+    """What compares pages when the crawl ends, and in which time."""
+
+    workers: Workers
+    limit_seconds: float
 
 
 class SimhashReport:
@@ -57,12 +67,14 @@ class SimhashReport:
         report_file: Path | None,
         state_file: Path | None,
         closing: frozenset[str],
+        comparing: Comparing | None,
     ) -> None:
         self.crawler = crawler
         self.collector = collector
         self.report_file = report_file
         self.state_file = state_file
         self.closing = closing
+        self.comparing = comparing
         self.pairs = Pairs()
         self._again = RareWarning(logger)
         self._links_before = collector.links_not_followed or 0
@@ -73,34 +85,36 @@ class SimhashReport:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
         name = crawler.spidercls.name
-        report_file = None
+        report_file, comparing = None, None
         if settings.report_file is not None:
             report_file = file_path("SIMHASH_REPORT_FILE", settings.report_file, name)
+            pipeline = Pipeline.of(settings)
+            workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
+            comparing = Comparing(workers, settings.page_timeout)
         folder = job_dir(crawler.settings)
         state_file = Path(folder, STATE_FILE) if folder else None
-        pauses = dict.fromkeys(settings.pause_alarms, pause_seconds(settings))
+        pauses = dict.fromkeys(settings.pause_alarms, settings.pause_seconds)
         collector = _resumed(state_file)
         if collector is None:
             collector = Collector(settings.alarm_share, pauses)
         else:
             collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
         closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
-        extension = cls(crawler, collector, report_file, state_file, closing)
+        extension = cls(crawler, collector, report_file, state_file, closing, comparing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
 
-    def page_judged(self, judgement: Judgement, response: Response, spider: Spider) -> None:
-        line = Line.of(judgement.as_record())
-        for alarm in self.collector.add(line):
+    def page_judged(self, record: Record, response: Response, spider: Spider) -> None:
+        for alarm in self.collector.add(record):
             self._raise(alarm, spider)
-        if self.report_file is not None and judgement.analysis is not None:
+        if self.report_file is not None and record.decision.verdict != "skipped":
             encoding = getattr(response, "encoding", None)
-            self.pairs.add(line, response.body, encoding, self.collector.members(line))
+            self.pairs.add(record, response.body, encoding, self.collector.members(record))
         if self.state_file is not None and monotonic() >= self._save_at:
             self._save(self.state_file, spider)
 
-    def spider_closed(self, spider: Spider) -> None:
+    async def spider_closed(self, spider: Spider) -> None:
         # What writes texts and pages is 6,500 objects, which the garbage collector would walk
         # all through the crawl.
         from scrapy_simhash.report.text import text_of
@@ -108,7 +122,7 @@ class SimhashReport:
         self.collector.links_not_followed = self._links_before + self.crawler.stats.get_value(
             "simhash/links_not_followed", 0
         )
-        report = report_of(self.collector, self._about(spider))
+        report = report_of(self.collector, self._about(spider, await self._side_by_side()))
         if text := text_of(report):
             logger.info(
                 "What stands out among the near-duplicates:\n%s", text, extra={"spider": spider}
@@ -136,9 +150,13 @@ class SimhashReport:
         from scrapy_simhash.report.html import html_of  # as above
 
         try:
-            write_whole(path, html_of(report).encode())
             document = json.dumps(report, ensure_ascii=False, indent=1)
-            write_whole(path.with_suffix(".json"), document.encode("utf-8", "backslashreplace"))
+            for suffix, data in (
+                (path.suffix, html_of(report).encode()),
+                (".json", document.encode("utf-8", "backslashreplace")),
+            ):
+                with replacing(path.with_suffix(suffix)) as unfinished:
+                    unfinished.write_bytes(data)
         except OSError as exc:
             logger.error(
                 "The report of near-duplicates could not be written: %s. Make it from a decisions "
@@ -160,7 +178,18 @@ class SimhashReport:
                 extra={"spider": spider},
             )
 
-    def _about(self, spider: Spider) -> About:
+    async def _side_by_side(self) -> list[dict[str, Any]]:
+        """Return what differs in pages of the largest groups."""
+        if self.comparing is None:
+            return []
+        workers, limit_seconds = self.comparing
+        try:
+            return await self.pairs.side_by_side(workers.run, limit_seconds)
+        finally:
+            if WORKERS.give_back(workers):
+                await workers.close()
+
+    def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> About:
         settings = self.crawler.settings
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
         return About(
@@ -172,7 +201,7 @@ class SimhashReport:
                 "Python": platform.python_version(),
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},
             },
-            side_by_side=self.pairs.side_by_side(),
+            side_by_side=side_by_side,
         )
 
 
@@ -182,7 +211,7 @@ def _resumed(path: Path | None) -> Collector | None:
         return None
     try:
         return load(path)
-    except StateError as exc:
+    except ReportStateError as exc:
         aside = path.with_suffix(".unreadable")
         path.replace(aside)
         logger.warning("The report starts anew: %s. It was moved to %s.", exc, aside)

@@ -1,4 +1,4 @@
-"""What components ask before they start: whether there is something to do, and where files go."""
+"""The setup that components share: the settings of a crawl, and the places of its files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path
@@ -20,14 +21,20 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-def active_settings(crawler: Crawler) -> SimhashSettings:
-    """Return the settings of a crawl that is to recognise near-duplicates.
+# Read once for a crawl: several components need them, and some settings are files.
+_settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
 
-    :raises NotConfigured: the plug-in is switched off, or this is ``scrapy shell``: a page
-        that somebody looks at must be shown, and is not one that a crawl has kept.
+
+def active_settings(crawler: Crawler) -> SimhashSettings:
+    """Return the settings of a crawl that judges its pages.
+
+    :raises NotConfigured: the plug-in is switched off, or this is ``scrapy shell``: its pages
+        must be shown, and must not enter an index.
     :raises SettingsError: a setting breaks its rule.
     """
-    settings = SimhashSettings.read(crawler.settings)
+    settings = _settings.get(crawler)
+    if settings is None:
+        settings = _settings[crawler] = SimhashSettings.read(crawler.settings)
     if not settings.enabled:
         raise NotConfigured("Set SIMHASH_ENABLED to recognise near-duplicates")
     if not crawler.crawling:
@@ -36,9 +43,10 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
 
 
 def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
-    """Return where the index of a crawl is: by default a file of its spider.
+    """Return the place of a crawl's index: by default a file for its spider.
 
-    :raises SettingsError: it is to be where scrapy-redis is, and that is not said.
+    :raises SettingsError: the index is to be on the server of scrapy-redis, but ``REDIS_URL`` does
+        not name one.
     """
     if settings.index is None:
         name = quote(crawler.spidercls.name, safe="")
@@ -48,16 +56,16 @@ def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
     url = crawler.settings.get("REDIS_URL")
     if not isinstance(url, str) or not is_in_redis(url):
         raise SettingsError(
-            f"SIMHASH_INDEX {REDIS_OF_CRAWL!r} takes the server of REDIS_URL, which is not set to "
-            f"the URL of one. Set it, or write the URL into SIMHASH_INDEX."
+            f"SIMHASH_INDEX {REDIS_OF_CRAWL!r} takes the server of REDIS_URL, but REDIS_URL is not "
+            f"the URL of a Redis server. Set it, or write the URL into SIMHASH_INDEX."
         )
     return url
 
 
 def file_path(setting: str, path: str, spider_name: str) -> Path:
-    """Return where a file goes; ``%(name)s`` and ``%(time)s`` are those of Scrapy's feeds.
+    """Return the path of a file; ``%(name)s`` and ``%(time)s`` are those of Scrapy's feeds.
 
-    :raises SettingsError: there is another % in it, or its folder cannot be made.
+    :raises SettingsError: the path has another %, or its folder cannot be created.
     """
     started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
     try:
@@ -79,7 +87,7 @@ def unwritable(setting: str, path: str, exc: Exception) -> SettingsError:
 def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> frozenset[str]:
     """Return the names of alarms that a setting lists.
 
-    :raises SettingsError: one is not among the *known* ones.
+    :raises SettingsError: a name is not among the *known* ones.
     """
     if unknown := sorted(set(names) - {*known}):
         raise SettingsError(f"{setting} may name {', '.join(known)}: got {unknown[0]!r}")

@@ -1,10 +1,16 @@
-"""What the spiders of one process share: made for the first of them, closed after the last."""
+"""Resources that the spiders of one process share: made for the first, closed after the last.
+
+This is the only module with state of the process: :data:`WORKERS` and :data:`INDEXES`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from scrapy_simhash.index.contract import Index
+from scrapy_simhash.workers.pool import Workers
 
 T = TypeVar("T")
 
@@ -16,13 +22,13 @@ class _Held(Generic[T]):
 
 
 class Shared(Generic[T]):
-    """Resources by key; all who take the same key at the same time get the same one."""
+    """Resources by key; all users of a key at the same time get the same resource."""
 
     def __init__(self) -> None:
         self._held: dict[Hashable, _Held[T]] = {}
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the resource of *key*, made by *make* where nobody holds it."""
+        """Return the resource of *key*; *make* makes it if it has no user yet."""
         if key not in self._held:
             self._held[key] = _Held(make())
         held = self._held[key]
@@ -30,9 +36,9 @@ class Shared(Generic[T]):
         return held.resource
 
     def give_back(self, resource: T) -> bool:
-        """Return whether nobody holds *resource* any more: it is to be closed then, by the caller.
+        """End one use of *resource*; return whether it was the last, so the caller must close it.
 
-        Users are counted in one thread; closing may take its time in another one.
+        Users are counted in one thread; closing may take place in another one.
         """
         for key, held in self._held.items():
             if held.resource is resource:
@@ -41,3 +47,7 @@ class Shared(Generic[T]):
                     del self._held[key]
                 return not held.users
         return False
+
+
+WORKERS: Shared[Workers] = Shared()
+INDEXES: Shared[Index] = Shared()

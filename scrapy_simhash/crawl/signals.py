@@ -1,14 +1,13 @@
 """The signals: one for every decision, one for every alarm.
 
-``page_judged`` comes with the arguments ``judgement`` (a
-:class:`~scrapy_simhash.report.judgement.Judgement`), ``response`` and ``spider``, in the order in
-which pages were decided, before the page goes on to the spider.  Handlers are ordinary
-functions, not coroutines::
+``page_judged`` has the arguments ``record`` (a :class:`~scrapy_simhash.report.record.Record`),
+``response`` and ``spider``.  It is sent in the order of the decisions, before the page goes on to
+the spider.  Handlers are ordinary functions, not coroutines::
 
     crawler.signals.connect(self.page_judged, signal=scrapy_simhash.signals.page_judged)
 
-``alarm_raised`` comes with ``alarm`` (an :class:`~scrapy_simhash.report.alarms.Alarm`) and
-``spider``, after the ``page_judged`` that raised it.
+``alarm_raised`` has the arguments ``alarm`` (an :class:`~scrapy_simhash.report.alarms.Alarm`) and
+``spider``.  It is sent after the ``page_judged`` that raised the alarm.
 """
 
 page_judged = object()

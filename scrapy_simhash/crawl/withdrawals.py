@@ -1,10 +1,9 @@
-"""Pages that a callback failed on, on their way out of the index."""
+"""The removal of pages from the index after their callback failed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -12,13 +11,14 @@ from scrapy_simhash.errors import IndexUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simhash.index import Decision, Index
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Decision
 
 logger = logging.getLogger(__name__)
 
 
 class FailedPage(NamedTuple):
-    """A page that the index holds though a callback failed on it."""
+    """A page in the index on which a callback failed."""
 
     scope: str
     request_fingerprint: bytes
@@ -27,9 +27,9 @@ class FailedPage(NamedTuple):
 
 
 class Withdrawals:
-    """Takes pages back out of *index* while the crawl goes on, and once more at its end.
+    """Removes pages from *index* while the crawl runs, and tries failed removals again at its end.
 
-    *count* is called for each that was.
+    *count* is called for each removed page.
     """
 
     def __init__(self, index: Index, count: Callable[[], None]) -> None:
@@ -39,18 +39,18 @@ class Withdrawals:
         self._left: list[FailedPage] = []
 
     def begin(self, page: FailedPage) -> None:
-        """Take a page back, without waiting for it."""
+        """Begin to remove a page, without waiting for the end."""
         task = asyncio.ensure_future(self._withdraw(page))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     async def wait(self) -> None:
-        """Wait for those that have begun: what has failed must not stand for what comes now."""
+        """Wait for the removals under way: the next page must not be judged by a failed one."""
         if self._under_way:
             await asyncio.wait(self._under_way)
 
     async def finish(self) -> int:
-        """Try again to take back what could not be; return how many pages are left."""
+        """Try again to remove the pages that are left; return the number that still are."""
         await self.wait()
         again, self._left = self._left, []
         for page in again:
@@ -59,9 +59,8 @@ class Withdrawals:
 
     async def _withdraw(self, page: FailedPage) -> None:
         scope, request_fingerprint, decision, url = page
-        withdraw = partial(self._index.withdraw, scope, request_fingerprint, decision)
         try:
-            await self._index.aside(withdraw)
+            await self._index.withdraw(scope, request_fingerprint, decision)
         except IndexUnavailableError as exc:
             self._left.append(page)
             logger.warning("Not taken back after its callback failed: %s: %s", url, exc)

@@ -1,65 +1,11 @@
-"""What a crawl remembers: an index answers "have I kept a page like this one?" and learns it."""
+"""What a crawl remembers: an index looks up the kept pages that a page is judged by, and stores it.
 
-from __future__ import annotations
+A :class:`~scrapy_simhash.rule.page.Page` comes in through ``check_and_add`` (contract.py).  The
+backend, in one atomic step, finds the page's own row, those with its text, and those within the
+distance by its permuted tables (views.py); asks ``rule.judge`` what the page is; and stores it,
+as a representative or pointing to one.  What the page teaches of its site's template is learned
+then, and stored now and then (learned.py).  Out comes a ``Decision``.
 
-from typing import TYPE_CHECKING
-
-from scrapy_simhash.extras import extra_version
-from scrapy_simhash.index.contract import (
-    Decision,
-    Index,
-    Page,
-    Parameters,
-    Row,
-    Verdict,
-)
-from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.places import is_in_redis
-from scrapy_simhash.settings import EXPECTED_PAGES
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.redis.index import RedisIndex
-
-MEMORY = "memory:"
-
-__all__ = [
-    "MEMORY",
-    "Decision",
-    "Index",
-    "MemoryIndex",
-    "Page",
-    "Parameters",
-    "Row",
-    "SQLiteIndex",
-    "Verdict",
-    "open_index",
-    "redis_index",
-]
-
-
-def redis_index() -> type[RedisIndex]:
-    """Return the class of an index in Redis.
-
-    :raises SettingsError: the package for Redis is not installed.
-    """
-    extra_version("redis", "an index in Redis")
-    from scrapy_simhash.index.redis.index import RedisIndex
-
-    return RedisIndex
-
-
-def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES) -> Index:
-    """Return the index at *place*, made where there is none.
-
-    *place* is ``memory:``, the path of a file, or the URL of a Redis server, whose tables are
-    planned for so many pages in a scope.
-
-    :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
-    :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
-    """
-    if place == MEMORY:
-        return MemoryIndex(parameters)
-    if is_in_redis(place):
-        return redis_index()(place, parameters, expected_pages)
-    return SQLiteIndex(place, parameters)
+opening.py finds the backend by its place: memory.py, sqlite/ or redis/.  survey.py and copying.py
+serve the commands.
+"""

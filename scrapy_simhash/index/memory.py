@@ -3,49 +3,89 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from scrapy_simhash.index.contract import Page, Parameters, Row
-from scrapy_simhash.index.local import LocalIndex
+from scrapy_simhash.index.contract import Counts, Index
+from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.views import ViewTables
+from scrapy_simhash.rule.page import Decision, Found, Page, Row
+from scrapy_simhash.rule.rule import Parameters, judge
 
 
-class MemoryIndex(LocalIndex):
+class MemoryIndex(Index):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
     def __init__(self, parameters: Parameters) -> None:
-        super().__init__(parameters)
+        self.parameters = parameters
+        self._learned = Learned()
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
         self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)
         self._tables = ViewTables(parameters.distance)
         self._groups: dict[int, set[int]] = defaultdict(set)
-        self._representatives = 0
         self._ids = count(1)
 
     def __str__(self) -> str:
         return "memory:"
 
-    def __len__(self) -> int:
-        return self._representatives
+    def template(self, site: str) -> frozenset[int]:
+        return self._learned.blocks(site)
 
-    def rows(self) -> Iterable[Row]:
-        return self._rows.values()
+    async def check_and_add(self, page: Page) -> Decision:
+        found = self._look_up(page)
+        decision, kept = judge(page, found, self.parameters, self.template(page.site))
+        self._write(page, found.own, None if kept is None else kept.id)
+        await self._learned.learn(page, decision)
+        return decision
 
-    def begin_crawl(self, spider: str) -> None:
+    async def check(self, page: Page) -> Decision:
+        decision, _ = judge(page, self._look_up(page), self.parameters, self.template(page.site))
+        return decision
+
+    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        row = self._row_of_request(scope, request_fingerprint)
+        if decision.verdict == "unique" and row is not None and row.is_kept:
+            for row_id in [*self._groups.get(row.id, ()), row.id]:
+                self._delete(row_id)
+
+    async def forget(self, ids: Iterable[int]) -> int:
+        rows = [row for row_id in sorted(set(ids)) if (row := self._rows.get(row_id))]
+        # Duplicates first: no page takes a place only to leave it again.
+        for row in sorted(rows, key=lambda row: row.is_kept):
+            self._delete(row.id)
+        return len(rows)
+
+    async def expire(self, before: float) -> int:
+        return await self.forget(
+            [row.id for row in self._rows.values() if row.page.judged_at < before]
+        )
+
+    async def begin_crawl(self, spider: str) -> int | None:
         return None  # the index ends with the crawl
 
-    def end_crawl(self, crawl: int | None) -> None:
+    async def end_crawl(self, crawl: int | None) -> None:
         pass
 
-    def close(self) -> None:
+    async def counts(self) -> Counts:
+        duplicates = sum(map(len, self._groups.values()))
+        return Counts(len(self._rows), len(self._rows) - duplicates)
+
+    async def rows(self) -> AsyncIterator[Row]:
+        for row in self._rows.values():
+            yield row
+
+    async def close(self) -> None:
         pass
 
-    def _transaction(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    def _look_up(self, page: Page) -> Found:
+        """Return what a page is judged by; candidates are looked for only as they are asked for."""
+        return Found(
+            own=self._row_of_request(page.scope, page.request_fingerprint),
+            same_text=self._of_same_text(page),
+            near=self._near(page),
+        )
 
     def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
         row_id = self._ids_by_request.get((scope, request_fingerprint))
@@ -57,87 +97,62 @@ class MemoryIndex(LocalIndex):
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         seen: set[int] = set()
-        for distance, row_id, _, _ in self._tables.near(page.scope, self._views(page)):
+        for distance, row_id, _, _ in self._tables.near(page.scope, self.parameters.views(page)):
             if row_id not in seen:
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
-    def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
-    ) -> None:
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+        """Store *page* in the place of *own*, or as a new row."""
         if own is not None:
-            self._withdraw(own)
+            self._leave(own)
         row = Row(
-            id=own.id if own else next(self._ids),
-            crawl=crawl,
-            scope=page.scope,
-            request_fingerprint=page.request_fingerprint,
-            url=page.url,
-            fingerprint=page.fingerprint,
-            digest=page.digest,
-            tokens=page.tokens,
+            id=next(self._ids) if own is None else own.id,
+            page=replace(page, site="", blocks=(), canonical=None),
             representative=representative,
-            judged_at=page.judged_at,
-            content_fingerprint=page.content_fingerprint,
-            sketch=page.sketch,
         )
         self._rows[row.id] = row
         self._ids_by_request[page.scope, page.request_fingerprint] = row.id
-        self._present(row)
+        self._enter(row)
 
-    def _row(self, row_id: int) -> Row | None:
-        return self._rows.get(row_id)
-
-    def _judged_before(self, time: float) -> list[int]:
-        return [row.id for row in self._rows.values() if row.judged_at < time]
-
-    def _was_delivered(self, row: Row) -> bool:
-        return False  # the index ends with the crawl
-
-    def _mark_undelivered(self, row: Row) -> None:
-        pass
-
-    def _delete(self, row: Row) -> None:
-        if row.representative is None:
+    def _delete(self, row_id: int) -> None:
+        """Remove a row; the oldest of those that point to it, if any do, takes its place."""
+        row = self._rows[row_id]
+        if row.is_kept:
             self._pass_on(row)
-        self._withdraw(row)
-        del self._rows[row.id]
-        del self._ids_by_request[row.scope, row.request_fingerprint]
-
-    def _delete_group(self, row: Row) -> None:
-        for row_id in [*self._groups[row.id], row.id]:
-            self._delete(self._rows[row_id])
+        self._leave(row)
+        del self._rows[row_id]
+        del self._ids_by_request[row.page.scope, row.page.request_fingerprint]
 
     def _pass_on(self, row: Row) -> None:
         """Let the oldest of those that point to a representative take its place, if any do."""
-        if group := sorted(self._groups[row.id]):
-            for row_id in group:
-                self._withdraw(self._rows[row_id])
-                representative = None if row_id == group[0] else group[0]
-                self._rows[row_id] = replace(self._rows[row_id], representative=representative)
-                self._present(self._rows[row_id])
+        group = sorted(self._groups.get(row.id, ()))
+        for row_id in group:
+            self._leave(self._rows[row_id])
+            representative = None if row_id == group[0] else group[0]
+            self._rows[row_id] = replace(self._rows[row_id], representative=representative)
+            self._enter(self._rows[row_id])
 
-    def _present(self, row: Row) -> None:
+    def _enter(self, row: Row) -> None:
         """Let others be compared with a representative, and a duplicate be found by its own."""
         if row.representative is not None:
             self._groups[row.representative].add(row.id)
             return
-        self._representatives += 1
-        scope = row.scope
-        self._ids_by_text[scope, row.digest].add(row.id)
-        for view, fingerprint in self._views(row):
-            self._tables.add(scope, view, fingerprint, row.id)
+        self._ids_by_text[row.page.scope, row.page.digest].add(row.id)
+        for view, fingerprint in self.parameters.views(row.page):
+            self._tables.add(row.page.scope, view, fingerprint, row.id)
 
-    def _withdraw(self, row: Row) -> None:
-        """Undo :meth:`_present`."""
+    def _leave(self, row: Row) -> None:
+        """Undo :meth:`_enter`."""
         if row.representative is not None:
-            self._groups[row.representative].discard(row.id)
+            group = self._groups[row.representative]
+            group.discard(row.id)
+            if not group:
+                del self._groups[row.representative]
             return
-        self._representatives -= 1
-        scope = row.scope
-        ids = self._ids_by_text[scope, row.digest]
-        ids.remove(row.id)
-        if not ids:
-            del self._ids_by_text[scope, row.digest]
-        for view, fingerprint in self._views(row):
-            self._tables.remove(scope, view, fingerprint, row.id)
+        text = row.page.scope, row.page.digest
+        self._ids_by_text[text].remove(row.id)
+        if not self._ids_by_text[text]:
+            del self._ids_by_text[text]
+        for view, fingerprint in self.parameters.views(row.page):
+            self._tables.remove(row.page.scope, view, fingerprint, row.id)

@@ -1,78 +1,42 @@
-"""What people do with an index as a whole: open it as it is, and look into it."""
+"""A summary of the content of an index, and the selection of pages by spider and URL."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
 
-from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index import redis_index
-from scrapy_simhash.index.contract import Parameters
-from scrapy_simhash.index.copying import LastingIndex
-from scrapy_simhash.index.sqlite import schema
-from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.places import is_in_redis, masked
+from scrapy_simhash.index.contract import LastingIndex
+from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.places import is_in_redis
 
-# As many of the largest groups and hosts as one wants to read.
+# Number of the largest groups to show.
 SHOWN = 10
 
 
-def exists(place: str) -> bool:
-    """Whether there is an index at *place*, or something else.
+@dataclass(frozen=True)
+class CrawlPages:
+    """A crawl, its start and end (None if it has not ended), and the pages that it judged last."""
 
-    :raises SimhashError: the server that it is in cannot be asked.
-    """
-    if not is_in_redis(place):
-        return Path(place).exists()
-    with suppress(IndexUnavailableError):
-        open_existing(place).close()
-        return True
-    return False
+    spider: str
+    started: int
+    finished: int | None
+    pages: int
 
 
-def open_existing(place: str) -> LastingIndex:
-    """Return the index at *place*, to be tended, not to judge pages with.
+@dataclass(frozen=True)
+class GroupSize:
+    """The URL of a kept page, and the number of its duplicates."""
 
-    :raises SimhashError: there is none, or it cannot be used.
-    """
-    found: LastingIndex | None = None
-    if is_in_redis(place):
-        found = redis_index().existing(place)
-    elif Path(place).exists():
-        stored = schema.stored_parameters(Path(place))
-        found = SQLiteIndex(place, Parameters(stored["scheme"], stored["scope"], distance=0))
-    if found is None:
-        raise _absent(place)
-    return found
-
-
-def file_of(place: str, doing: str) -> Path:
-    """Return the path of an index that is a file, as *doing* needs it.
-
-    :raises IndexUnavailableError: it is none, or it is not there.
-    """
-    if is_in_redis(place):
-        raise IndexUnavailableError(
-            f"{doing} needs an index that is a file: got {masked(place)}. Make one of it by "
-            f'"scrapy simhash copy".'
-        )
-    if not Path(place).exists():
-        raise _absent(place)
-    return Path(place)
-
-
-def _absent(place: str) -> IndexUnavailableError:
-    return IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")
+    url: str
+    duplicates: int
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is in an index, in numbers."""
+    """The content of an index in numbers; times are in seconds since the epoch."""
 
     path: str
     scheme: str
@@ -84,29 +48,26 @@ class Survey:
     first_judged: int | None
     last_judged: int | None
     sites_learned: int
-    crawls: list[dict[str, Any]]
-    largest_groups: list[dict[str, Any]]
-
-    def as_record(self) -> dict[str, Any]:
-        """Return the numbers, ready for JSON."""
-        return asdict(self)
+    crawls: list[CrawlPages]
+    largest_groups: list[GroupSize]
 
 
-def survey(place: str) -> Survey:
-    """Return what is in the index at *place*.  Cost: reads the rows once, but no sketches.
+async def survey(place: str) -> Survey:
+    """Return a summary of the index at *place*.  Cost: reads the rows once, without sketches.
 
-    :raises SimhashError: there is none, or it cannot be used.
+    :raises SimhashError: there is no index, or it cannot be used.
     """
     judged_by: Counter[int | None] = Counter()
     groups: Counter[int] = Counter()
     first, last = inf, -inf
-    with open_existing(place) as index:
-        for row in index.brief_rows():
-            judged_by[row.crawl] += 1
-            first, last = min(first, row.judged_at), max(last, row.judged_at)
+    async with open_existing(place) as index:
+        async for row in index.brief_rows():
+            judged_by[row.page.crawl] += 1
+            first, last = min(first, row.page.judged_at), max(last, row.page.judged_at)
             if row.representative is not None:
                 groups[row.representative] += 1
         largest = sorted(groups, key=lambda row_id: (-groups[row_id], row_id))[:SHOWN]
+        kept_pages = [(row_id, await index.row(row_id)) for row_id in largest]
         pages, duplicates = judged_by.total(), groups.total()
         return Survey(
             path=str(index),
@@ -118,34 +79,30 @@ def survey(place: str) -> Survey:
             duplicates=duplicates,
             first_judged=int(first) if pages else None,
             last_judged=int(last) if pages else None,
-            sites_learned=sum(1 for _ in index.learned()),
+            sites_learned=len([site async for site, _ in index.templates()]),
             crawls=[
-                {
-                    "spider": crawl.spider,
-                    "started": crawl.started_at,
-                    "finished": crawl.finished_at,
-                    "pages": judged_by[crawl.id],
-                }
-                for crawl in index.crawls()
+                CrawlPages(crawl.spider, crawl.started_at, crawl.finished_at, judged_by[crawl.id])
+                for crawl in await index.crawls()
             ],
             largest_groups=[
-                {"url": row.url, "duplicates": groups[row_id]}
-                for row_id, row in ((row_id, index.row(row_id)) for row_id in largest)
+                GroupSize(row.page.url, groups[row_id])
+                for row_id, row in kept_pages
                 if row is not None
             ],
         )
 
 
-def ids_where(
+async def ids_where(
     index: LastingIndex, spider: str | None, is_meant: Callable[[str], bool] | None
 ) -> list[int]:
-    """Return the ids of the pages that a spider's crawls judged last, and whose URL is meant.
+    """Return the ids of the pages that crawls of *spider* judged last, with a URL that is meant.
 
-    None stands for every spider, and for every URL.
+    None means every spider, or every URL.
     """
-    crawls = {crawl.id for crawl in index.crawls() if crawl.spider == spider}
+    crawls = {crawl.id for crawl in await index.crawls() if crawl.spider == spider}
     return [
         row.id
-        for row in index.brief_rows()
-        if (spider is None or row.crawl in crawls) and (is_meant is None or is_meant(row.url))
+        async for row in index.brief_rows()
+        if (spider is None or row.page.crawl in crawls)
+        and (is_meant is None or is_meant(row.page.url))
     ]

@@ -1,4 +1,4 @@
-"""What the addresses of two equal pages differ in, and rules that would make them one."""
+"""How the addresses of two equal pages differ, and rules that would make them one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from urllib.parse import parse_qsl
 
 Kind = Literal["parameter", "path", "host", "scheme"]
 
-# Addresses are shown, kept as examples and compared up to here; what is longer is cut.
-# Browsers and servers are only sure to take about 2,000 (RFC 9110 asks for 8,000 at least).
+# Longer addresses are cut before they are shown, kept as examples or compared.  Some
+# browsers and servers take no more than about 2,000 characters (RFC 9110 asks for 8,000).
 MAX_URL = 500
 MAX_QUERY = 2000
 # A host name has up to 253 characters (RFC 1035), a port up to 5 digits.
 MAX_HOST = 260
 MAX_NAME = 100
 
-# A pattern says no more than so many folders: deeper ones differ from page to page in a trap.
+# A pattern names at most 3 folders: deeper ones differ from page to page in a trap.
 PATTERN_FOLDERS = 3
-# More than so many segments or parameters that differ are a page of its own, not an alias.
+# Addresses that differ in more segments or parameters are taken for different pages, not aliases.
 MAX_DIFFERENCES = 2
 
 # RFC 3986, appendix B: it matches every string, takes half as long as urlsplit, and never raises.
@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class Address(NamedTuple):
-    """The parts of a URL that tell pages apart; a fragment is none of them."""
+    """The parts of a URL that tell pages apart: all but the fragment."""
 
     scheme: str
     host: str
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Address:
-        """Return the parts of *url*, whatever it is."""
+        """Return the parts of *url*; any string has them."""
         scheme, authority, path, query = _PARTS(url).groups("")  # type: ignore[union-attr]
         return cls(
             scheme,
@@ -59,7 +59,7 @@ class Address(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The path up to its last slash, of a few folders, with N for numbers.
+        """The path up to its last slash: at most 3 folders, with N for numbers.
 
         >>> Address.of("http://a.example/calendar/2031/05/12?view=day").folder
         '/calendar/N/N/'
@@ -83,7 +83,7 @@ class Address(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The last segment of the path that says something: aliases mostly share it.
+        """The last segment of the path that is not empty or an index page: most aliases share it.
 
         >>> Address.of("http://a.example/print/lamp/index.html?sid=12").slug
         'lamp'
@@ -96,11 +96,11 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddressRule:
-    """Two addresses that differ in no more than this are one page.
+    """A rule that says: two addresses that differ only in this are one page.
 
-    *host* is the one that the rule is for.  *drop* is what the superfluous address has and
-    *keep* what the other one has in its place: names of parameters (and nothing), segments of
-    a path, hosts, or schemes.
+    The rule is for *host*.  *drop* is what the superfluous address has, and *keep* what the other
+    one has in its place: segments of a path, hosts, or schemes.  For parameters, *drop* holds
+    their names and *keep* is empty.
     """
 
     kind: Kind
@@ -114,7 +114,7 @@ class AddressRule:
         return AddressRule(self.kind, host, self.keep, self.drop)
 
     def applied(self, address: Address) -> Address | None:
-        """Return the address to prefer to *address*, None where the rule is not about it."""
+        """Return the address to prefer to *address*, or None if the rule does not apply to it."""
         if address.host != self.host:
             return None
         if self.kind == "parameter":
@@ -147,7 +147,7 @@ class AddressRule:
 
 
 def _parameters(query: str) -> tuple[tuple[str, str], ...]:
-    """Return names and values as parse_qsl() does, three times as fast where none is encoded."""
+    """Return names and values as parse_qsl() does, three times as fast if none is encoded."""
     if "%" in query or "+" in query:
         return tuple(parse_qsl(query, keep_blank_values=True))
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
@@ -155,7 +155,7 @@ def _parameters(query: str) -> tuple[tuple[str, str], ...]:
 
 
 def difference(duplicate: Address, kept: Address) -> AddressRule | None:
-    """Return the rule by which two addresses of one text would be one, None where there is none.
+    """Return the rule that would make two addresses of one text one, or None if there is none.
 
     >>> one = Address.of("http://a.example/print/lamp")
     >>> str(difference(one, Address.of("http://a.example/article/lamp")))
@@ -181,10 +181,10 @@ def difference(duplicate: Address, kept: Address) -> AddressRule | None:
 
 
 def _path_difference(one: str, other: str) -> tuple[str, str]:
-    """Return what differs between two paths that end alike, with the slashes around it.
+    """Return what differs between two paths with the same end, with the slashes around it.
 
-    ``/print/`` and ``/article/``, ``/mirror/`` and ``/``, ``/index.html`` and ``/``; two empty
-    strings where they do not differ in whole segments only.
+    For example ``/print/`` and ``/article/``, ``/mirror/`` and ``/``, ``/index.html`` and ``/``;
+    two empty strings if the paths differ in other ways than by whole segments.
     """
     left, right = one.split("/"), other.split("/")
     start = 0
@@ -209,10 +209,10 @@ def _between_slashes(segments: list[str]) -> str:
 
 
 def _replaced(path: str, drop: str, keep: str) -> str | None:
-    """Return *path* with *drop* replaced where it stands first; None where it does not stand.
+    """Return *path* with the first *drop* replaced by *keep*, or None if *path* has no *drop*.
 
-    ``/`` stands at the front only, and ``/`` or ``/index.html`` at the end only where the
-    other side is the other of the two.
+    A *drop* of ``/`` means the start of the path.  If one side is an index page (``/index.html``),
+    both mean the end of the path.
     """
     if not drop.endswith("/") or not keep.endswith("/"):
         return path[: -len(drop)] + keep if path.endswith(drop) else None

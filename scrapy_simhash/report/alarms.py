@@ -1,4 +1,4 @@
-"""Alarms: what looks wrong while the crawl runs, found in the order of the decisions."""
+"""Alarms: signs, found while the crawl runs, that something is wrong with it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Literal
 
 from scrapy_simhash.report.addresses import MAX_URL, Address
 from scrapy_simhash.report.counting import Heaviest, hash_of
-from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.record import Record
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
-# Those that say something of the site of the page that raised them.
+# Alarms about the site of the page that raised them.
 SITE_ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text")
 ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 
-# The figures are such that a crawl of the LLVM documentation raises none: 1,379 pages, 767 of
-# them duplicates, up to 7 addresses of one text among 100 pages, 95 duplicates among 100 and
-# 173 among 200 (a real site of two releases that are mostly the same).
+# With these limits a crawl of the LLVM documentation raises no alarm.  It has 1,379 pages, and 767
+# of them are duplicates (two releases that are mostly the same): up to 7 addresses of one text
+# among 100 pages, up to 95 duplicates among 100 and 173 among 200.
 ONE_TEXT_WINDOW = 100
 ONE_TEXT_PAGES = 10
 TRAP_PAGES = 20
-# In a trap the same few texts come again and again; print views have a text each.
+# The pages of a trap repeat a few texts; print views have one text each.
 TRAP_TEXTS = 4
 NO_TEXT_PAGES = 20
 SHARE_WINDOW = 200
 
-# So many hosts and patterns are watched; those with the fewest pages are let go.
+# At most this many hosts and patterns are watched; those with the fewest pages are forgotten.
 WATCHED = 1000
 
 
@@ -37,8 +37,9 @@ WATCHED = 1000
 class Alarm:
     """Something that a user should look at: *name* says what, *subject* where it was seen.
 
-    *page* is the number of the decision, from 1, *example* the URL that raised it, *host* the one
-    that was asked for it, before any redirect; empty where the alarm is about the whole crawl.
+    *page* is the number of the decision, counted from 1, and *example* the URL that raised the
+    alarm.  *host* is the host that was asked for it, before any redirect; it is empty if the alarm
+    is about the whole crawl.
     """
 
     name: AlarmName
@@ -57,9 +58,9 @@ class _Run:
     addresses: set[int] = field(default_factory=set)
     texts: set[int] = field(default_factory=set)
 
-    def add(self, line: Line) -> None:
-        self.addresses.add(hash_of(line.url))
-        self.texts.add(hash_of(line.text))
+    def add(self, record: Record) -> None:
+        self.addresses.add(hash_of(record.url))
+        self.texts.add(hash_of(record.kept_url))
 
     def start_over(self) -> None:
         if self.addresses:
@@ -74,17 +75,16 @@ def _runs() -> Heaviest[str, _Run]:
 class Watch:
     """Looks at each decision and raises an alarm once for each subject and host.
 
-    *share* is the share of duplicates among the last :data:`SHARE_WINDOW` judged pages above
-    which there is an alarm.  Those in *pauses* are raised again when the seconds that follow
-    their names are over, if what they tell of is still so.  At the most :data:`WATCHED`
-    subjects have alarms.
+    An alarm is raised if the share of duplicates among the last :data:`SHARE_WINDOW` judged pages
+    is above *share*.  *pauses* maps names of alarms to seconds: such an alarm is raised again when
+    they are over and its cause still exists.  At most :data:`WATCHED` subjects have alarms.
     """
 
     def __init__(self, share: float, pauses: Mapping[str, float] | None = None) -> None:
         self.share = share
         self.pauses = pauses or {}
         self.pages = 0
-        # When each may be raised again, by the time of the decisions.
+        # When each alarm may be raised again, in the time of the decisions.
         self._quiet_until: dict[tuple[AlarmName, str, str], float] = {}
         self._recent: deque[tuple[int, str, str]] = deque()
         self._slugs: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -94,86 +94,88 @@ class Watch:
         self._hosts = _runs()
 
     def resumed(self, share: float, pauses: Mapping[str, float]) -> Watch:
-        """Return the watch of a crawl that is resumed: what it raises, it has seen itself.
+        """Return the watch for a crawl that is resumed.
 
-        Else it would close again over the pages that closed it before.  A host that had text
-        is known to have had some.
+        It raises alarms for what it sees itself: the pages that closed the crawl before must not
+        close it again.  It knows the hosts that had text before.
         """
         watch = Watch(share, pauses)
         watch.pages = self.pages
         watch._hosts = self._hosts
         return watch
 
-    def look(self, line: Line) -> Iterator[Alarm]:
+    def look(self, record: Record) -> Iterator[Alarm]:
         """Look at the next decision; O(1)."""
         self.pages += 1
-        if line.verdict != "skipped":
-            yield from self._judged(line)
-        elif line.reason == "no_text":
-            yield from self._without_text(line)
+        if record.decision.verdict != "skipped":
+            yield from self._judged(record)
+        elif record.decision.reason == "no_text":
+            yield from self._without_text(record)
 
-    def _judged(self, line: Line) -> Iterator[Alarm]:
-        host = self._hosts[line.address.host]
+    def _judged(self, record: Record) -> Iterator[Alarm]:
+        host = self._hosts[record.address.host]
         host.pages += 1
         host.start_over()
-        if line.duplicate and self._is_one_text(line):
+        if record.is_duplicate and self._is_one_text(record):
             message = (
                 f"{ONE_TEXT_PAGES} pages with different names have one text: a login wall, a ban "
                 "page, or an error page that says 200?"
             )
-            yield from self._raise("one_text", line.text[:MAX_URL], message, line)
-        if self._is_trap(line):
+            yield from self._raise("one_text", record.kept_url[:MAX_URL], message, record)
+        if self._is_trap(record):
             message = (
                 f"{TRAP_PAGES} pages in a row were duplicates of a few kept ones: an endless "
                 "calendar, filter or session id?"
             )
-            yield from self._raise("trap", line.pattern, message, line)
-        if self._are_too_many(line.duplicate):
+            yield from self._raise("trap", record.pattern, message, record)
+        if self._are_too_many(record.is_duplicate):
             message = (
                 f"{self._duplicates} of the last {SHARE_WINDOW} pages were duplicates: does the "
                 "crawl still find anything?"
             )
-            yield from self._raise("duplicates", "the crawl", message, line)
+            yield from self._raise("duplicates", "the crawl", message, record)
 
-    def _without_text(self, line: Line) -> Iterator[Alarm]:
-        host = self._hosts[line.address.host]
-        host.add(line)
+    def _without_text(self, record: Record) -> Iterator[Alarm]:
+        host = self._hosts[record.address.host]
+        host.add(record)
         if host.pages and len(host.addresses) >= NO_TEXT_PAGES:
             host.start_over()
             message = (
                 f"no text in {NO_TEXT_PAGES} pages in a row, after others that had some: a new "
                 "layout, a consent page, text that needs a script?"
             )
-            yield from self._raise("no_text", line.address.host, message, line)
+            yield from self._raise("no_text", record.address.host, message, record)
 
-    def _raise(self, name: AlarmName, subject: str, message: str, line: Line) -> Iterator[Alarm]:
+    def _raise(
+        self, name: AlarmName, subject: str, message: str, record: Record
+    ) -> Iterator[Alarm]:
         host = ""
         if name in SITE_ALARMS:
-            host = Address.of(line.redirected_from or line.url).host
+            host = Address.of(record.asked_url or record.url).host
         key = name, subject, host
         if key not in self._quiet_until and len(self._quiet_until) >= WATCHED:
             return
-        if line.judged_at >= self._quiet_until.get(key, -inf):
-            self._quiet_until[key] = line.judged_at + self.pauses.get(name, inf)
-            yield Alarm(name, subject, message, self.pages, line.url[:MAX_URL], host)
+        if record.judged_at >= self._quiet_until.get(key, -inf):
+            self._quiet_until[key] = record.judged_at + self.pauses.get(name, inf)
+            yield Alarm(name, subject, message, self.pages, record.url[:MAX_URL], host)
 
-    def _is_one_text(self, line: Line) -> bool:
-        """Whether enough of the last pages have this text; then they are counted anew.
+    def _is_one_text(self, record: Record) -> bool:
+        """Whether enough of the last pages have this text; if so, its count starts again.
 
-        Aliases share their slug.  All that a login wall redirects end at the same address: what
-        counts is what was asked for.
+        Pages with one slug count once, since aliases share their slug.  The slug is that of the
+        address that was asked for: a login wall redirects all its pages to one address.
         """
-        asked = line.redirected_from
-        slug = line.slug if asked is None else Address.of(asked).slug
+        asked = record.asked_url
+        slug = record.slug if asked is None else Address.of(asked).slug
         while self._recent and self._recent[0][0] <= self.pages - ONE_TEXT_WINDOW:
             self._forget(*self._recent.popleft()[1:])
-        self._recent.append((self.pages, line.text, slug))
-        slugs = self._slugs[line.text]
+        self._recent.append((self.pages, record.kept_url, slug))
+        slugs = self._slugs[record.kept_url]
         slugs[slug] = slugs.get(slug, 0) + 1
         if len(slugs) < ONE_TEXT_PAGES:
             return False
-        del self._slugs[line.text]
-        self._recent = deque(recent for recent in self._recent if recent[1] != line.text)
+        del self._slugs[record.kept_url]
+        self._recent = deque(recent for recent in self._recent if recent[1] != record.kept_url)
         return True
 
     def _forget(self, text: str, slug: str) -> None:
@@ -184,13 +186,13 @@ class Watch:
         if not slugs:
             del self._slugs[text]
 
-    def _is_trap(self, line: Line) -> bool:
-        pattern = self._patterns[line.pattern]
+    def _is_trap(self, record: Record) -> bool:
+        pattern = self._patterns[record.pattern]
         pattern.pages += 1
-        if not line.duplicate:
+        if not record.is_duplicate:
             pattern.start_over()
             return False
-        pattern.add(line)
+        pattern.add(record)
         if len(pattern.addresses) < TRAP_PAGES:
             return False
         few = len(pattern.texts) <= TRAP_TEXTS

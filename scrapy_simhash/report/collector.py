@@ -1,4 +1,4 @@
-"""The collector: takes the decisions one by one and keeps what the report tells of them."""
+"""The collector: takes the records one by one and keeps what the report needs of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from operator import attrgetter
 from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
-from scrapy_simhash.report.lines import Line
+from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
 
-# So a collector of 10 million pages takes less than 30 MB (benchmarks/bench_report.py).
+# With these limits a collector of 10 million pages takes less than 30 MB
+# (benchmarks/bench_report.py).
 GROUPS = 2000
 SITES = 2000
 PATTERNS = 2000
@@ -39,64 +40,66 @@ class Group:
     body_bytes: int = 0
     urls: list[str] = field(default_factory=list)
 
-    def add(self, line: Line) -> None:
+    def add(self, record: Record) -> None:
         self.pages += 1
-        self.exact += line.verdict == "exact_duplicate"
-        self.body_bytes += line.body_bytes
+        self.exact += record.decision.verdict == "exact_duplicate"
+        self.body_bytes += record.body_bytes
         if len(self.urls) < GROUP_URLS:
-            self.urls.append(shortened(line.url))
+            self.urls.append(shortened(record.url))
 
 
 @dataclass(slots=True)
 class Source:
-    """Judged pages of a site, of a pattern, or with a parameter, and bytes of the duplicates."""
+    """Judged pages of a site, of a pattern, or with a parameter; *body_bytes* of the duplicates."""
 
     pages: int = 0
     duplicates: int = 0
     body_bytes: int = 0
     skipped: int = 0
 
-    def add(self, line: Line) -> None:
+    def add(self, record: Record) -> None:
         self.pages += 1
-        if line.duplicate:
+        if record.is_duplicate:
             self.duplicates += 1
-            self.body_bytes += line.body_bytes
+            self.body_bytes += record.body_bytes
 
 
 @dataclass(slots=True)
 class RuleCount:
-    """Duplicates whose address differs from that of the kept page by one rule only."""
+    """Duplicates whose address differs from that of the kept page by one rule."""
 
     duplicates: int = 0
     body_bytes: int = 0
     kept: Distinct = field(default_factory=Distinct)
     examples: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, line: Line) -> None:
+    def add(self, record: Record) -> None:
         self.duplicates += 1
-        self.body_bytes += line.body_bytes
-        self.kept.add(line.text)
+        self.body_bytes += record.body_bytes
+        self.kept.add(record.kept_url)
         if len(self.examples) < EXAMPLES:
-            self.examples.append((shortened(line.url), shortened(line.text)))
+            self.examples.append((shortened(record.url), shortened(record.kept_url)))
 
 
 @dataclass(slots=True)
 class RedirectCount:
-    """Judged pages that a redirect from one pattern to another led to."""
+    """Judged pages that were reached by a redirect from one pattern to another."""
 
     pages: int = 0
     duplicates: int = 0
     body_bytes: int = 0
     examples: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def add(self, asked: str, line: Line) -> None:
+    def add(self, asked: str, record: Record) -> None:
         self.pages += 1
-        if not line.duplicate:
+        if not record.is_duplicate:
             return
         self.duplicates += 1
-        self.body_bytes += line.body_bytes
+        self.body_bytes += record.body_bytes
         if len(self.examples) < EXAMPLES:
-            self.examples.append((shortened(asked), shortened(line.url), shortened(line.text)))
+            self.examples.append(
+                (shortened(asked), shortened(record.url), shortened(record.kept_url))
+            )
 
 
 @dataclass(slots=True)
@@ -112,16 +115,15 @@ def _sources(limit: int) -> Heaviest[str, Source]:
 
 
 class Collector:
-    """What is kept of all decisions: less than 30 MB, whatever the crawl's size.
+    """What is kept of all records: less than 30 MB at any number of pages.
 
-    It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* is
-    the share of recent duplicates above which there is an alarm, *pauses* are the seconds after
-    which alarms may be raised again.
+    It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* and
+    *pauses* are those of :class:`~scrapy_simhash.report.alarms.Watch`.
     """
 
     def __init__(self, duplicate_share: float, pauses: Mapping[str, float] | None = None) -> None:
         self.watch = Watch(duplicate_share, pauses)
-        # By name and subject, as each was raised first.
+        # By name and subject: the first of each.
         self.alarms: dict[tuple[str, str], Alarm] = {}
         self.pages = 0
         self.unreadable_lines = 0
@@ -152,75 +154,76 @@ class Collector:
             REDIRECTS, RedirectCount, attrgetter("pages")
         )
         self.sample = PageSample()
-        # Known to a crawl, and to no decision.
+        # A crawl knows this number; no record says it.
         self.links_not_followed: int | None = None
         self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped, attrgetter("pages"))
         self.slowest: Largest[str] = Largest(SLOWEST)
 
-    def add(self, line: Line) -> list[Alarm]:
-        """Take in a decision, and return the alarms that it raises; O(1), amortised."""
+    def add(self, record: Record) -> list[Alarm]:
+        """Count a record, and return the alarms that it raises; O(1), amortised."""
         self.pages += 1
-        self.body_bytes += line.body_bytes
-        self.verdicts[line.verdict] += 1
-        self.timeline.add(line.judged_at, line.duplicate)
-        if line.verdict == "skipped":
-            self._add_skipped(line)
+        self.body_bytes += record.body_bytes
+        self.verdicts[record.decision.verdict] += 1
+        self.timeline.add(record.judged_at, record.is_duplicate)
+        if record.decision.verdict == "skipped":
+            self._add_skipped(record)
         else:
-            self._add_judged(line)
-        raised = list(self.watch.look(line))
+            self._add_judged(record)
+        raised = list(self.watch.look(record))
         for alarm in raised:
             self.alarms.setdefault((alarm.name, alarm.subject), alarm)
         return raised
 
-    def members(self, line: Line) -> int:
-        """Return how many duplicates of the same kept page there were."""
-        return self.groups[shortened(line.text)].pages if line.duplicate else 0
+    def members(self, record: Record) -> int:
+        """Return how many duplicates of the same kept page were counted."""
+        return self.groups[shortened(record.kept_url)].pages if record.is_duplicate else 0
 
-    def _add_skipped(self, line: Line) -> None:
-        skipped = self.skipped[shortened(line.reason)]
+    def _add_skipped(self, record: Record) -> None:
+        skipped = self.skipped[shortened(record.decision.reason)]
         skipped.pages += 1
         if len(skipped.examples) < EXAMPLES:
-            error = None if line.error is None else shortened(line.error)
-            skipped.examples.append((shortened(line.url), error))
-        self.sites[line.address.host].skipped += 1
+            error = None if record.error is None else shortened(record.error)
+            skipped.examples.append((shortened(record.url), error))
+        self.sites[record.address.host].skipped += 1
 
-    def _add_judged(self, line: Line) -> None:
-        if line.action == "drop":
+    def _add_judged(self, record: Record) -> None:
+        if record.action == "drop":
             self.dropped += 1
-            self.dropped_bytes += line.body_bytes
-        self.flagged += line.action == "flag"
-        self.unchanged += line.reason == "unchanged"
-        self.analysis_seconds += line.analysis_seconds
-        self.index_seconds += line.index_seconds
-        if line.analysis_seconds > self.slowest.least:
-            self.slowest.add(line.analysis_seconds, shortened(line.url))
-        address = line.address
-        self.sample.add(line.slug, line.url, line.text)
-        self.sites[address.host].add(line)
-        self.patterns[line.pattern].add(line)
+            self.dropped_bytes += record.body_bytes
+        self.flagged += record.action == "flag"
+        self.unchanged += record.decision.reason == "unchanged"
+        analysis_seconds = record.analysis_seconds or 0.0
+        self.analysis_seconds += analysis_seconds
+        self.index_seconds += record.index_seconds or 0.0
+        if analysis_seconds > self.slowest.least:
+            self.slowest.add(analysis_seconds, shortened(record.url))
+        address = record.address
+        self.sample.add(record.slug, record.url, record.kept_url)
+        self.sites[address.host].add(record)
+        self.patterns[record.pattern].add(record)
         for name in address.names:
-            self.parameters[address.host, name].add(line)
-        if line.redirected_from is not None:
+            self.parameters[address.host, name].add(record)
+        if record.asked_url is not None:
             self.redirected += 1
-            pattern = Address.of(line.redirected_from).pattern
-            self.redirects[pattern, line.pattern].add(line.redirected_from, line)
-        if line.duplicate:
-            self._add_duplicate(line)
-        elif line.closest is not None:
-            share, distance, url = line.closest
+            pattern = Address.of(record.asked_url).pattern
+            self.redirects[pattern, record.pattern].add(record.asked_url, record)
+        if record.is_duplicate:
+            self._add_duplicate(record)
+        elif record.decision.closest is not None:
+            share, distance, url = record.decision.closest
             self.missed_shares[int(share * SHARE_STEPS)] += 1
-            self.near_misses.add(share, (shortened(line.url), shortened(url), distance))
+            self.near_misses.add(share, (shortened(record.url), shortened(url), distance))
 
-    def _add_duplicate(self, line: Line) -> None:
-        self.distances[line.distance or 0] += 1
-        if line.share is not None:
-            self.shares[int(line.share * SHARE_STEPS)] += 1
-        self.groups[shortened(line.text)].add(line)
-        rule = difference(line.address, Address.of(line.text))
+    def _add_duplicate(self, record: Record) -> None:
+        self.distances[record.decision.distance or 0] += 1
+        if record.decision.share is not None:
+            self.shares[int(record.decision.share * SHARE_STEPS)] += 1
+        self.groups[shortened(record.kept_url)].add(record)
+        rule = difference(record.address, Address.of(record.kept_url))
         if rule is not None:
-            self.rules[rule].add(line)
+            self.rules[rule].add(record)
 
 
 def shortened(text: str) -> str:
-    """Return *text*, cut where nobody would read on."""
+    """Return *text*, cut after :data:`MAX_URL` characters."""
     return text if len(text) <= MAX_URL else text[:MAX_URL] + "\N{HORIZONTAL ELLIPSIS}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from scrapy_simhash.report.document import SCHEMA
 
-# What tells two crawls apart; times and bytes do so by accident.
+# The numbers that are compared; times and bytes differ by accident.
 TOTALS = (
     *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "unchanged"),
     *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
@@ -16,7 +16,7 @@ TOTALS = (
 def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return rows of what both reports count: their *section*, *name*, and the two numbers.
 
-    Sites and differences are those that stand in either report; 0 where one has none.
+    Sites and differences of either report have a row, with 0 for the report that lacks them.
     """
     return {
         "schema": SCHEMA,

@@ -1,7 +1,7 @@
-"""Counts that take a bounded amount of memory, however much is counted.
+"""Counts that take a bounded amount of memory, at any number of pages.
 
-Plain dictionaries, not sketches from a library: what is kept beside each count (bytes,
-examples, the texts met) is what the report shows, and no sketch has room for it.
+They are plain dictionaries, not sketches from a library: the report shows bytes, examples and
+texts beside each count, and a sketch has no room for them.
 """
 
 from __future__ import annotations
@@ -14,25 +14,30 @@ import mmh3
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
-# Values with the same number are compared with each other.
+# Values with equal numbers are compared with each other.
 Value = TypeVar("Value", bound=Any)
 
 # Adaptive sampling of m values errs by about 1.2 / sqrt(m) (Flajolet, "On adaptive sampling",
-# Computing 43, 1990): 8 % of 256, and nothing at all up to there.
+# Computing 43, 1990): by 8 % with 256.  Up to 256 strings the count is exact.
 DISTINCT_KEPT = 256
-# So many bars can still be told apart in a chart as wide as a page.
+# In a chart as wide as a page, 60 bars can still be told apart.
 BINS = 60
 
 
 def hash_of(text: str) -> int:
-    """Return 32 bits, the same in every process; mmh3 5.3 crashes on a string with a surrogate."""
+    """Return 32 bits, the same in every process.
+
+    The text is encoded here, since mmh3 5.3 crashes on a string with a surrogate.
+    """
     return mmh3.hash(text.encode("utf-8", "surrogatepass"), 0, False)
 
 
 class Distinct:
-    """About how many different strings were added: those whose hash has *level* zeros at its end.
+    """An estimate of how many different strings were added.
 
-    Exact up to :data:`DISTINCT_KEPT`; then every other one is forgotten, again and again.
+    It keeps the hashes that end with *level* zero bits.  *level* is 0, and the count exact, up to
+    :data:`DISTINCT_KEPT` strings; each time there are more hashes, *level* grows by 1, which
+    forgets about half of them.
     """
 
     __slots__ = ("hashes", "level")
@@ -52,16 +57,16 @@ class Distinct:
             self.hashes = {one for one in self.hashes if not one & ((1 << self.level) - 1)}
 
     def estimate(self) -> int:
-        """Return about how many different strings were added."""
+        """Return the estimate."""
         return len(self.hashes) << self.level
 
 
 class Heaviest(dict[Key, Row]):
-    """Rows by key, of which the heaviest are kept: at the most *limit* of them.
+    """The heaviest rows by key: at most *limit* of them.
 
-    When there are more, the lighter half goes (as in Misra and Gries, "Finding repeated
-    elements", 1982).  A key that was let go and comes back starts from nothing, so a row is
-    too light by *missing* at the most; nothing is missing while there were never too many.
+    When there are more, the lighter half is removed (as in Misra and Gries, "Finding repeated
+    elements", 1982).  A key that was removed and comes back starts from nothing, so the weight of
+    a row is too low by at most *missing*, which is 0 until rows are removed.
     """
 
     def __init__(self, limit: int, new: Callable[[], Row], weight: Callable[[Row], int]) -> None:
@@ -79,7 +84,7 @@ class Heaviest(dict[Key, Row]):
         return row
 
     def top(self) -> Iterator[tuple[Key, Row]]:
-        """Yield the rows, the heaviest first; equal ones in the order in which they came."""
+        """Yield the rows, the heaviest first; rows of equal weight in the order they came."""
         yield from sorted(self.items(), key=lambda item: -self._weight(item[1]))
 
     def _let_go(self) -> None:
@@ -100,10 +105,10 @@ class Heaviest(dict[Key, Row]):
 
 
 class Timeline:
-    """Pages and duplicates by the time of their decisions, in at the most :data:`BINS` bins.
+    """Pages and duplicates by the time of their decisions, in at most :data:`BINS` bins.
 
-    The bins begin with a second each, and become twice as wide when they no longer suffice.
-    Times may come in any order, as from the feeds of several machines.
+    A bin is one second wide at first.  When there would be more than :data:`BINS`, all become
+    twice as wide.  Times may come in any order, as from the feeds of several machines.
     """
 
     def __init__(self) -> None:
@@ -140,7 +145,7 @@ class Timeline:
 
 
 class Largest(Generic[Value]):
-    """The values with the largest numbers, at the most *limit* of them."""
+    """The values with the largest numbers, at most *limit* of them."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -1,4 +1,4 @@
-"""The report as one JSON document: all that its pages and tables are made from."""
+"""The report as one JSON document, from which its pages and tables are made."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from scrapy_simhash.report.addresses import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
 from scrapy_simhash.report.sample import Evidence
 
-# Counted up when a field changes its meaning or goes; new fields leave it as it is.
+# Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1
 
-# So many rows of each table are shown: nobody reads on.
+# At most this many rows of a table are shown: nobody reads more.
 ROWS = 20
 ALARMS_SHOWN = 50
-# A rule must have been right so often before it is worth a line.
+# A rule is shown if it explains at least this many duplicates.
 MIN_SUPPORT = 3
 
 
 @dataclass(frozen=True)
 class About:
-    """What decisions do not say of a crawl; from feeds alone, nothing is known of it.
+    """What the records of a crawl do not say about it; a report made from feeds knows none of it.
 
-    *side_by_side* says of some groups what differs between two of their pages.
+    *side_by_side* shows what differs between two pages of some groups.
     """
 
     name: str = ""
@@ -37,7 +37,7 @@ class About:
 
 
 def report_of(collector: Collector, about: About) -> dict[str, Any]:
-    """Return the report, in values that JSON has; docs/report.md says what they mean."""
+    """Return the report, in values that JSON has; docs/report.md explains them."""
     differences = _differences(collector)
     return {
         "schema": SCHEMA,
@@ -129,7 +129,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
 
 
 def _shares(collector: Collector) -> list[dict[str, Any]]:
-    """Return steps of 5 %, the last for pages that share all, from the lowest one seen."""
+    """Return steps of 5 %, from the lowest share seen to the last, for pages that share all."""
     lowest = min((*collector.shares, *collector.missed_shares), default=SHARE_STEPS + 1)
     return [
         {
@@ -142,13 +142,13 @@ def _shares(collector: Collector) -> list[dict[str, Any]]:
 
 
 def _sources(sources: Mapping[str, Source], name: str) -> list[dict[str, Any]]:
-    """Return those with most duplicates."""
+    """Return the sources with most duplicates."""
     ranked = sorted(sources.items(), key=lambda item: -item[1].duplicates)
     return [{name: key, **asdict(source)} for key, source in ranked[:ROWS]]
 
 
 def _parameters(collector: Collector) -> list[dict[str, Any]]:
-    """Return parameters, and of how many duplicates one is all that tells them from a kept page."""
+    """Return parameters, each with the duplicates that differ from a kept page in it alone."""
     alone = {
         (rule.host, rule.drop): count
         for rule, count in collector.rules.top()
@@ -191,7 +191,7 @@ def _redirects(collector: Collector) -> list[dict[str, Any]]:
 
 
 def _differences(collector: Collector) -> list[dict[str, Any]]:
-    """Return rules with what speaks for each and against it."""
+    """Return rules, each with the evidence for it and against it."""
     counts = dict(collector.rules.top())
     chosen: dict[AddressRule, tuple[int, RuleCount]] = {}
     for rule, count in counts.items():

@@ -1,7 +1,7 @@
 """The report as one HTML page that needs nothing else: no network, no script.
 
-Its charts are bars of HTML, not a library's: of those that draw SVG without numpy, pygal 3.1
-puts an import hook in place that makes each later import warn on Python 3.10 and 3.11.
+Its charts are bars of HTML, made without a library: pygal 3.1, which draws SVG without numpy,
+installs an import hook that makes each later import warn on Python 3.10 and 3.11.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.filesize import decimal
 
-# A URL is shown up to here: 800 of them, all of characters that take 5 bytes in HTML, are the
-# most that the page holds, and still stay below its 500 KB.
+# Longer URLs are cut.  The page holds at most 800 of them: even if each character takes 5 bytes in
+# HTML, the page stays below 500 KB.
 SHOWN = 120
 
 
@@ -22,7 +22,7 @@ def html_of(report: dict[str, Any]) -> str:
 
 
 def printable(text: object) -> str:
-    r"""Return *text* with what cannot be seen made visible: NULs, changes of direction.
+    r"""Return *text* with invisible characters escaped: NULs, changes of direction.
 
     >>> print(printable("a\x00b \u202etxt"))
     a\x00b \u202etxt
@@ -33,13 +33,13 @@ def printable(text: object) -> str:
 
 
 def shown(text: object) -> str:
-    """Return *text* as it is shown, cut where it would fill the page."""
+    """Return *text* as it is shown: printable, and at most :data:`SHOWN` characters."""
     visible = printable(text)
     return visible if len(visible) <= SHOWN else visible[: SHOWN - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def linkable(url: object) -> bool:
-    """Whether *url* may be a link: a whole one to a web server, without anything odd in it."""
+    """Whether *url* may be a link: it leads to a web server, and is shown unchanged and uncut."""
     text = str(url)
     return text.startswith(("http://", "https://")) and shown(text) == text
 

@@ -1,41 +1,45 @@
-"""Two pages of each large group, kept until the report shows what differs between them."""
+"""Two pages of each large group, kept so that the report can show what differs between them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
-from itertools import islice, takewhile, zip_longest
-from typing import Any, NamedTuple
+from itertools import takewhile, zip_longest
+from time import monotonic
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import regex
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import parse
+from scrapy_simhash.analysis.scripts import UNSPACED
+from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.collector import shortened
-from scrapy_simhash.report.lines import FINGERPRINT_BITS, Line
+from scrapy_simhash.report.record import FINGERPRINT_BITS, Record
 
 logger = logging.getLogger(__name__)
 
-# Bodies are held as they came, not copied and not parsed while the crawl runs.  Of 521 real pages
-# the median had 110 KB; these limits make 16 MB at the most.
+T = TypeVar("T")
+
+# Bodies are held as they came, not copied and not parsed while the crawl runs.  The median of 521
+# real pages had 110 KB; with these limits the bodies take at most 16 MB.
 MAX_BODY_BYTES = 256 << 10
 PAIRS = 16
 RECENT_BYTES = 8 << 20
-# What an entry takes besides its body and URL, measured with 15,000 bodies of 93 bytes: 440.
+# What an entry takes beside its body and URL: 440 bytes, measured with 15,000 bodies of 93 bytes.
 ENTRY_BYTES = 450
 
-# What is shown, and compared: reading on would not be looking.
+# Limits of what is compared and shown: nobody reads more at a glance.
 SHOWN_PAIRS = 5
 SHOWN_ROWS = 6
 CONTEXT_PIECES = 8
 MAX_BLOCKS = 1000
 
 # A word, or one character of a script without spaces, and the space after it.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_pieces = regex.compile(rf"(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)\s*").findall
+_pieces = regex.compile(rf"(?:[{UNSPACED}]|[^\s{UNSPACED}]+)\s*").findall
 
 
 class Side(NamedTuple):
@@ -48,10 +52,11 @@ class Side(NamedTuple):
 
 @dataclass(slots=True)
 class Pair:
-    """Two pages of a group: *first* is the kept page, where it was still at hand.
+    """Two pages of a group.
 
-    *second* is the duplicate that shares least with the kept page, *share* of its content: where
-    that is all, there is less to look at than in a smaller group.
+    *first* is the kept page, or another duplicate if the kept page is no longer held.  *second* is
+    the duplicate that shares least with the kept page, and *share* how much of its content.
+    *members* is the size of the group.
     """
 
     first: Side
@@ -61,7 +66,7 @@ class Pair:
 
     @property
     def weight(self) -> tuple[bool, int]:
-        """What decides which pairs are held."""
+        """The pairs with the highest weights are held: first those whose pages differ."""
         return self.share < 1, self.members
 
     def add(self, side: Side, share: float) -> None:
@@ -71,7 +76,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two texts differ: *first* and *second*, with what both have *before* and *after*."""
+    """Where two texts differ: *first* and *second*, and what both have *before* and *after* it."""
 
     before: str
     first: str
@@ -79,43 +84,67 @@ class Difference:
     after: str
 
 
+class Run(Protocol):
+    """Calls a function of a module within a time limit, as ``Workers.run`` does."""
+
+    async def __call__(self, function: Callable[..., T], *arguments: object) -> T:
+        """Return what the function returns.
+
+        :raises AnalysisError: it took too long, or raised something.
+        """
+
+
 class Pairs:
-    """Pairs of the largest groups, and the kept pages of late that may become part of one."""
+    """Pairs of the largest groups, and the latest kept pages, which may become part of one."""
 
     def __init__(self) -> None:
         self._recent: LRUCache[str, Side] = LRUCache(RECENT_BYTES, _size)
         self._pairs: dict[str, Pair] = {}
 
-    def add(self, line: Line, body: bytes, encoding: str | None, members: int) -> None:
-        """Take note of a judged page; its group has so many *members* by now.  O(1)."""
+    def add(self, record: Record, body: bytes, encoding: str | None, members: int) -> None:
+        """Consider a judged page, whose group has *members* duplicates by now; O(1)."""
         if len(body) > MAX_BODY_BYTES:
             return
-        side = Side(line.url, body, encoding)
-        if not line.duplicate:
-            self._recent[line.url] = side
+        side = Side(record.url, body, encoding)
+        if not record.is_duplicate:
+            self._recent[record.url] = side
             return
-        share = line.share
+        share = record.decision.share
         if share is None:  # the plain rule knows the distance only
-            share = 1 - (line.distance or 0) / FINGERPRINT_BITS
-        pair = self._pairs.get(line.text)
+            share = 1 - (record.decision.distance or 0) / FINGERPRINT_BITS
+        pair = self._pairs.get(record.kept_url)
         if pair is None:
             if not self._has_room((share < 1, members)):
                 return
-            pair = self._pairs[line.text] = Pair(self._recent.get(line.text, side))
+            pair = self._pairs[record.kept_url] = Pair(self._recent.get(record.kept_url, side))
         pair.members = members
         pair.add(side, share)
 
-    def side_by_side(self) -> list[dict[str, Any]]:
-        """Return of the largest groups of pages that differ in what they do.
+    async def side_by_side(self, run: Run, limit_seconds: float) -> list[dict[str, Any]]:
+        """Return what differs in pages of the largest groups, as far as it is found in time.
 
-        2 to 90 ms a pair on the LLVM documentation.
+        *run* calls :func:`differences` in a worker: a hostile page may take it long.  On the
+        LLVM documentation a pair takes 2 to 90 ms.
         """
+        ends = monotonic() + limit_seconds
+        found: list[dict[str, Any]] = []
         heaviest = sorted(self._pairs.items(), key=lambda item: item[1].weight, reverse=True)
-        compared = (_compared(kept, pair) for kept, pair in heaviest)
-        return list(islice(filter(None, compared), SHOWN_PAIRS))
+        for kept, pair in heaviest:
+            if len(found) == SHOWN_PAIRS or monotonic() > ends:
+                break
+            if pair.second is None:
+                continue
+            try:
+                rows = await run(differences, pair.first, pair.second)
+            except AnalysisError as exc:
+                logger.debug("Not compared: %s: %s", pair.first.url, exc)
+            else:
+                if rows:
+                    found.append(_shown(kept, pair, rows))
+        return found
 
     def _has_room(self, weight: tuple[bool, int]) -> bool:
-        """Whether a pair of this weight is to be held; a lighter one makes room."""
+        """Whether there is room for a pair of this weight; a lighter one is removed for it."""
         if len(self._pairs) < PAIRS:
             return True
         lightest, pair = min(self._pairs.items(), key=lambda item: item[1].weight)
@@ -129,17 +158,23 @@ def _size(side: Side) -> int:
     return len(side.body) + len(side.url) + ENTRY_BYTES
 
 
-def _compared(kept: str, pair: Pair) -> dict[str, Any] | None:
-    """Return what differs between two pages, None where nothing does."""
-    if pair.second is None:
-        return None
-    try:
-        rows = list(_differences(_texts(pair.first), _texts(pair.second)))
-    except Exception:  # a hostile page may raise whatever it likes
-        logger.debug("Not compared: %s", pair.first.url, exc_info=True)
-        return None
-    if not rows:
-        return None
+def differences(first: Side, second: Side) -> list[Difference]:
+    """Return where the texts of two pages differ; none where they are the same.
+
+    Raises whatever a hostile page makes the parser raise.
+    """
+    texts = _texts(first), _texts(second)
+    found = []
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, *texts).get_opcodes():
+        if tag != "equal":
+            blocks = texts[0][start:end], texts[1][other_start:other_end]
+            for one, other in zip_longest(*blocks, fillvalue=""):
+                found.append(_row(_pieces(one), _pieces(other)))
+    return found
+
+
+def _shown(kept: str, pair: Pair, rows: list[Difference]) -> dict[str, Any]:
+    assert pair.second is not None  # noqa: S101 - the caller looked
     return {
         "representative": shortened(kept),
         "pages": pair.members,
@@ -151,26 +186,15 @@ def _compared(kept: str, pair: Pair) -> dict[str, Any] | None:
 
 
 def _texts(side: Side) -> list[str]:
-    """Return the texts of a page's blocks, without those that are beside its content."""
+    """Return the texts of a page's blocks, without those beside its content if it has others."""
     tree = parse(side.body, side.encoding)
     blocks = [] if tree is None else visible_blocks(tree)
     own = [block for block in blocks if not block.is_beside and not block.is_links]
     return [block.text for block in (own or blocks)[:MAX_BLOCKS]]
 
 
-def _differences(first: list[str], second: list[str]) -> Iterator[Difference]:
-    for tag, start, end, other_start, other_end in SequenceMatcher(
-        None, first, second
-    ).get_opcodes():
-        if tag != "equal":
-            for one, other in zip_longest(
-                first[start:end], second[other_start:other_end], fillvalue=""
-            ):
-                yield _row(_pieces(one), _pieces(other))
-
-
 def _row(first: list[str], second: list[str]) -> Difference:
-    """Return the pieces between what two texts begin with and what they end with."""
+    """Return the pieces between the common start and the common end of two texts."""
     start = _alike(first, second)
     first, second, before = first[start:], second[start:], first[:start]
     end = _alike(first[::-1], second[::-1])
@@ -184,6 +208,6 @@ def _row(first: list[str], second: list[str]) -> Difference:
 
 
 def _alike(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return with how many same pieces two lists begin, whatever space is after them."""
+    """Return how many pieces at the start of two lists are the same, apart from their spaces."""
     pairs = zip(first, second, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0].rstrip() == pair[1].rstrip(), pairs))

@@ -1,4 +1,4 @@
-"""A sample of all pages, by which a rule is tested against pages that it would have lost."""
+"""A sample of all pages, which shows the pages that a rule would have lost."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule
 from scrapy_simhash.report.counting import hash_of
 
-# With addresses of 100 bytes these take about 3 MB.
+# With addresses of 100 bytes the sample takes about 3 MB.
 SAMPLED_PAGES = 10_000
-# Pages of one slug: a site may end all its paths alike.
+# At most this many pages of one slug: a site may end all its paths in the same way.
 PAGES_OF_A_SLUG = 100
 EXAMPLES = 3
 
 
 @dataclass
 class Evidence:
-    """What the sample says of a rule.
+    """What the sample says about a rule.
 
-    Of the pages that the rule takes for others, *same* had the text of one of them, and
-    *different* had a text of their own that would have been lost; *examples* are such pages,
-    each with the one that it is taken for.
+    The rule takes some pages for others.  *same* of them had the text of one of those, and
+    *different* had another text, which would have been lost.  *examples* are pages with another
+    text, each with the page that it is taken for.
     """
 
     same: int = 0
@@ -31,11 +31,11 @@ class Evidence:
 
 
 class PageSample:
-    """Judged pages with the text that each was found to have, those of one slug all or none.
+    """Judged pages, each with the text that it was found to have.
 
-    Addresses of one page mostly share their slug (the last segment of the path), whatever else
-    they differ in: sampling by the slug's hash keeps them together, so that what is true of
-    the sample is true of the crawl.  All pages are kept while they are few.
+    The addresses of one page mostly share their slug (the last segment of the path).  Pages are
+    sampled by the hash of their slug, so those with one slug are all kept or all left out, and
+    what is true of the sample is true of the crawl.  Up to *limit* pages, all are kept.
     """
 
     def __init__(self, limit: int = SAMPLED_PAGES) -> None:
@@ -44,8 +44,8 @@ class PageSample:
         self.size = 0
         self._texts: dict[str, dict[str, int]] = {}
 
-    def add(self, slug: str, url: str, text: str) -> None:
-        """Remember that the page at *url* has the text of the page at *text*; O(1), amortised."""
+    def add(self, slug: str, url: str, kept_url: str) -> None:
+        """Note that the page at *url* has the text of the page at *kept_url*; O(1), amortised."""
         if not self._takes(slug) or len(url) > MAX_URL:
             return
         texts = self._texts.setdefault(slug, {})
@@ -53,7 +53,7 @@ class PageSample:
             if len(texts) >= PAGES_OF_A_SLUG:
                 return
             self.size += 1
-        texts[url] = hash_of(text)
+        texts[url] = hash_of(kept_url)
         while self.size > self.limit and self.level < 32:
             self._thin()
 
@@ -79,14 +79,14 @@ class PageSample:
         return not hash_of(slug) & ((1 << self.level) - 1)
 
     def _thin(self) -> None:
-        """Let go of every other slug."""
+        """Remove about half of the slugs."""
         self.level += 1
         self._texts = {slug: texts for slug, texts in self._texts.items() if self._takes(slug)}
         self.size = sum(map(len, self._texts.values()))
 
 
 def _test(rule: AddressRule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
-    """Compare the pages that *rule* makes one: of each text, one page is needed."""
+    """Compare the texts of pages that *rule* makes one, and count them in *evidence*."""
     for (first_url, first_text), *others in _made_one(rule, pages):
         texts = {first_text}
         for url, text in others:
@@ -102,7 +102,7 @@ def _test(rule: AddressRule, pages: list[tuple[str, Address, int]], evidence: Ev
 def _made_one(
     rule: AddressRule, pages: list[tuple[str, Address, int]]
 ) -> Iterator[list[tuple[str, int]]]:
-    """Yield the groups of pages that *rule* makes one, the address to prefer first."""
+    """Yield the groups of pages that *rule* makes one; the page to prefer comes first."""
     groups: dict[Address, list[tuple[str, int]]] = defaultdict(list)
     concerned: set[Address] = set()
     for url, address, text in pages:

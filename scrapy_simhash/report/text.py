@@ -17,7 +17,7 @@ TOP = 5
 
 
 def short_tables(report: dict[str, Any]) -> list[Table]:
-    """Return the tables of what stands out; none where there is nothing to say."""
+    """Return the tables of what stands out, without empty ones."""
     groups = _table("Kept pages with most duplicates", "duplicates", "kept page")
     for row in report["groups"][:TOP]:
         groups.add_row(f"{row['pages']:,}", Text(shown(row["representative"])))
@@ -38,7 +38,7 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
 
 
 def text_of(report: dict[str, Any]) -> str:
-    """Return the tables as plain text; empty where there is nothing to say."""
+    """Return the tables as plain text, which is empty if there are none."""
     text = StringIO()
     console = Console(file=text, width=LOG_WIDTH, color_system=None)
     for table in short_tables(report):

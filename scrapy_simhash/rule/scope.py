@@ -1,4 +1,4 @@
-"""What URLs say: the part of an index that a page belongs to, and the URL it gives as its own."""
+"""URLs: the part of an index that a page belongs to, and the URL that it gives as its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from tldextract import TLDExtract
 from w3lib.url import safe_url_string
 
-# The list of public suffixes that comes with the package: no look-up in the net, no cache.
+# The list of public suffixes that comes with the package: no network access, no cache.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
@@ -31,12 +31,12 @@ def scope_key(scope: str, url: str, spider: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL in lower case, without a port; empty where it has none."""
+    """Return the host of a URL in lower case, without a port; empty if it has none."""
     return urlsplit(url).hostname or ""
 
 
 def canonical_url(url: str, address: str | None) -> str | None:
-    """Return the URL that the page at *url* gives as its own; None where it is *url* itself.
+    """Return the URL that the page at *url* gives as its own; None if it is *url* itself.
 
     >>> canonical_url("http://a.example/print/page?x=1", "/page#top")
     'http://a.example/page'
@@ -45,7 +45,7 @@ def canonical_url(url: str, address: str | None) -> str | None:
         return None
     try:
         whole = safe_url_string(urldefrag(urljoin(url, address)).url)
-    except ValueError:  # no URL at all
+    except ValueError:  # not a URL
         return None
     return whole if whole.startswith(("http://", "https://")) and whole != url else None
 

@@ -1,10 +1,10 @@
-"""A few hundred bytes of a page that tell how much of its text another page shares.
+"""A few hundred bytes of a page, which estimate how much of its text another page shares.
 
 A sketch is a bottom-k sample (Broder, "On the resemblance and containment of documents",
-SEQUENCES 1997; Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007):
-of all shingles of the page's content, those with the lowest hashes.  Each carries a mark of
-the block that it stands in, so that the shingles of blocks which turn out to be the site's
-template can still be left out when two pages are compared, however early they were seen.
+SEQUENCES 1997; Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007): the
+shingles of the page's content that have the lowest hashes.  Each carries a mark of its block.
+So a comparison can leave out the blocks of the site's template, even if these were learned after
+the sketch was made.
 
 ::
 
@@ -13,7 +13,7 @@ template can still be left out when two pages are compared, however early they w
 
 Byte order is big-endian; a hash is the upper 24 bits of 64, the mark of a block the lower 16
 bits of its id.  Blocks come in the order of their lowest hashes, which rise in each block.
-Behind its first byte, a sketch is words of 24 bits.
+After the first byte, a sketch consists of words of 24 bits.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from heapq import nsmallest
 from itertools import chain
 from typing import NamedTuple
 
-# As many samples as fit: 126 to 154 on the median of three sites' larger pages, 87 at the least.
-# The standard error of a share of 0.9 is 0.024 for 150.
+# A sketch has as many samples as fit: the medians for the larger pages of three sites are 126 to
+# 154, the minimum is 87.  The standard error of a share of 0.9 is 0.024 for 150 samples.
 MAX_BYTES = 512
-# Below so many samples to go by, a share says nothing, unless the samples are the whole page.
+# With fewer samples, a share says nothing, unless the samples are the whole page.
 MIN_SAMPLES = 20
 
-# Among 150 samples of each of two pages of 10,000 shingles, 0.1 are the same by chance.
+# Two pages of 10,000 shingles, with 150 samples each, have 0.1 samples in common by chance.
 HASH_BITS = 24
 NO_LIMIT = 1 << HASH_BITS
-# Copies bring the sketch of the kept page again and again. So many unpacked ones take 2 MB, by
-# tracemalloc, and hold all that one page is compared with, and more.
+# The sketch of a kept page is read again for each of its copies.  This many unpacked sketches take
+# 2 MB, by tracemalloc; that is more than one page is compared with.
 UNPACKED_KEPT = 256
 _HEAD_BYTES = 1
 _WORD_BYTES = 3
 
 
 def is_sketch(stored: bytes) -> bool:
-    """Whether bytes can be what :meth:`Sketch.to_bytes` gave."""
+    """Whether bytes have the form of a result of :meth:`Sketch.to_bytes`."""
     at = _HEAD_BYTES
     while at + _WORD_BYTES <= len(stored):
         at += _WORD_BYTES * (1 + stored[at + 2])
@@ -69,7 +69,7 @@ class Sketch:
 
     @classmethod
     def of(cls, shingles: Mapping[int, int]) -> Sketch:
-        """Return the sketch of *shingles*: 64-bit hash -> id of the block it stands in."""
+        """Return the sketch of *shingles*: 64-bit hash -> id of its block."""
         room = MAX_BYTES - _HEAD_BYTES
         marks: dict[int, int] = {}
         met: set[int] = set()
@@ -94,7 +94,7 @@ class Sketch:
     @classmethod
     @lru_cache(UNPACKED_KEPT)
     def from_bytes(cls, stored: bytes) -> Sketch:
-        """Return what :meth:`to_bytes` stored."""
+        """Return the sketch that :meth:`to_bytes` stored."""
         words = _unpacked(stored[_HEAD_BYTES:])
         samples: dict[int, tuple[int, ...]] = {}
         at = 0
@@ -118,10 +118,10 @@ class Sketch:
 
 
 class Overlap(NamedTuple):
-    """The estimated Jaccard similarity of two pages, and how many shingles it goes by.
+    """The estimated Jaccard similarity of two pages, and the number of shingles compared.
 
-    *first_in_second* says that the second has all that the first has; *second_in_first* the
-    other way round.
+    *first_in_second* says that the second page has all shingles of the first, *second_in_first*
+    that the first has all of the second.
     """
 
     share: float
@@ -131,10 +131,10 @@ class Overlap(NamedTuple):
 
 
 def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
-    """Return what share of their shingles two pages have in common, from 0 to 1.
+    """Return the share of shingles that two pages have in common, from 0 to 1.
 
-    Samples from a block whose mark is in *template* are left out on both sides, unless both
-    pages have no others.  Exact where both samples are whole; 0 where too few are left.
+    Samples from a block with its mark in *template* are left out on both sides, unless both
+    pages have no others.  The share is exact if both samples are whole, and 0 if too few are left.
     """
     limit = min(a.limit, b.limit)
     one, two = a.up_to(limit, template), b.up_to(limit, template)
@@ -148,7 +148,7 @@ def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
 
 
 def _packed(words: Collection[int]) -> bytes:
-    """Return words of 24 bits as bytes: as 32, for which struct has a format, less their zeros."""
+    """Return words of 24 bits as bytes: packed as 32 bits by struct, without the zero bytes."""
     wide = struct.pack(f">{len(words)}I", *words)
     packed = bytearray(_WORD_BYTES * len(words))
     packed[0::3], packed[1::3], packed[2::3] = wide[1::4], wide[2::4], wide[3::4]
@@ -156,7 +156,7 @@ def _packed(words: Collection[int]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> tuple[int, ...]:
-    """Return the words of 24 bits, all at once: one by one, a sketch took 20 us instead of 6."""
+    """Return all words of 24 bits at once: one by one, a sketch takes 20 us instead of 6."""
     wide = bytearray(len(packed) // _WORD_BYTES * 4)
     wide[1::4], wide[2::4], wide[3::4] = packed[0::3], packed[1::3], packed[2::3]
     return struct.unpack(f">{len(wide) // 4}I", wide)

@@ -1,10 +1,10 @@
-"""What a site repeats on page after page, learned while crawling.
+"""The blocks that a site repeats on page after page, learned while crawling.
 
-A block (the text of one block-level element) is template while it stands on more than 30 %
-of the site's distinct pages, beyond doubt: its count must be two standard errors above that.
-Old pages weigh less and less (by half after 200), so that a site whose template changes is
-learned anew.  Blocks are counted in two generations, and those that were not met for a whole one
-are forgotten: memory stays bounded, and no page pays for it.
+A block (the text of one block-level element) is template if it occurs on over 30 % of the site's
+distinct pages, by two standard errors.  Old pages weigh less and less (half after 200 pages), so a
+changed template is learned anew.  Blocks are counted in two generations.  A block that did not
+occur for a whole generation is forgotten: so memory is bounded, and no single page bears the cost
+of removing blocks.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from collections.abc import Collection
 from contextlib import suppress
 from math import sqrt
 
-# Of four documentation sites, content blocks stood on at most 25 % of the pages and template
+# On four documentation sites, content blocks occurred on at most 25 % of the pages and template
 # blocks on at least 47 %.
 SHARE = 0.3
 STANDARD_ERRORS = 2.0
 WINDOW_PAGES = 300
-# From so many pages on, what is template stays it: older pages carry it still.
+# From this many pages on, a template block stays template: older pages still have it.
 LASTING_PAGES = 30
-# A generation ends with half of them: 160 pages that bring 25 new blocks each. Of simulated pages
-# with 20, 60 and 400 blocks of their own, 0.02 % of what is template was told otherwise than with
-# 20,000; these take under 1 MB for each site.
+# A generation ends with half this many blocks: after 160 pages with 25 new blocks each.  On
+# simulated pages with 20, 60 and 400 blocks of their own, 0.02 % of the template blocks were
+# classified differently than with 20,000 blocks.  8,000 blocks take under 1 MB for each site.
 MAX_BLOCKS = 8_000
-# What stands on less is far from being template, and not stored. Pages have some 60 blocks, so
-# that 600 at the most stand on more.
+# A block that occurs on a smaller share of the pages is far from being template, and is not stored.
+# Pages have about 60 blocks, so at most 600 blocks occur on a larger share.
 NOTABLE_SHARE = 0.1
-# A template is due to be stored after so many more pages, and half of those that it knows: at first
-# after 20 pages, then less and less often, in the end after 160. It takes under 0.2 ms.
+# A template is stored after this many more pages plus half of those that it knows: first after 20
+# pages, then less and less often, in the end after 160.  Storing takes under 0.2 ms.
 SAVE_PAGES = 10
 MAX_SITES = 1_000
 
@@ -39,7 +39,7 @@ _PAGES = struct.Struct(">f")
 
 
 class Template:
-    """The blocks of one site, by their 64-bit ids, with how often they were seen."""
+    """The blocks of one site, by their 64-bit ids, with the number of pages that have them."""
 
     def __init__(self) -> None:
         self._weight = 1.0
@@ -53,7 +53,7 @@ class Template:
 
     @property
     def pages(self) -> float:
-        """Return from how many pages it was learned, old ones weighing less."""
+        """Return the number of pages that it was learned from; old pages weigh less."""
         return self._pages / self._weight
 
     @property
@@ -66,13 +66,13 @@ class Template:
 
         Cost: O(blocks of the page and of the template).
         """
-        # Instead of shrinking all counts for each page, new ones weigh more.
+        # Each new page weighs more, so the older counts need not shrink.
         self._weight /= 1 - 1 / WINDOW_PAGES
         self._pages += self._weight
         weight, recent, earlier = self._weight, self._recent, self._earlier
         notable, threshold = NOTABLE_SHARE * self._pages, self._threshold()
         met = set(blocks)
-        # The threshold only ever rises: no block gets above it but those of this page.
+        # The threshold only rises: only blocks of this page can get above it.
         frequent = {block for block in self._frequent - met if self._count(block) > threshold}
         for block in met:
             recent[block] = count = (recent.get(block) or earlier.pop(block, 0.0)) + weight
@@ -87,10 +87,11 @@ class Template:
             self._rescale()
 
     def merge(self, other: Template) -> None:
-        """Learn what *other* has learned from pages of the same site, these or different ones.
+        """Learn what *other* has learned from pages of the same site, the same or different ones.
 
-        A block's share is the mean of both, by the pages that they know; their number is that of
-        the one that knows more, so that pages which both know are not taken for twice as many.
+        The share of a block is the mean of both shares, weighted by the pages that each knows.  The
+        number of pages is that of the template that knows more: pages that both know must not
+        count twice.
         """
         pages, others = self.pages, other.pages
         if not others:
@@ -115,7 +116,7 @@ class Template:
         return enough * self._weight
 
     def _note_frequent(self, frequent: set[int]) -> None:
-        """Take the blocks above the threshold for the template, and those that were long."""
+        """Make the blocks above the threshold the template, with those that are lasting."""
         self._frequent = frequent
         if self.pages >= LASTING_PAGES:
             self._lasting |= frequent
@@ -126,13 +127,13 @@ class Template:
         return self._recent.get(block) or self._earlier.get(block, 0.0)
 
     def _begin_generation(self) -> None:
-        """Forget the blocks that were not met for a generation, but for frequent ones."""
+        """Forget the blocks that did not occur for a generation, except frequent ones."""
         for block in self._frequent & self._earlier.keys():
             self._recent[block] = self._earlier[block]
         self._earlier, self._recent = self._recent, {}
 
     def _rescale(self) -> None:
-        """Bring the counts back to a weight of 1, once in 69,000 pages."""
+        """Scale the counts back to a weight of 1, once in 69,000 pages."""
         for counts in (self._recent, self._earlier):
             for block in counts:
                 counts[block] /= self._weight
@@ -140,7 +141,7 @@ class Template:
         self._weight = 1.0
 
     def to_bytes(self) -> bytes:
-        """Return the state to store: blocks that may be template, met on more than one page."""
+        """Return the state to store: blocks that may be template and occur on over one page."""
         least = max(1.5, NOTABLE_SHARE * self.pages) * self._weight
         self._notable = {block for block in self._notable if self._count(block) > least}
         rows = [
@@ -153,14 +154,14 @@ class Template:
     def from_bytes(cls, stored: bytes) -> Template:
         """Return the template that :meth:`to_bytes` stored.
 
-        :raises ValueError: it is something else.
+        :raises ValueError: it is not a template.
         """
         template = cls()
         try:
             (template._pages,) = _PAGES.unpack_from(stored)
             for block, count, lasting in _COUNT.iter_unpack(stored[_PAGES.size :]):
                 if not 0 <= count <= WINDOW_PAGES:
-                    raise ValueError(f"no template: a block was seen on {count} pages")
+                    raise ValueError(f"no template: a block occurs on {count} pages")
                 template._recent[block] = count
                 if lasting:
                     template._lasting.add(block)
@@ -182,7 +183,7 @@ class Templates:
     def __init__(self) -> None:
         self._sites: OrderedDict[str, Template] = OrderedDict()
         self._learned: Counter[str] = Counter()
-        # What this process knows to be stored.
+        # The states that are stored, as far as this process knows.
         self._stored: dict[str, bytes] = {}
 
     def blocks(self, site: str) -> frozenset[int]:
@@ -196,46 +197,45 @@ class Templates:
         self._learned[site] += 1
         self._use(site)
 
-    def take_changed(self) -> list[tuple[str, bytes]]:
-        """Return each site of which something was learned since the last call, and its state."""
-        changed = [
-            (site, self._sites[site].to_bytes()) for site in self._learned if site in self._sites
-        ]
-        self._learned.clear()
-        return changed
+    def take_due(self, site: str) -> bool:
+        """Whether the state of *site* is due to be stored; True resets the count of new pages.
 
-    def take_due(self, site: str) -> list[tuple[str, bytes]]:
-        """Return the state of *site* if it has learned much since it was last taken, else nothing.
-
-        Cost: O(blocks known), after so many pages that it is little for each.
+        Cost: O(1).  Storing is due after enough pages to make its cost for each page small.
         """
         template = self._sites.get(site)
         if template is None or self._learned[site] < SAVE_PAGES + template.pages / 2:
-            return []
+            return False
         del self._learned[site]
-        return [(site, template.to_bytes())]
+        return True
 
-    def merged(self, site: str, state: bytes, stored: bytes | None) -> bytes:
-        """Return what is to be *stored*: the *state* of a site, and what others learned of it."""
+    def take_changed(self) -> list[str]:
+        """Return the sites with something learned since their state was last taken."""
+        changed = [site for site in self._learned if site in self._sites]
+        self._learned.clear()
+        return changed
+
+    def merged(self, site: str, stored: bytes | None) -> bytes:
+        """Return the state of *site* to store, merged with the state that others have *stored*."""
+        template = self._sites.get(site)
+        if template is None:  # forgotten meanwhile
+            return stored or Template().to_bytes()
         if stored is not None and stored != self._stored.get(site):
-            template = self._sites[site]
-            with suppress(ValueError):  # damaged; this one takes its place
+            with suppress(ValueError):  # the stored state is damaged, and will be replaced
                 template.merge(Template.from_bytes(stored))
-            state = template.to_bytes()
-        return state
+        return template.to_bytes()
 
     def note_stored(self, site: str, state: bytes) -> None:
-        """Note that what :meth:`merged` returned is stored for good."""
+        """Note that the state from :meth:`merged` is stored."""
         self._stored[site] = state
 
     def note_lost(self, site: str) -> None:
-        """Let a state that was taken, but could not be stored, be taken again."""
+        """Note that a taken state could not be stored; it will be taken again."""
         self._learned[site] += 1
 
     def restore(self, site: str, stored: bytes) -> None:
-        """Put back what :meth:`take_changed` gave.
+        """Take over the stored state of a site.
 
-        :raises ValueError: it is something else.
+        :raises ValueError: it is not a template.
         """
         self._sites[site] = Template.from_bytes(stored)
         self._stored[site] = stored

@@ -1,11 +1,12 @@
-/* Compare lines of stored fingerprints with one fingerprint, as wide as the processor can.
+/* Compare lines of stored fingerprints with one fingerprint, in vectors if the processor can.
  *
  *     line, 64 bytes   | count, capacity | 0 | 1 | 2 | 3 | 4 | 5 | 6 |
  *
- * The first 6 or 7 entries of a line stand in it.  Where there are more, entry 6 and all
- * others stand in a run elsewhere, to which slot 6 points then.
+ * A line holds up to 7 entries itself.  If there are more, entry 6 and all later ones are in a
+ * run elsewhere, and slot 6 points to that run.
  *
- * One loop, compiled three times; which of them runs is chosen once, by the processor.
+ * The loop is compiled three times.  The version that runs is chosen once, by what the processor
+ * can do.
  */
 #ifndef SCRAPY_SIMHASH_SCAN_H
 #define SCRAPY_SIMHASH_SCAN_H
@@ -17,11 +18,11 @@
 
 typedef struct {
     uint32_t count;
-    uint32_t capacity; /* of the run; 0 where there is none */
+    uint32_t capacity; /* of the run; 0 if there is none */
     uint64_t slots[INLINE_SLOTS];
 } Line;
 
-/* What a scan found: fingerprints within the limit, one perhaps several times. */
+/* What a scan found: fingerprints within the limit; one may be there several times. */
 typedef struct {
     uint64_t *items;
     uint32_t count;
@@ -64,7 +65,7 @@ static int found_push(Found *found, uint64_t item)
     return 0;
 }
 
-/* Note one match.  Returns the limit from now on, -1 to stop, -2 where memory is short. */
+/* Note one match.  Returns the limit from now on, -1 to stop, -2 if memory is short. */
 static int found_match(Found *found, uint64_t item, int distance, int limit, int mode)
 {
     if (mode == SCAN_CLOSEST && distance < limit) {
@@ -100,7 +101,7 @@ ALWAYS_INLINE int count_bits_portable(uint64_t x)
         return limit;                                                                          \
     }
 
-/* First what stands in the lines; meanwhile the runs come into the cache, and are next. */
+/* First the entries in the lines; meanwhile the runs are fetched into the cache.  Then the runs. */
 #define SCAN_LINES(name, target, scan_items)                                                   \
     target static int name(const Line *const *lines, uint32_t count, uint64_t fingerprint,     \
                            int limit, int mode, Found *found)                                  \
@@ -142,7 +143,7 @@ SCAN_LINES(scan_lines_portable, , scan_items_portable)
 
 #if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
 
-/* Every arm64 processor counts bits (NEON), and compilers know. */
+/* Every arm64 processor can count bits (NEON), and compilers use that. */
 #define count_bits_native(x) __builtin_popcountll(x)
 SCAN_ITEMS_SCALAR(scan_items_arm64, count_bits_native)
 SCAN_LINES(scan_lines_arm64, , scan_items_arm64)
@@ -173,7 +174,7 @@ TARGET_AVX512 ALWAYS_INLINE int scan_items_avx512(const uint64_t *items, uint32_
             uint64_t item = items[i + (uint32_t)__builtin_ctz(near)];
             int distance = __builtin_popcountll(item ^ fingerprint);
             near &= (__mmask8)(near - 1);
-            if (distance > limit) /* another in this line was closer */
+            if (distance > limit) /* another entry of this line was closer */
                 continue;
             limit = found_match(found, item, distance, limit, mode);
             if (limit < 0)
@@ -186,7 +187,7 @@ SCAN_LINES(scan_lines_avx512, TARGET_AVX512, scan_items_avx512)
 
 #endif
 
-/* Fill in what this processor can run, the widest first; return how many that are. */
+/* Fill in the scanners that this processor can run, the widest first; return their number. */
 #define MAX_SCANNERS 3
 static int scan_list(Scanner *scanners)
 {
@@ -204,8 +205,8 @@ static int scan_list(Scanner *scanners)
     return count;
 }
 
-/* Zeroed memory that begins on a line.  Large pieces come in pages that are made when first
- * touched, huge ones where the system has them: fewer misses of the address cache. */
+/* Zeroed memory that is aligned to a line.  Large pieces are mapped: the system provides each page
+ * when it is first touched, and uses huge pages if it has them, for fewer TLB misses. */
 #define LARGE ((size_t)1 << 20)
 #if defined(__linux__)
 #include <string.h>

@@ -2,18 +2,18 @@
 # cython: initializedcheck=False, embedsignature=False
 """The permuted tables in lines of one cache line each, which grow one line at a time.
 
-A table is an array of lines (_scan.h), addressed by the key: linear hashing (Litwin, "Linear
-hashing: a new tool for file and table addressing", VLDB 1980), so that no addition ever moves
-more than one line.  What does not fit into a line stands in one run elsewhere::
+A table is an array of lines (_scan.h), addressed by the key.  It grows by linear hashing (Litwin,
+"Linear hashing: a new tool for file and table addressing", VLDB 1980): an addition moves the
+entries of at most one line.  Entries that do not fit into a line are in one run elsewhere::
 
     key bits         k31 ... k16 | k15 ... k0
     address          k15^k31, ..., k0^k16          the lowest bits of it, as many as needed
 
-Folding the key like this lets all its bits count, however uneven they are, and still gives a
-key one bit away an address that is one bit away: a table with radius 1 reads as many lines as
-its addresses have bits, not as its key has.  A table with radius 0 mixes its key further.
+By this folding, all bits of the key count, even if they are unevenly distributed.  A key one bit
+away still has an address one bit away: a table with radius 1 reads as many lines as its addresses
+have bits, not as many as its key has.  A table with radius 0 mixes its key further.
 
-Items stand beside the first table only; a match in another one is looked up there.
+Only the first table stores items; a match in another table is looked up there.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -60,37 +60,37 @@ cdef extern from "_scan.h":
 cdef object tuple_new = tuple.__new__
 
 cdef enum:
-    FIRST_SEGMENT_BITS = 1  # a table begins with 2 lines: an index may have 100,000 of them
+    FIRST_SEGMENT_BITS = 1  # a table begins with 2 lines: an index may have 100,000 tables
     SEGMENTS = 32
     MAX_LINE_BITS = 31  # there are at most 2**32 items, five for each line
     MAX_TABLES = 64
     MAX_PARTS = 32
-    MAX_FLIPS = 33  # a key bit each that tells lines apart, and none
+    MAX_FLIPS = 33  # one for each bit of an address, and one for the address itself
     INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
-    BATCH = 8  # queries whose lines are fetched together
-    TOO_FEW = -2  # what a scan returns where memory is short
+    BATCH = 8  # number of queries whose lines are fetched together
+    TOO_FEW = -2  # a scan returns this if memory is short
 
 cdef uint64_t ENTRIES_A_LINE = _ENTRIES_A_LINE
 # From splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-# OOPSLA 2014); any odd number with mixed bits serves.
+# OOPSLA 2014); any odd number with mixed bits would do.
 cdef uint64_t MULTIPLIER = 0xBF58476D1CE4E5B9ULL
 
 cdef Scanner scanners[MAX_SCANNERS]
 cdef int scanner_count = scan_list(scanners)
 cdef ScanLines scan = scanners[0].scan
 
-# How this processor can compare fingerprints, the quickest way first: that is in use.
+# The ways in which this processor can compare fingerprints, the quickest first; that one is used.
 SCANNERS = [scanners[i].name.decode() for i in range(scanner_count)]
 
 
 def use_scanner(str name):
-    """Compare in another of the SCANNERS' ways from now on; for tests."""
+    """Use another one of SCANNERS from now on; for tests."""
     global scan
     scan = scanners[SCANNERS.index(name)].scan
 
 
 cdef struct Table:
-    # How a key is cut from a fingerprint: parts of it, each shifted to its place.
+    # The parts of a fingerprint that form the key, each with the shift to its place.
     int parts
     signed char shifts[MAX_PARTS]
     uint64_t masks[MAX_PARTS]
@@ -116,7 +116,8 @@ cdef struct Pair:
 
 
 cdef struct Filling:
-    # Fingerprints by their lines, with their places and items, and where those of a line end.
+    # Fingerprints in the order of their lines, each with its place in the input and its item; the
+    # end of each line's fingerprints; and which places of the input repeat a fingerprint.
     Pair *pairs
     uint64_t *ends
     unsigned char *is_repeated
@@ -140,17 +141,17 @@ cdef Scratch new_scratch(size_t most_lines) except *:
     return scratch
 
 
-# For the queries that ask one at a time and keep the interpreter's lock: one for all tables, of
-# which an index has two for each scope.
+# For queries of one fingerprint, which hold the interpreter's lock.  All objects share it, since an
+# index has two CompiledTables for each scope.
 cdef Scratch single = new_scratch(MAX_TABLES * MAX_FLIPS)
 
 
 cdef class CompiledTables:
-    """What :class:`~scrapy_simhash.tables.reference.ReferenceTables` is, much faster.
+    """The same as :class:`~scrapy_simhash.tables.reference.ReferenceTables`, but much faster.
 
     Items are ints from 0 to 2**32 - 1.  Cost, with t tables over n fingerprints: a query
-    reads, for each table, one line of 64 bytes, or log2(n) of them where its radius is 1;
-    adding and removing touch t lines, and adding splits at most one line of each table.
+    reads one line of 64 bytes in each table, or log2(n) lines if its radius is 1.  Adding and
+    removing touch t lines, and adding splits at most one line of each table.
 
     :raises MemoryError: (any addition) memory is short; the tables are as they were.
     """
@@ -201,7 +202,7 @@ cdef class CompiledTables:
             low += width
             place += width
         table.key_mask = ones(place)
-        # At least half of the key, so that no two of its bits fold onto a third, and not all.
+        # At least half of the key, so that no two bits fold onto a third; less than all of it.
         table.fold = max(1, min(63, (place + 1) // 2))
         table.most_lines = 1ULL << min(place, <int>MAX_LINE_BITS)
         table.lines = min(1ULL << FIRST_SEGMENT_BITS, table.most_lines)
@@ -215,12 +216,12 @@ cdef class CompiledTables:
     # ---- one fingerprint
 
     def __len__(self):
-        """Return how many items are stored."""
+        """Return the number of stored items."""
         return self._tables[0].entries + self._younger_count
 
     @property
     def nbytes(self):
-        """Bytes of memory that the tables hold."""
+        """Bytes of memory that the tables take."""
         cdef size_t total = sizeof(Table) * self._table_count
         cdef Table *table
         cdef int i
@@ -276,14 +277,14 @@ cdef class CompiledTables:
             take_out(table, number, place)
 
     def nearest(self, fingerprint):
-        """Return the closest item, the oldest of several; None where none is near enough."""
+        """Return the closest item, the oldest of several; None if none is near enough."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         if not self._search(value, SCAN_CLOSEST):
             return None
         return self._oldest(value)
 
     def any(self, fingerprint):
-        """Return the first item that is met, for those who need not know the closest."""
+        """Return the first item that the search finds; it need not be the closest."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         if not self._search(value, SCAN_ANY):
             return None
@@ -304,7 +305,7 @@ cdef class CompiledTables:
         return found
 
     def check_and_add(self, fingerprint, item):
-        """Return what :meth:`nearest` does; where that is None, store *item*."""
+        """Return the result of :meth:`nearest`; if it is None, store *item*."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         cdef uint32_t number = to_item(item)
         if self._search(value, SCAN_CLOSEST):
@@ -317,7 +318,7 @@ cdef class CompiledTables:
     # ---- many fingerprints
 
     def reserve(self, uint64_t count):
-        """Make room for *count* fingerprints in empty tables: they need not grow then."""
+        """Make room for *count* fingerprints in empty tables, which then need not grow."""
         cdef Table *table
         cdef int i, segment
         self._refuse_while_read()
@@ -339,11 +340,11 @@ cdef class CompiledTables:
                 set_flips(table)
 
     def add_many(self, const uint64_t[::1] fingerprints, const uint32_t[::1] items):
-        """Store many items at once, without the interpreter's lock but for repeated ones.
+        """Store many items at once; only repeated fingerprints need the interpreter's lock.
 
-        Both are contiguous buffers of equal length: unsigned, of 8 and of 4 bytes.
+        Both arguments are contiguous buffers of equal length: unsigned, of 8 and of 4 bytes.
 
-        :raises ValueError: the numbers are of another kind, or the lengths differ.
+        :raises ValueError: the numbers are of another type, or the lengths differ.
         :raises BufferError: a buffer is not contiguous.
         """
         cdef Py_ssize_t i = 0, ahead, count = fingerprints.shape[0]
@@ -378,9 +379,10 @@ cdef class CompiledTables:
             self._readers -= 1
 
     def build(self, const uint64_t[::1] fingerprints, const uint32_t[::1] items):
-        """Do in empty tables what :meth:`add_many` does, several times faster.
+        """Store many items in empty tables, several times faster than :meth:`add_many`.
 
-        One table after the other is filled line by line, with runs as long as they need be.
+        The tables are filled one after the other, line by line, and each run gets the length that
+        it needs.
 
         :raises ValueError: as :meth:`add_many`; the tables are not empty.
         """
@@ -427,8 +429,8 @@ cdef class CompiledTables:
         """Return, for each fingerprint, the closest stored item and its distance.
 
         Two arrays as long as *fingerprints* (a contiguous buffer of unsigned 8-byte numbers):
-        items (typecode ``q``, -1 where none is near enough) and distances (``b``, -1).  Runs
-        without the interpreter's lock; several threads may search at once, while none adds.
+        items (typecode ``q``) and distances (``b``); both -1 if none is near enough.  The search
+        runs without the interpreter's lock.  Several threads may search at once if none adds.
         """
         cdef Py_ssize_t count = fingerprints.shape[0]
         found = array("q", bytes(8 * count))
@@ -451,7 +453,7 @@ cdef class CompiledTables:
     def entries(self):
         """Return all fingerprints, ascending, and their items: arrays of typecodes Q and I.
 
-        Items of one fingerprint ascend, too.  Cost: O(n log n), with 16 bytes more for each.
+        The items of one fingerprint ascend, too.  Cost: O(n log n), and 16 more bytes an item.
         """
         cdef Py_ssize_t count = len(self), filled = 0, i
         cdef Pair *pairs = <Pair *>malloc(max(1, count) * sizeof(Pair))
@@ -473,7 +475,7 @@ cdef class CompiledTables:
     # ---- parts of these
 
     cdef inline uint32_t _collect(self, uint64_t fingerprint, const Line **lines) noexcept nogil:
-        """Note the lines that a query reads, and have them fetched."""
+        """Note the lines that a query reads, and prefetch them."""
         cdef uint32_t count = 0
         cdef uint64_t address
         cdef const Table *table
@@ -488,7 +490,7 @@ cdef class CompiledTables:
         return count
 
     cdef uint32_t _search(self, uint64_t fingerprint, int mode) except? 0xFFFFFFFF:
-        """Fill *single.found*; return how many are in it, one perhaps several times."""
+        """Fill *single.found* and return its count; a fingerprint may be in it several times."""
         cdef uint32_t count = self._collect(fingerprint, single.lines)
         single.found.count = 0
         if scan(single.lines, count, fingerprint, self.distance, mode, &single.found) == TOO_FEW:
@@ -502,7 +504,7 @@ cdef class CompiledTables:
         signed char[::1] distances,
         Scratch *scratch,
     ) noexcept nogil:
-        """False where memory is short."""
+        """Return False if memory is short."""
         cdef Py_ssize_t start = 0, count = fingerprints.shape[0]
         cdef uint32_t ends[BATCH + 1]
         cdef uint64_t nearest
@@ -531,7 +533,7 @@ cdef class CompiledTables:
         return True
 
     cdef uint64_t _oldest_found(self, const Found *found) noexcept nogil:
-        """Return, of fingerprints that are equally close, the one with the oldest item."""
+        """Return the one with the oldest item, of fingerprints that are equally close."""
         cdef uint64_t best = found.items[0]
         cdef uint32_t i
         for i in range(1, found.count):
@@ -544,7 +546,7 @@ cdef class CompiledTables:
         return new_match(bits(best ^ fingerprint), self._item(best)[0], best)
 
     cdef uint32_t *_item(self, uint64_t fingerprint) noexcept nogil:
-        """Return where the oldest item of a fingerprint stands, NULL where it is not stored."""
+        """Return the place of a fingerprint's oldest item, NULL if it is not stored."""
         cdef Table *table = &self._tables[0]
         cdef uint64_t number = line_number(table, address_of(table, fingerprint))
         cdef Line *line = line_at(table, number)
@@ -556,7 +558,7 @@ cdef class CompiledTables:
         return &items_at(table, number)[place]
 
     cdef Py_ssize_t _copy_pairs(self, Pair *pairs) noexcept nogil:
-        """Copy what the first table holds; return how many pairs that is."""
+        """Copy the pairs of the first table; return their number."""
         cdef Table *table = &self._tables[0]
         cdef Py_ssize_t filled = 0
         cdef uint64_t number
@@ -571,13 +573,13 @@ cdef class CompiledTables:
         return filled
 
     cdef int _try_add(self, uint64_t fingerprint, uint32_t item) noexcept nogil:
-        """Return 1, or 0 where the fingerprint is stored already, -1 where memory is short."""
+        """Return 1, or 0 if the fingerprint is stored already, -1 if memory is short."""
         if self._item(fingerprint) != NULL:
             return 0
         return self._add_new(fingerprint, item)
 
     cdef int _add_new(self, uint64_t fingerprint, uint32_t item) noexcept nogil:
-        """Store a fingerprint that is not there; return 1, or -1 where memory is short."""
+        """Store a fingerprint that is not there; return 1, or -1 if memory is short."""
         cdef uint64_t numbers[MAX_TABLES]
         cdef Table *table
         cdef int i
@@ -591,7 +593,7 @@ cdef class CompiledTables:
         for i in range(self._table_count):
             table = &self._tables[i]
             append(table, numbers[i], fingerprint, item)
-            # A table that cannot grow is slower, and still right.
+            # A table that cannot grow is slower, but still correct.
             grow(table)
         return 1
 
@@ -646,7 +648,7 @@ cdef class CompiledTables:
 
 
 cdef inline object new_match(distance, item, fingerprint):
-    """Return a :class:`Match`; without its own constructor, which takes longer than a search."""
+    """Return a :class:`Match`, not by its constructor, which takes longer than a search."""
     return tuple_new(Match, (distance, item, fingerprint))
 
 

@@ -1,5 +1,5 @@
-# Lines of one table: where a fingerprint belongs, and how entries come and go.
-# A part of compiled.pyx, of which it is the lower half.
+# The lines of one table: the line of a fingerprint, and how entries are added and removed.
+# compiled.pyx includes this file, and builds on it.
 
 # ---- addresses
 
@@ -34,7 +34,7 @@ cdef extern from *:
 
 
 cdef inline int segment_of(uint64_t number) noexcept nogil:
-    """Segment 0 has the first lines, each next one as many as all before it."""
+    """Return the segment of a line: each one after segment 0 has as many lines as all before it."""
     if number >> FIRST_SEGMENT_BITS == 0:
         return 0
     return HIGHEST_BIT(number) - FIRST_SEGMENT_BITS + 1
@@ -54,7 +54,7 @@ cdef inline Line *line_at(const Table *table, uint64_t number) noexcept nogil:
 
 
 cdef inline uint32_t *items_at(const Table *table, uint64_t number) noexcept nogil:
-    """Return where the items of a line's 7 slots stand; NULL but in the first table."""
+    """Return the place of the items of a line's 7 slots; NULL except in the first table."""
     cdef int segment = segment_of(number)
     if not table.has_items:
         return NULL
@@ -62,7 +62,10 @@ cdef inline uint32_t *items_at(const Table *table, uint64_t number) noexcept nog
 
 
 cdef void set_flips(Table *table) noexcept nogil:
-    """Note by what a probe's address may differ from the key's own, as far as lines go."""
+    """Note the differences between the address of a key and those of the keys one bit away.
+
+    Only the bits that choose a line count, so equal differences are noted once.
+    """
     cdef uint64_t within = (2ULL << table.level) - 1
     cdef uint64_t bit = 1, flip
     cdef int i
@@ -121,7 +124,7 @@ cdef inline void put(
 
 
 cdef int find(const Line *line, uint64_t fingerprint) noexcept nogil:
-    """Return the position of a fingerprint in a line, -1 where it is not."""
+    """Return the position of a fingerprint in a line, -1 if it is not there."""
     cdef const uint64_t *run
     cdef uint32_t inline_count = min(line.count, <uint32_t>INLINE_WITH_RUN) if line.capacity else line.count
     cdef uint32_t i
@@ -137,9 +140,9 @@ cdef int find(const Line *line, uint64_t fingerprint) noexcept nogil:
 
 
 cdef bint resize_run(Table *table, Line *line, uint32_t *items, uint32_t capacity) noexcept nogil:
-    """Give a line's entries from the 7th on a run of *capacity*; 0 takes them back inline.
+    """Move a line's entries from the 7th on to a run of *capacity*, or back inline if it is 0.
 
-    False where memory is short: then nothing has changed.
+    Return False if memory is short; then nothing has changed.
     """
     cdef uint64_t *run = NULL
     cdef uint64_t *old = run_of(line) if line.capacity else NULL
@@ -173,12 +176,12 @@ cdef inline bint has_room(const Line *line) noexcept nogil:
 
 
 cdef bint make_room(Table *table, uint64_t number) noexcept nogil:
-    """See that a line can take one more; False where memory is short."""
+    """Make sure that a line can take one more entry; return False if memory is short."""
     cdef Line *line = line_at(table, number)
     if has_room(line):
         return True
-    # An eighth more each time: of runs of 130 entries (8 million with keys of 16 bits), steps of a
-    # half leave a quarter unused, and adding takes 0.05 us less.
+    # A run grows by an eighth.  Growing by a half would leave a quarter of it unused, and adding
+    # would take 0.05 us less (runs of 130 entries: 8 million fingerprints with keys of 16 bits).
     return resize_run(
         table, line, items_at(table, number), line.capacity + line.capacity // 8 + 4
     )
@@ -193,7 +196,7 @@ cdef void append(Table *table, uint64_t number, uint64_t fingerprint, uint32_t i
 
 
 cdef void take_out(Table *table, uint64_t number, uint32_t i) noexcept nogil:
-    """Remove one entry of a line; the last takes its place."""
+    """Remove one entry of a line; the last entry takes its place."""
     cdef Line *line = line_at(table, number)
     cdef uint32_t *items = items_at(table, number)
     cdef uint32_t last = line.count - 1
@@ -205,7 +208,7 @@ cdef void take_out(Table *table, uint64_t number, uint32_t i) noexcept nogil:
 
 
 cdef bint grow(Table *table) noexcept nogil:
-    """Split one line in two, where the table has grown full; False where memory is short."""
+    """Split one line in two if the table is full; return False if memory is short."""
     cdef uint64_t added = table.lines
     cdef uint64_t bit = 1ULL << table.level
     cdef uint64_t number = added - bit
@@ -249,7 +252,7 @@ cdef bint grow(Table *table) noexcept nogil:
         table.level += 1
         set_flips(table)
     else:
-        # The next to be split, a few additions from now: they will be in the cache then.
+        # The lines of the next split, a few additions from now: they will be in the cache by then.
         PREFETCH(line_at(table, number + 1))
         if segment_of(table.lines) == segment:
             PREFETCH(line_at(table, table.lines))
@@ -263,9 +266,9 @@ cdef bint fill(
     Py_ssize_t count,
     Filling *filling,
 ) noexcept nogil:
-    """Fill an empty table that has all its lines; False where memory is short.
+    """Fill an empty table that has all its lines; return False if memory is short.
 
-    Fingerprints that the first table finds to be repeated are marked, and left out.
+    The first table marks repeated fingerprints; all tables leave them out.
     """
     cdef uint64_t number, j, start, end = 0
     cdef uint32_t i
@@ -277,7 +280,7 @@ cdef bint fill(
             filling.ends[line_number(table, address_of(table, fingerprints[i])) + 1] += 1
     for number in range(table.lines):
         filling.ends[number + 1] += filling.ends[number]
-    # Where a line begins moves to where it ends, as its fingerprints are put in order.
+    # ends[number] is the beginning of a line's part; the loop moves it to the end of that part.
     for i in range(count):
         if not filling.is_repeated[i]:
             number = line_number(table, address_of(table, fingerprints[i]))
@@ -304,7 +307,7 @@ cdef bint fill(
 
 
 cdef void clear(Table *table) noexcept nogil:
-    """Take everything out of a table."""
+    """Remove all entries of a table."""
     cdef uint64_t number
     cdef Line *line
     for number in range(table.lines):

@@ -1,7 +1,7 @@
 """Which tables find every fingerprint within k bits: three families, all exact, and a planner.
 
-A table orders the fingerprints by some of their bits, its key.  A probe reads what
-stands under one key; with radius 1, also what stands under the keys one bit away.
+A table orders the fingerprints by some of their bits, its key.  A probe reads the fingerprints
+under one key; with radius 1, also those under the keys one bit away.
 
 ::
 
@@ -9,7 +9,7 @@ stands under one key; with radius 1, also what stands under the keys one bit awa
     key {A}       | A |                  16 bits: many candidates, few tables
     key {A, B}    | A | B |              32 bits: few candidates, more tables
 
-Why each is exact stands with the function that makes it; the tests check every design
+The docstring of each function says why its tables are exact.  The tests check every design
 over all ways to spread k bits over its blocks.
 """
 
@@ -24,20 +24,20 @@ from math import comb, log2
 BITS = 64
 MAX_DISTANCE = 7
 
-# More tables than this cost more memory than any crawl has for what they save.
+# More tables than this cost more memory than a crawl can spend on the time that they save.
 MAX_TABLES = 40
-# With more blocks than this beyond the distance, a key is wider than any crawl can fill.
+# If the blocks outnumber the distance by more than this, a key is wider than any crawl can fill.
 MAX_SPARE_BLOCKS = 4
 
 # The compiled engine's line of 64 bytes holds 7 fingerprints, and 5 on average before the
-# tables grow; row numbers (4 bytes each) stand beside the first table only.
+# tables grow.  Only the first table has row numbers (4 bytes each) beside it.
 ENTRIES_A_LINE = 5
 LINE_BYTES = 64
 ROW_LINE_BYTES = 28
 
 # Estimates by benchmarks/bench_index.py, one core of an AMD EPYC, from 1 to 10 million
-# fingerprints: what a query costs, each place in memory that it reads, and each further line
-# of 64 bytes there.
+# fingerprints: the time of a query, of each place in memory that it reads, and of each further
+# line of 64 bytes at such a place.
 CHECK_NANOSECONDS = 380.0
 PLACE_NANOSECONDS = 18.0
 LINE_NANOSECONDS = 7.0
@@ -45,19 +45,19 @@ LINE_NANOSECONDS = 7.0
 
 @dataclass(frozen=True)
 class Table:
-    """One table: the bits of its key, and how many of them may differ in a probe (0 or 1)."""
+    """One table: the bits of its key, and the number of them that may differ (0 or 1)."""
 
     mask: int
     radius: int
 
     @cached_property
     def flips(self) -> tuple[int, ...]:
-        """What a probe changes in the key, one at a time; ``0`` is the key itself."""
+        """The changes of the key that a query tries, one at a time; ``0`` is the key itself."""
         single = (1 << bit for bit in range(BITS) if self.mask >> bit & 1)
         return (0, *single) if self.radius else (0,)
 
     def probes(self, fingerprint: int) -> Iterator[int]:
-        """Yield the keys to read: 1, or 1 + the key's width where the radius is 1."""
+        """Yield the keys to read: 1, or 1 + the key's width if the radius is 1."""
         key = fingerprint & self.mask
         return (key ^ flip for flip in self.flips)
 
@@ -71,7 +71,7 @@ class Table:
 class Design:
     """Tables that together are exact for *distance*, and what they cost.
 
-    Figures are expectations for fingerprints whose bits are independent and even.
+    The figures are expectations for fingerprints with independent, uniform bits.
     """
 
     name: str
@@ -80,23 +80,23 @@ class Design:
 
     @property
     def probes(self) -> int:
-        """How many keys a query reads, over all tables."""
+        """The number of keys that a query reads, over all tables."""
         return sum(len(table.flips) for table in self.tables)
 
     def candidates(self, pages: int) -> float:
-        """Return how many stored fingerprints a query compares with by its keys."""
+        """Return the number of stored fingerprints that a query reads under its keys."""
         return sum(len(table.flips) * pages / (1 << table.key_bits) for table in self.tables)
 
     @property
     def bytes_per_fingerprint(self) -> float:
-        """Memory of the compiled engine for one fingerprint and its row number."""
+        """Memory that the compiled engine takes for one fingerprint and its row number."""
         return (len(self.tables) * LINE_BYTES + ROW_LINE_BYTES) / ENTRIES_A_LINE
 
     def seconds_per_check(self, pages: int) -> float:
-        """Return about how long one query takes in the compiled engine.
+        """Return the estimated time of one query in the compiled engine.
 
-        Its tables grow with the pages, up to one line for each key; keys that differ only
-        in bits that the table does not tell apart yet share a line, and are read once.
+        Its tables grow with the pages, up to one line for each key.  Keys that differ only
+        in bits that do not choose the line yet share a line, which is read once.
         """
         address_bits = max(0.0, log2(max(1, pages) / ENTRIES_A_LINE))
         nanoseconds = CHECK_NANOSECONDS
@@ -111,8 +111,8 @@ class Design:
 def design(pages: int, distance: int, max_bytes: float | None = None) -> Design:
     """Return the design with the quickest check for *pages* fingerprints.
 
-    *max_bytes* limits the memory of all of them together; where no design keeps to it, the
-    smallest is returned.
+    *max_bytes* limits the memory of all fingerprints together.  If no design is within the limit,
+    the smallest design is returned.
 
     >>> design(1_000_000, distance=3, max_bytes=50_000_000).name
     'split 2'
@@ -152,11 +152,11 @@ def designs(distance: int) -> list[Design]:
 def split_design(distance: int) -> Design:
     """Return the fewest tables with radius 0 or 1 that are exact for *distance* (0 to 7).
 
-    One block a table.  Two fingerprints that no table brings together differ in at
-    least radius + 1 bits of every block, so in the sum of (radius + 1) bits over all
-    tables: exact when that sum is above *distance* (the pigeonhole of multi-index
-    hashing: Norouzi, Punjani and Fleet, CVPR 2012, section 3).  Every radius is 1, but
-    for the last one's where *distance* is even.
+    Each table has one block as its key.  If no table finds a pair of fingerprints, they
+    differ in at least radius + 1 bits of every block.  In total they differ in at least the
+    sum of (radius + 1) over all tables, so the design is exact if this sum is above
+    *distance* (the pigeonhole principle of multi-index hashing: Norouzi, Punjani and Fleet,
+    CVPR 2012, section 3).  Every radius is 1, except the last one if *distance* is even.
 
     >>> [table.radius for table in split_design(4).tables]
     [1, 1, 0]
@@ -173,9 +173,9 @@ def split_design(distance: int) -> Design:
 def block_design(distance: int, count: int) -> Design:
     """Return the C(count, distance) tables of Manku, Jain and Das Sarma, section 3.1.
 
-    The key of a table is all but *distance* of *count* blocks: however *distance* bits
-    are spread, at most *distance* blocks hold one, and the table of the others has the
-    same key on both sides.
+    The key of a table is all but *distance* of *count* blocks.  Two fingerprints that differ in
+    *distance* bits differ in at most *distance* blocks.  The table with the other blocks has the
+    same key for both.
 
     >>> len(block_design(3, 6).tables)
     20
@@ -195,11 +195,11 @@ def block_design(distance: int, count: int) -> Design:
 
 @dataclass(frozen=True)
 class Covering:
-    """Keys such that any *errors* of *blocks* blocks leave one of the keys alone.
+    """Keys of which at least one stays the same if any *errors* of the *blocks* blocks change.
 
-    The blocks that a key leaves out form a covering design C(blocks, size, errors): every
-    set of *errors* blocks lies within one of those.  A key is written as the hexadecimal
-    digits of its blocks.
+    The sets of blocks that the keys leave out form a covering design C(blocks, size, errors):
+    every set of *errors* blocks is within one of those sets.  A key is written as the
+    hexadecimal digits of its blocks.
     """
 
     errors: int
@@ -210,8 +210,8 @@ class Covering:
 def covering_design(distance: int, covering: Covering, radius: int) -> Design:
     """Return the tables of a covering: fewer than the paper's for keys of the same width.
 
-    With radius 0, *distance* bits lie in at most *distance* blocks, and some key has none
-    of them.  With radius 1, the same holds for all but one of the bits.
+    With radius 0, *distance* differing bits are in at most *distance* blocks, and at least one
+    key has none of these blocks.  With radius 1, the same holds for all differing bits but one.
 
     :raises ValueError: the covering is for another number of errors.
     """
@@ -228,7 +228,7 @@ def covering_design(distance: int, covering: Covering, radius: int) -> Design:
     return Design(name, distance, tables)
 
 
-# Found by simulated annealing, one block of a key swapped at a time; the tests check each.
+# Found by simulated annealing, which swaps one block of a key at a time; the tests check each.
 COVERINGS = (
     Covering(2, 5, "02 13 04 24"),
     Covering(2, 7, "014 136 246 056 235"),
@@ -261,7 +261,7 @@ def blocks(count: int) -> list[int]:
 
 
 def check_distance(distance: int) -> None:
-    """Refuse a distance that no design here covers.
+    """Refuse a distance that no design covers.
 
     :raises ValueError: *distance* is not from 0 to 7.
     """

@@ -1,4 +1,4 @@
-"""The permuted tables in use: the compiled ones, or the reference where they are not built."""
+"""The permuted tables in use: the compiled ones, or the reference if those are not built."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 @cache
 def say_if_not_compiled() -> None:
-    """Say once, in the log, that the reference serves, and what to do about it."""
+    """Log once that the slower reference tables are in use, and what to do about it."""
     if PermutedTables is ReferenceTables:
         logger.warning(
-            "The compiled permuted tables are missing: the ones in plain Python serve, which "
-            "find the same, but are ten to twenty times slower. With a C compiler at hand, "
-            "install scrapy-simhash again."
+            "The compiled permuted tables are missing: the tables in plain Python are used. They "
+            "find the same matches, but are ten to twenty times slower. Install a C compiler, "
+            "then install scrapy-simhash again."
         )

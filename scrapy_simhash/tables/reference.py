@@ -1,4 +1,4 @@
-"""The permuted tables in plain Python: short, always there, and what others are tested against."""
+"""The permuted tables in plain Python: short, always available, the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Match(NamedTuple):
 
 
 class ReferenceTables:
-    """Fingerprints of items, found again within *distance* bits, inclusive: exactly, always.
+    """Items that are found by their fingerprints within *distance* bits, inclusive, exactly.
 
-    An item is an int from 0 to 2**32 - 1, lower ones being older; several items may share a
-    fingerprint.  *tables* are those of a design that is exact for *distance*; those of
-    :func:`~scrapy_simhash.tables.design.split_design` by default.
+    An item is an int from 0 to 2**32 - 1; a lower one is older.  Several items may share a
+    fingerprint.  *tables* belong to a design that is exact for *distance*; the default is that of
+    :func:`~scrapy_simhash.tables.design.split_design`.
 
     >>> tables = ReferenceTables(distance=3)
     >>> tables.add(0b1011, item=1)
@@ -37,7 +37,7 @@ class ReferenceTables:
     True
 
     Cost, with t tables of p key bits and n fingerprints: adding and removing touch t
-    buckets; a query reads the probed buckets of each table, each about n / 2**p long for
+    buckets.  A query reads the probed buckets of each table; each holds about n / 2**p
     uniform fingerprints.
     """
 
@@ -50,7 +50,7 @@ class ReferenceTables:
         self._count = 0
 
     def __len__(self) -> int:
-        """Return how many items are stored."""
+        """Return the number of stored items."""
         return self._count
 
     def add(self, fingerprint: int, item: int) -> None:
@@ -72,7 +72,7 @@ class ReferenceTables:
             buckets.setdefault(fingerprint & table.mask, []).append(fingerprint)
 
     def reserve(self, count: int) -> None:
-        """Make room for *count* fingerprints in empty tables; nothing to do here."""
+        """Make room for *count* fingerprints in empty tables; these tables need no room."""
 
     def add_many(self, fingerprints: Sequence[int], items: Sequence[int]) -> None:
         """Store many items at once.
@@ -91,7 +91,7 @@ class ReferenceTables:
             self.add(fingerprint, item)
 
     def build(self, fingerprints: Sequence[int], items: Sequence[int]) -> None:
-        """Do in empty tables what :meth:`add_many` does; here it is the same.
+        """Store many items in empty tables; here this is :meth:`add_many`.
 
         :raises ValueError: as :meth:`add_many`; the tables are not empty.
         """
@@ -128,23 +128,23 @@ class ReferenceTables:
         )
 
     def nearest(self, fingerprint: int) -> Match | None:
-        """Return the closest item, the oldest of several; None where none is near enough.
+        """Return the closest item, the oldest of several; None if none is near enough.
 
-        Stops at once where the fingerprint itself is stored.
+        The search stops at once if the fingerprint itself is stored.
         """
         if items := self._items.get(fingerprint):
             return Match(0, items[0], fingerprint)
         return min(self.matches(fingerprint), default=None)
 
     def any(self, fingerprint: int) -> Match | None:
-        """Return the first item that is met, for those who need not know the closest."""
+        """Return the first item that the search finds; it need not be the closest."""
         check_fingerprint(fingerprint)
         for found, distance in self._within(fingerprint):
             return Match(distance, self._items[found][0], found)
         return None
 
     def check_and_add(self, fingerprint: int, item: int) -> Match | None:
-        """Return what :meth:`nearest` does; where that is None, store *item*."""
+        """Return the result of :meth:`nearest`; if it is None, store *item*."""
         check_item(item)
         match = self.nearest(fingerprint)
         if match is None:
@@ -154,7 +154,7 @@ class ReferenceTables:
     def check_many(self, fingerprints: Iterable[int]) -> tuple[array[int], array[int]]:
         """Return, for each fingerprint, the closest stored item and its distance.
 
-        Two arrays: items (typecode ``q``, -1 where none is near enough) and distances (``b``).
+        Two arrays: items (typecode ``q``) and distances (``b``); both -1 if none is near enough.
         """
         items, distances = array("q"), array("b")
         for fingerprint in fingerprints:
@@ -170,7 +170,7 @@ class ReferenceTables:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the tables hold, about."""
+        """Bytes of memory that the tables take, approximately."""
         lists = [*self._items.values(), *(b for table in self._buckets for b in table.values())]
         return sum(map(sys.getsizeof, [self._items, *self._buckets, *lists])) + 36 * len(self)
 
@@ -195,9 +195,9 @@ class ReferenceTables:
 
 
 def check_fingerprint(fingerprint: int) -> None:
-    """Refuse what is no fingerprint.
+    """Refuse a value that is not a fingerprint.
 
-    :raises TypeError: it is no int.
+    :raises TypeError: it is not an int.
     :raises ValueError: it is not from 0 to 2**64 - 1.
     """
     if not isinstance(fingerprint, int):
@@ -207,9 +207,9 @@ def check_fingerprint(fingerprint: int) -> None:
 
 
 def check_item(item: int) -> None:
-    """Refuse what is no item.
+    """Refuse a value that is not an item.
 
-    :raises TypeError: it is no int.
+    :raises TypeError: it is not an int.
     :raises ValueError: it is not from 0 to 2**32 - 1.
     """
     if not isinstance(item, int):

@@ -1,8 +1,8 @@
 """The process of a worker: it analyses one page after the other, as they are written to it.
 
 Its standard input is a socket.  From there it reads pickles, each with a number: an analyser and
-a time limit, then pages.  To each it writes a :class:`Reply` there: the pickle, after its length
-(:data:`LENGTH`).
+a time limit, then questions, each a function of a module (None: the analyser's) and its arguments.
+To each it writes a :class:`Reply` there: the pickle, after its length (:data:`LENGTH`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import os
 import pickle
 import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import psutil
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.errors import AnalysisError
 
 LENGTH = struct.Struct(">I")
 
@@ -32,14 +33,12 @@ START_SECONDS = 60.0
 # What nobody stops any more, since the crawl's process was killed, ends its worker so much later.
 GRACE_SECONDS = 5.0
 
-Outcome = PageAnalysis | AnalysisError
-
 
 class Reply(NamedTuple):
-    """What came of a page, None where there was none; *is_last* asks for another worker."""
+    """What came of a question, or its error; *is_last* asks for another worker."""
 
     number: int
-    outcome: Outcome | None
+    outcome: Any
     is_last: bool = False
 
 
@@ -63,9 +62,9 @@ def serve() -> None:
         with _alarm(START_SECONDS):
             analyser.load()
         _write(replies, Reply(number, None))
-        for pages, (number, page) in enumerate(asked, start=1):
+        for pages, (number, question) in enumerate(asked, start=1):
             with _alarm(timeout_seconds):
-                outcome = _outcome(analyser, page)
+                outcome = _outcome(analyser, *question)
             _write(replies, Reply(number, outcome, pages >= PAGES_PER_WORKER or _has_grown()))
     except (StopIteration, ConnectionError):
         return
@@ -85,11 +84,16 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _outcome(analyser: Analyser, page: Any) -> Outcome:
+def _outcome(
+    analyser: Analyser, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
+) -> Any:
+    """Return the analysis of a page, or what a function of a module says of one."""
     try:
-        return analyser.analyse(*page)
+        return analyser.analyse(*arguments) if function is None else function(*arguments)
     except AnalysisError as exc:
         return exc
+    except Exception as exc:  # a hostile page may raise whatever it likes
+        return AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}")
 
 
 def _has_grown() -> bool:

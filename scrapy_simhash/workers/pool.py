@@ -14,14 +14,16 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
-from typing import Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from scrapy_simhash.analysis.page import Analyser, AnalysisError, PageAnalysis
-from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Outcome, Reply
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply
 
 # So many pages are given to a worker at once, so that it has work while the crawl's process is
 # busy with other things, and replies come in batches, which is easier on that process's caches: of
@@ -39,7 +41,7 @@ BACKLOG_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
-Template = frozenset[int]
+T = TypeVar("T")
 
 
 class Workers(Protocol):
@@ -49,12 +51,21 @@ class Workers(Protocol):
         """Get ready, without waiting for it."""
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
     ) -> PageAnalysis:
         """Return the analysis of one page; *template* as :meth:`Analyser.analyse` wants it.
 
         :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
             ``worker_died`` or ``workers_busy``.
+        """
+
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        """Return what a function of a module says of pages, within the time limit of one.
+
+        The function, its arguments and what it returns can be pickled.
+
+        :raises AnalysisError: as :meth:`analyse`; what the function raises is
+            ``extraction_failed``.
         """
 
     async def close(self) -> None:
@@ -71,9 +82,15 @@ class InProcess:
         """Nothing to get ready."""
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
     ) -> PageAnalysis:
         return self._analyser.analyse(body, encoding, url, template)
+
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        try:
+            return function(*arguments)
+        except Exception as exc:  # a hostile page may raise whatever it likes
+            raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
 
     async def close(self) -> None:
         """Nothing to stop."""
@@ -133,8 +150,14 @@ class WorkerProcesses:
             worker.start()
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
     ) -> PageAnalysis:
+        return cast("PageAnalysis", await self._answer(None, body, encoding, url, template))
+
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        return cast("T", await self._answer(function, *arguments))
+
+    async def _answer(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         waiting = self._pages - self._processes  # below 0 while a worker is free
         self._backlog.note(waiting)
         if self._max_waiting is not None and waiting >= self._max_waiting:
@@ -143,7 +166,7 @@ class WorkerProcesses:
         try:
             async with self._turn:
                 worker = min(self._workers, key=attrgetter("pages"))
-                return await worker.analyse(body, encoding, url, template)
+                return await worker.answer((function, arguments))
         finally:
             self._pages -= 1
 
@@ -169,8 +192,8 @@ class _Worker:
             ready = self._ready = asyncio.ensure_future(self._start())
         return ready
 
-    async def analyse(self, *page: object) -> PageAnalysis:
-        """Have the worker analyse a page; try again where it may not be what brought it down.
+    async def answer(self, question: object) -> Any:
+        """Ask the worker; ask again where the question may not be what brought it down.
 
         :raises AnalysisError: see :meth:`Workers.analyse`.
         """
@@ -179,7 +202,7 @@ class _Worker:
         try:
             while True:
                 try:
-                    return await self._answer(page)
+                    return await self._ask(question)
                 except _DiedError as exc:
                     deaths += 1
                     if deaths == MAX_DEATHS:
@@ -202,10 +225,10 @@ class _Worker:
         if self._process is not None:
             await self._process.ended
 
-    async def _answer(self, page: tuple[object, ...]) -> PageAnalysis:
+    async def _ask(self, question: object) -> Any:
         process = await asyncio.shield(self.start())
         try:
-            return cast("PageAnalysis", await process.ask(page, self._timeout_seconds))
+            return await process.ask(question, self._timeout_seconds)
         except asyncio.CancelledError:
             # A page that nobody waits for any more may not take the time of the next one.
             process.stop("a page was cancelled")
@@ -254,7 +277,7 @@ class _Process(asyncio.Protocol):
     def __init__(self, command: list[str]) -> None:
         self._loop = asyncio.get_running_loop()
         # What was asked first stands first.
-        self._asked: dict[int, tuple[asyncio.Future[Outcome | None], float]] = {}
+        self._asked: dict[int, tuple[asyncio.Future[Any], float]] = {}
         self._numbers = count()
         self._received = bytearray()
         self._clock: asyncio.TimerHandle | None = None
@@ -281,7 +304,7 @@ class _Process(asyncio.Protocol):
             self._popen.wait()
             raise
 
-    def ask(self, question: object, limit_seconds: float) -> asyncio.Future[Outcome | None]:
+    def ask(self, question: object, limit_seconds: float) -> asyncio.Future[Any]:
         """Return what will be answered; the time runs from when the process gets to it.
 
         :raises _StoppedError: it gets to nothing any more.
@@ -291,7 +314,7 @@ class _Process(asyncio.Protocol):
         number = next(self._numbers)
         # First, since nothing is asked where this fails, as it may where memory is short.
         request = pickle.dumps((number, question), protocol=5)
-        answer: asyncio.Future[Outcome | None] = self._loop.create_future()
+        answer: asyncio.Future[Any] = self._loop.create_future()
         self._asked[number] = answer, limit_seconds
         if len(self._asked) == 1:
             self._wind_clock()
@@ -348,7 +371,7 @@ class _Process(asyncio.Protocol):
         self._settle(number, AnalysisError("timed_out", f"not analysed within {limit} s"))
         self.stop("another page took too long")
 
-    def _settle(self, number: int, outcome: Outcome | Exception | None) -> None:
+    def _settle(self, number: int, outcome: Any) -> None:
         """Say what came of what was asked by that number."""
         answer, _ = self._asked.pop(number)
         if answer.done():  # nobody waits for it any more

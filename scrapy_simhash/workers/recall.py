@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 import pickle
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.poly1305 import Poly1305
 
-from scrapy_simhash.analysis.page import AnalysisError
+from scrapy_simhash.errors import AnalysisError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simhash.analysis.page import PageAnalysis
-    from scrapy_simhash.workers.pool import Template, Workers
+    from scrapy_simhash.workers.pool import Workers
+
+T = TypeVar("T")
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
@@ -49,14 +48,14 @@ class _Known:
     in_template: bytes
 
     @classmethod
-    def of(cls, outcome: PageAnalysis | AnalysisError, template: Template) -> _Known:
+    def of(cls, outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> _Known:
         return cls(pickle.dumps(outcome, protocol=5), _in_template(outcome, template))
 
     @property
     def size_bytes(self) -> int:
         return ENTRY_BYTES + len(self.pickled) + len(self.in_template)
 
-    def analysis(self, template: Template) -> PageAnalysis | None:
+    def analysis(self, template: frozenset[int]) -> PageAnalysis | None:
         """Return the analysis; None where *template* would change it.
 
         :raises AnalysisError: that is what came of the body.
@@ -83,16 +82,17 @@ class RecallingWorkers:
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
         self._turns: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
-        self._tag = _tagging(token_bytes(32))
+        # Nobody who does not know the key can make a page that is taken for another's.
+        self._key = token_bytes(32)
 
     def start(self) -> None:
         self._workers.start()
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Template = frozenset()
+        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
     ) -> PageAnalysis:
-        """Cost of a known body: one tag of it, and O(blocks of the page)."""
-        tag = self._tag(body)
+        """Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page)."""
+        tag = blake2b(body, key=self._key, digest_size=16).digest()
         key = _Key(tag, encoding, url if self._url_counts else "")
         if analysis := self._recalled(key, template):
             return analysis
@@ -100,14 +100,19 @@ class RecallingWorkers:
         async with self._turns.setdefault(key, asyncio.Lock()):
             return self._recalled(key, template) or await self._analysed(key, body, url, template)
 
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        return await self._workers.run(function, *arguments)
+
     async def close(self) -> None:
         await self._workers.close()
 
-    def _recalled(self, key: _Key, template: Template) -> PageAnalysis | None:
+    def _recalled(self, key: _Key, template: frozenset[int]) -> PageAnalysis | None:
         known = self._known.get(key)
         return None if known is None else known.analysis(template)
 
-    async def _analysed(self, key: _Key, body: bytes, url: str, template: Template) -> PageAnalysis:
+    async def _analysed(
+        self, key: _Key, body: bytes, url: str, template: frozenset[int]
+    ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
             analysis = await self._workers.analyse(body, key.encoding, url, template)
@@ -123,23 +128,7 @@ class RecallingWorkers:
             self._known[key] = known
 
 
-def _tagging(secret: bytes) -> Callable[[bytes], bytes]:
-    """Return what makes a tag of a body: nobody may make a page that is taken for another's.
-
-    Whoever does not know the *secret* cannot find two bodies with one tag: its chance is below
-    2**-80 for each two of up to 100 MB (Bernstein, "The Poly1305-AES message-authentication
-    code", FSE 2005, theorem 3.3).  That a key is for one message only is a rule for tags that
-    others see; these stay here.  60 KB take 10 us, and 44 by BLAKE2b, which takes its place where
-    the rules of FIPS 140 leave OpenSSL no Poly1305.
-    """
-    try:
-        Poly1305(secret)
-    except UnsupportedAlgorithm:
-        return lambda body: blake2b(body, key=secret, digest_size=16).digest()
-    return partial(Poly1305.generate_tag, secret)
-
-
-def _in_template(outcome: PageAnalysis | AnalysisError, template: Template) -> bytes:
+def _in_template(outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> bytes:
     if isinstance(outcome, AnalysisError) or outcome.content is None:
         return b""
     return bytes(map(template.__contains__, outcome.content.blocks))

@@ -1,4 +1,4 @@
-"""Where an index in Redis is: what a URL says."""
+"""The address of an index in Redis, read from a URL."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """What is needed to reach the server, and the *prefix* of all keys there.
+    """The data needed to reach the server, and the *prefix* of all keys there.
 
     *hosts* are (name, port): the server, some nodes of the cluster, or the sentinels, which know
-    the server by the name *service*.  *tls* are further arguments of redis-py.
+    the server as *service*.  *tls* are further arguments of redis-py.
     """
 
     kind: str
@@ -49,9 +49,9 @@ class ServerAddress:
 
     @classmethod
     def from_url(cls, url: str) -> ServerAddress:
-        """Return what *url* says.
+        """Return the address in *url*.
 
-        :raises SettingsError: it is not of a form that is known here.
+        :raises SettingsError: the URL has an unknown form.
         """
         try:
             return cls._from(urlsplit(url), masked(url))
@@ -97,7 +97,7 @@ class ServerAddress:
         )
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of redis-py that say who asks, and how the way is secured."""
+        """Return the arguments of redis-py for the login, the client's name and TLS."""
         options: dict[str, Any] = {
             "username": self.user,
             "password": self.password,

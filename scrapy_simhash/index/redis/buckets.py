@@ -1,15 +1,16 @@
-"""In which buckets of the server a page is looked up, and stands.
+"""The buckets of the server in which a page is looked up and stored.
 
 A bucket is one field of a Redis hash, a string of entries of one width.  The key of a table is one
-block of the fingerprint, here turned to the front::
+block of the fingerprint, here rotated to the front::
 
     | number of the bucket | rest of the key | all other bits |
                            '------------ entry ---------------' + id of the page
 
-A look-up reads the bucket of its own key.  Where the table's radius is 1, one bit of the rest may
-differ there; and it reads those of the keys that differ in one bit of the bucket's number, where
-the rest must be the same: a search for a few bytes, which Redis does 30 times in a microsecond.
-Where a bucket's number is the whole key, all its entries are compared, 15 in a microsecond.
+A look-up reads the bucket of its own key.  If the table's radius is 1, one bit of the rest may
+differ in that bucket.  The look-up then also reads the buckets with a number that differs in one
+bit; there the rest must be the same.  Each of these is a search for a few bytes, which Redis does
+30 times in a microsecond.  If a bucket's number is the whole key, all its entries are compared, 15
+in a microsecond.
 """
 
 from __future__ import annotations
@@ -21,25 +22,29 @@ from hashlib import blake2b
 from math import log2
 
 from scrapy_simhash.errors import IndexFormatError
-from scrapy_simhash.index.contract import CONTENT, MAIN_TEXT, Page, Row
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.rule import CONTENT, MAIN_TEXT, View
 from scrapy_simhash.tables.design import BITS, Design, Table, block_design, split_design
 
-# What a look-up takes of the server, in microseconds (one core of an AMD EPYC, 1 million pages): a
-# bucket at a random place, which is not in the processor's cache; an entry that is compared.
+# The time of a look-up on the server, in microseconds (one core of an AMD EPYC, 1 million pages):
+# for a bucket at a random place, which is not in the processor's cache; for an entry to compare.
 READ_MICROSECONDS = 1.0
 ENTRY_MICROSECONDS = 0.07
 
-# With 1 million pages, buckets of 15 entries were the quickest to read: a read of one at random
-# took 0.55 us; with 8 it took 0.9 (more of them than the processor's cache holds), with 60 1.1.
+# With 1 million pages, buckets of 15 entries were the quickest to read: reading one at random took
+# 0.55 us.  With 8 entries it took 0.9 us (more buckets than the processor's cache holds), with 60
+# entries 1.1 us.
 ENTRIES_A_BUCKET = 16
 MAX_NUMBER_BITS = 24
-# Requests and texts are looked for by bytes: longer buckets do as well, and cost less memory.
+# Requests and texts are found by a search for bytes: longer buckets are as quick, and cost less
+# memory.
 LONGER_BITS = 2
-# An entry of those is the one that is looked for but once in a thousand look-ups; the page says it.
+# Only once in a thousand look-ups, an entry with the same check belongs to another request or
+# text; the page itself shows that.
 CHECK_BYTES = 2
 
 REQUESTS, TEXTS, TABLES = 1, 2, 16
-VIEWS = {CONTENT: 0, MAIN_TEXT: 1}
+VIEWS: dict[View, int] = {CONTENT: 0, MAIN_TEXT: 1}
 MAX_TABLES = 16
 ID_BYTES = 4
 
@@ -47,15 +52,16 @@ _ALL = (1 << BITS) - 1
 
 
 def number_bits(pages: int) -> int:
-    """Return the width of a bucket's number for so many pages."""
+    """Return the width of a bucket's number for an index of *pages*."""
     return min(MAX_NUMBER_BITS, max(LONGER_BITS, round(log2(pages / ENTRIES_A_BUCKET))))
 
 
 def plan(distance: int, pages: int) -> Design:
-    """Return the quickest design for so many pages, of the two with the fewest entries a page.
+    """Return the quicker one for *pages* of the two designs with the fewest entries a page.
 
-    Each entry costs memory that all crawlers share.  With few tables of radius 1, many buckets are
-    read and little is compared in each; with one table more than the distance, it is the reverse.
+    Each entry costs memory that all crawlers share.  With few tables of radius 1, a look-up reads
+    many buckets and compares few entries in each.  With one table more than the distance, it reads
+    few buckets and compares many entries.
 
     >>> plan(3, 1_000_000).name, plan(3, 100_000_000).name, plan(7, 1_000_000).name
     ('blocks 4', 'split 2', 'split 4')
@@ -70,23 +76,23 @@ def plan(distance: int, pages: int) -> Design:
     return min(split_design(distance), block_design(distance, distance + 1), key=microseconds)
 
 
-# Measured with 125,000 pages, as many as expected (Redis 7.0): a page beside its URL, its sketch
-# and its tables, and what an entry of a table takes of its bucket, besides its own bytes.
+# Measured with 125,000 pages in an index planned for 125,000 (Redis 7.0): the bytes of a page
+# without its URL, its sketch and its tables; the bytes of a table's entry besides its own.
 PAGE_BYTES = 162.0
 ENTRY_BYTES = 4.3
 
 
 def bytes_per_page(design: Design, pages: int) -> float:
-    """Return what a page takes beside URL and sketch, in one view, where as many are stored."""
+    """Return the bytes of a page in one view, without URL and sketch, in an index of *pages*."""
     tables = [PackedTable(table, 0, number_bits(pages)) for table in design.tables]
     own = sum(table.rest_bytes + table.other_bytes + ID_BYTES for table in tables)
     return PAGE_BYTES + own + ENTRY_BYTES * len(tables)
 
 
 def design_named(name: str, distance: int) -> Design:
-    """Return the design of an index that is there.
+    """Return the design of a stored index.
 
-    :raises IndexFormatError: there is none of this name.
+    :raises IndexFormatError: there is no design of this name.
     """
     for design in (split_design(distance), block_design(distance, distance + 1)):
         if design.name == name:
@@ -95,7 +101,7 @@ def design_named(name: str, distance: int) -> Design:
 
 
 def _repeat(width: int, count: int) -> int:
-    """Return the factor that writes a number of *width* bits *count* times side by side."""
+    """Return the factor that repeats a number of *width* bits *count* times, side by side."""
     return sum(1 << width * place for place in range(count))
 
 
@@ -114,7 +120,7 @@ class PackedTable:
 
     @cached_property
     def turn(self) -> int:
-        """By how many bits a fingerprint is turned left, so that its key is at the front."""
+        """The number of bits to rotate a fingerprint left, which brings its key to the front."""
         return BITS - self.table.mask.bit_length()
 
     @cached_property
@@ -135,12 +141,12 @@ class PackedTable:
 
     @cached_property
     def fields(self) -> int:
-        """How many buckets a look-up reads."""
+        """The number of buckets that a look-up reads."""
         return 1 + self.table.radius * self.number_bits
 
     @cached_property
     def rests(self) -> int:
-        """How many rests a look-up looks for in the bucket of its own key."""
+        """The number of rests that a look-up searches for in the bucket of its own key."""
         return 1 + self.table.radius * self.rest_bits if self.rest_bits else 0
 
     @cached_property
@@ -167,7 +173,7 @@ class PackedTable:
         return number, rest, turned & (1 << other_bits) - 1
 
     def question(self, view: int, fingerprint: int) -> tuple[bytes, bytes]:
-        """Return the names of the buckets to read, and what add_page.lua is told of the table."""
+        """Return the names of the buckets to read, and the data on the table for add_page.lua."""
         number, rest, other = self.parts(fingerprint)
         name = (self.tag + MAX_TABLES * view << MAX_NUMBER_BITS) | number
         names = (name * self._field_factor ^ self._field_flips).to_bytes(4 * self.fields, "big")
@@ -178,7 +184,7 @@ class PackedTable:
         return names, layout + rests + other.to_bytes(self.other_bytes, "big")
 
     def place(self, view: int, fingerprint: int) -> tuple[bytes, bytes]:
-        """Return the name of the bucket that a fingerprint stands in, and its entry."""
+        """Return the name of the bucket for a fingerprint, and its entry there."""
         number, rest, other = self.parts(fingerprint)
         name = (self.tag + MAX_TABLES * view << MAX_NUMBER_BITS) | number
         entry = rest.to_bytes(self.rest_bytes, "big") + other.to_bytes(self.other_bytes, "big")
@@ -187,7 +193,7 @@ class PackedTable:
 
 @dataclass(frozen=True)
 class Question:
-    """What add_page.lua is asked of a page: arguments 4 to 7."""
+    """Arguments 4 to 7 of add_page.lua, for one page."""
 
     names: bytes
     request: bytes
@@ -196,7 +202,7 @@ class Question:
 
 
 class Buckets:
-    """The buckets of an index by a design, sized for so many pages of a scope."""
+    """The buckets of an index with the tables of *design*, sized for *pages* in a scope."""
 
     def __init__(self, design: Design, pages: int) -> None:
         self.width = number_bits(pages)
@@ -206,9 +212,9 @@ class Buckets:
         ]
 
     def question(
-        self, request_fingerprint: bytes, digest: bytes | None, views: Sequence[tuple[str, int]]
+        self, request_fingerprint: bytes, digest: bytes | None, views: Sequence[tuple[View, int]]
     ) -> Question:
-        """Return what to ask; *digest* is None for a page whose text says nothing."""
+        """Return the question for a page; *digest* is None if the page is not found by its text."""
         request_name, request_check = self._of_request(request_fingerprint)
         text_name, text_check = self._of_text(digest or bytes(16))
         asked = [
@@ -223,16 +229,16 @@ class Buckets:
             tables=b"".join(told for _, told in asked),
         )
 
-    def request_place(self, row: Row, row_id: bytes) -> bytes:
-        """Return where the request of a row stands, as buckets.lua takes a list of places."""
-        name, check = self._of_request(row.request_fingerprint)
+    def request_place(self, request_fingerprint: bytes, row_id: bytes) -> bytes:
+        """Return the place of a row's request, in the form of a list for buckets.lua."""
+        name, check = self._of_request(request_fingerprint)
         return _listed(name, check + row_id)
 
     def places(
-        self, row: Page | Row, has_text: bool, views: Sequence[tuple[str, int]], row_id: bytes
+        self, page: Page, has_text: bool, views: Sequence[tuple[View, int]], row_id: bytes
     ) -> bytes:
-        """Return where a representative stands to be found, as buckets.lua takes it."""
-        name, check = self._of_text(row.digest)
+        """Return the places by which a representative is found, as a list for buckets.lua."""
+        name, check = self._of_text(page.digest)
         found = [_listed(name, check + row_id)] if has_text else []
         for view, fingerprint in views:
             for table in self.tables:
@@ -241,7 +247,7 @@ class Buckets:
         return b"".join(found)
 
     def _of_request(self, request_fingerprint: bytes) -> tuple[bytes, bytes]:
-        # Another fingerprinter than Scrapy's may give anything.
+        # A request fingerprinter other than Scrapy's may give bytes of any kind.
         digest = blake2b(request_fingerprint, digest_size=8).digest()
         return self._name(REQUESTS, digest), digest[-CHECK_BYTES:]
 

@@ -1,30 +1,25 @@
 """The index that any number of machines share: its tables are in the server.
 
-A new page takes one round trip: add_page.lua looks it up and, where there is nothing to compare it
-with, writes it.  Where there is, the page is judged here, by the one rule, and written by a second
-round trip if what it was judged by is still the same; if not, it is judged again.
+A new page takes one round trip: add_page.lua looks it up, and writes it if there is nothing to
+compare it with.  Otherwise the page is judged here, by the rule that all indexes share.  A second
+round trip writes it, if the rows that it was judged by have not changed; if they have, it is judged
+again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import (
-    MAX_VERIFIED,
-    Decision,
-    Found,
-    Page,
-    Parameters,
-    Row,
-)
-from scrapy_simhash.index.copying import CrawlRecord, LastingIndex
+from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex
+from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question, design_named
 from scrapy_simhash.index.redis.keys import Scope
@@ -37,15 +32,16 @@ from scrapy_simhash.index.redis.rows import (
     pack_id,
     unpack,
 )
-from scrapy_simhash.index.redis.server import TRY_SECONDS, Script, Server
+from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
+from scrapy_simhash.rule.page import Decision, Found, Page, Row
+from scrapy_simhash.rule.rule import MAX_VERIFIED, Parameters, crawl_of, judge
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
 
-_NOTHING = Found(own=None, delivered=False, same_text=(), near=())
 _NO_ID = bytes(ID_BYTES)
 
 _ADD = Script("buckets.lua", "add_page.lua")
@@ -54,33 +50,27 @@ _UNDELIVER = Script("buckets.lua", "undeliver.lua")
 
 
 class RedisIndex(LastingIndex):
-    """An index in the server at a URL, made where there is none, for *pages* in each scope.
+    """An index in the server at a URL, created for *pages* in each scope if there is none.
 
-    A page is on the server before :meth:`check_and_add` returns: what becomes of it there is a
-    matter of the server's persistence (docs/redis.md).
+    A page is on the server before :meth:`check_and_add` returns.  Whether it survives a restart of
+    the server depends on the server's persistence (docs/redis.md).
 
-    :raises SettingsError: the URL is of no known form.
+    :raises SettingsError: the URL has an unknown form.
     :raises IndexMismatchError: the index was built for something else.
     :raises IndexUnavailableError: the server cannot be reached, or evicts keys.
     """
 
     def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
-        super().__init__(parameters)
+        self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
+        self._learned = Learned(self._exchange_template)
         self._calls = count(random.getrandbits(32))
-        # What is not awaited has a loop and a thread of its own: the caller's may run a loop.
-        self._loop = asyncio.new_event_loop()
-        self._thread = ThreadPoolExecutor(1, "simhash-redis")
-        try:
-            self._buckets = self._run(self._open(pages))
-        except BaseException:
-            self._close()
-            raise
+        self._buckets = _run_apart(self._open(pages))
 
     @classmethod
     def existing(cls, url: str) -> Self | None:
-        """Return the index at *url* as it was built, to be tended; None where there is none."""
-        about = asyncio.run(_about(url))
+        """Return the index at *url* as it was built, for maintenance; None if there is none."""
+        about = _run_apart(_about(url))
         if about is None:
             return None
         share = 1.0 if about.is_verified else None
@@ -88,37 +78,33 @@ class RedisIndex(LastingIndex):
         return cls(url, parameters, about.pages)
 
     async def _open(self, pages: int) -> Buckets:
-        about = await self._store.open(self.parameters, pages)
-        async for site, state in self._store.templates():
-            with suppress(ValueError):  # damaged; it can be learned again
-                self.templates.restore(site, state)
-        return Buckets(design_named(about.tables, about.distance), about.pages)
+        try:
+            about = await self._store.open(self.parameters, pages)
+            async for site, state in self._store.templates():
+                self._learned.restore(site, state)
+            return Buckets(design_named(about.tables, about.distance), about.pages)
+        finally:
+            await self._store.server.close_client()
 
     def __str__(self) -> str:
         return str(self._store.server.address)
 
-    def __len__(self) -> int:
-        return sum(pages - duplicates for _, pages, duplicates in self._run(self._store.counts()))
-
-    def count(self) -> int:
-        """Return how many pages there are, representatives and duplicates."""
-        return sum(pages for _, pages, _ in self._run(self._store.counts()))
-
     @property
     def losses(self) -> int:
-        """How often the server was found to have lost pages that it had taken."""
+        """The number of times that the server had lost pages which it had stored."""
         return self._store.losses
 
-    def check_and_add(self, page: Page) -> Decision:
-        return self._run(self.check_and_add_async(page))
+    def template(self, site: str) -> frozenset[int]:
+        return self._learned.blocks(site)
 
-    async def check_and_add_async(self, page: Page) -> Decision:
+    async def check_and_add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         question, call = self._question(page), next(self._calls) & MAX_NUMBER
-        unique, _ = self._judge(page, _NOTHING)
+        unique, _ = self._judge(page, Found())
         decision, representative, crawl, judged_by, cuts = unique, 0, page.crawl, b"", b""
         while True:
-            record = pack(page, representative, call, crawl)
+            delivered = page if crawl == page.crawl else replace(page, crawl=crawl)
+            record = pack(delivered, representative, call)
             answer = await self._ask(
                 scope, "add", question, self._most(page), record, judged_by, cuts
             )
@@ -126,44 +112,132 @@ class RedisIndex(LastingIndex):
                 break
             found = await self._found(scope, answer)
             decision, kept = self._judge(page, found)
-            judged_by, crawl = answer[1], self._crawl_of(page, found, decision)
+            judged_by, crawl = answer[1], crawl_of(page, found, decision)
             representative = 0 if kept is None else kept.id - scope.base
             cuts = b"" if found.own is None else self._places(found.own, scope)
         row_id, of = answer
         if decision.is_duplicate and of == _NO_ID:
-            decision = unique  # what it was judged by was forgotten meanwhile
+            decision = unique  # the pages that it was judged by have been forgotten since
         self._store.taken(scope, row_id, page.request_fingerprint)
-        self._learn(page, decision)
-        await self._save_templates(self.templates.take_due(page.site))
+        await self._learned.learn(page, decision)
         return decision
 
-    def check(self, page: Page) -> Decision:
-        return self._run(self._check(page))
-
-    async def _check(self, page: Page) -> Decision:
+    async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         answer = await self._ask(scope, "check", self._question(page), self._most(page))
         return self._judge(page, await self._found(scope, answer))[0]
 
-    async def aside(self, operation: Callable[[], T]) -> T:
-        return await asyncio.to_thread(operation)
+    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        if decision.verdict not in ("unique", "refresh"):
+            return
+        row = await self._row_of_request(scope, request_fingerprint)
+        if row is None or not row.is_kept:
+            return
+        step = self._forget_group if decision.verdict == "unique" else self._undeliver
+        await self._until_done(row.id, step)
+
+    async def forget(self, ids: Iterable[int]) -> int:
+        wanted = sorted(set(ids))
+        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
+        forgotten = 0
+        for keep_kept in (True, False):
+            for row_id in wanted:
+                row = await self.row(row_id)
+                if row is not None and not (keep_kept and row.is_kept):
+                    await self._until_done(row_id, self._forget_one)
+                    forgotten += 1
+        return forgotten
+
+    async def expire(self, before: float) -> int:
+        return await self.forget(
+            [
+                one.row.id
+                for scope in await self._store.all_scopes()
+                for ids in spans(await self._store.numbers(scope))
+                for one in await self._store.scan(scope, ids, before)
+            ]
+        )
+
+    async def begin_crawl(self, spider: str) -> int | None:
+        with suppress(IndexUnavailableError):
+            return await self._store.begin_crawl(spider)
+        return None
+
+    async def end_crawl(self, crawl: int | None) -> None:
+        if crawl is not None:
+            with suppress(IndexUnavailableError):
+                await self._store.end_crawl(crawl)
+
+    async def counts(self) -> Counts:
+        counts = await self._store.counts()
+        pages = sum(pages for _, pages, _ in counts)
+        return Counts(pages, pages - sum(duplicates for _, _, duplicates in counts))
+
+    async def rows(self) -> AsyncIterator[Row]:
+        for scope in await self._store.all_scopes():
+            for ids in spans(await self._store.numbers(scope)):
+                for one in await self._store.stored(scope, ids):
+                    yield one.row
+
+    async def brief_rows(self) -> AsyncIterator[Row]:
+        for scope in await self._store.all_scopes():
+            for ids in spans(await self._store.numbers(scope)):
+                for one in await self._store.scan(scope, ids):
+                    yield one.row
+
+    async def row(self, row_id: int) -> Row | None:
+        found = await self._stored(row_id)
+        return None if found is None else found[1].row
+
+    async def crawls(self) -> list[CrawlRecord]:
+        return await self._store.crawls()
+
+    def templates(self) -> AsyncIterator[tuple[str, bytes]]:
+        return self._store.templates()
+
+    async def adopt(self, page: Page, representative: int | None) -> int:
+        scope = await self._store.scope(page.scope)
+        number = 0 if representative is None else representative - scope.base
+        record = pack(page, number, next(self._calls) & MAX_NUMBER)
+        row_id, _ = await self._ask(scope, "adopt", self._question(page), record=record)
+        return scope.base + number_of(row_id)
+
+    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
+        return await self._store.adopt_crawl(crawl)
+
+    async def adopt_template(self, site: str, state: bytes) -> None:
+        await self._learned.adopt(site, state)
+
+    async def close(self) -> None:
+        """Store what was learned, and close the connections of the running loop."""
+        await self._learned.store_all()
+        await self._store.server.close_client()
+
+    async def _exchange_template(self, site: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+        """Store the result of *merge* on the stored state of a site: see ``learned.Exchange``."""
+        state = merge(await self._store.template(site))
+        await self._store.store_template(site, state)
+        return state
+
+    def _judge(self, page: Page, found: Found) -> tuple[Decision, Row | None]:
+        return judge(page, found, self.parameters, self.template(page.site))
 
     def _question(self, page: Page) -> Question:
         digest = page.digest if self._has_text(page) else None
-        return self._buckets.question(page.request_fingerprint, digest, self._views(page))
+        return self._buckets.question(page.request_fingerprint, digest, self.parameters.views(page))
 
     def _most(self, page: Page) -> int:
-        """Return how many rows to ask for: by the plain rule, the first, if nothing can choose."""
+        """Return how many rows to ask for: one if the plain rule needs only the first."""
         return MAX_VERIFIED if self.parameters.share or page.canonical else 1
 
-    def _has_text(self, page: Page | Row) -> bool:
-        """Whether a page is found by its text: an empty one says nothing where it is verified."""
+    def _has_text(self, page: Page) -> bool:
+        """Whether a page is found by its text: with verification, an empty text says nothing."""
         return bool(page.tokens) or not self.parameters.share
 
     def _places(self, row: Row, scope: Scope) -> bytes:
-        """Return where a row stands to be found."""
-        row_id = pack_id(row.id - scope.base)
-        return self._buckets.places(row, self._has_text(row), self._views(row), row_id)
+        """Return the places by which a row is found."""
+        row_id, views = pack_id(row.id - scope.base), self.parameters.views(row.page)
+        return self._buckets.places(row.page, self._has_text(row.page), views, row_id)
 
     async def _ask(
         self,
@@ -192,7 +266,7 @@ class RedisIndex(LastingIndex):
         return answer
 
     async def _found(self, scope: Scope, answer: list[Any]) -> Found:
-        """Return what add_page.lua tells of a page."""
+        """Return the rows in an answer of add_page.lua."""
         _, _, own_id, own_page, same, near, ids, *pages = answer
         rows = {
             number: unpack(number, scope, page).row
@@ -201,7 +275,7 @@ class RedisIndex(LastingIndex):
         own = unpack(number_of(own_id), scope, own_page).row if own_id else None
         return Found(
             own=own,
-            delivered=own is not None and await self._store.was_delivered(own.crawl),
+            delivered=own is not None and await self._store.was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (rows[number_of(near[at : at + ID_BYTES])], near[at + ID_BYTES])
@@ -209,132 +283,26 @@ class RedisIndex(LastingIndex):
             ],
         )
 
-    def rows(self) -> Iterator[Row]:
-        for scope in self._run(self._store.all_scopes()):
-            for ids in spans(self._run(self._store.numbers(scope))):
-                yield from (one.row for one in self._run(self._store.stored(scope, ids)))
-
-    def brief_rows(self) -> Iterator[Row]:
-        for scope in self._run(self._store.all_scopes()):
-            for ids in spans(self._run(self._store.numbers(scope))):
-                yield from (one.row for one in self._run(self._store.scan(scope, ids)))
-
-    def crawls(self) -> list[CrawlRecord]:
-        return self._run(self._store.crawls())
-
-    def learned(self) -> Iterable[tuple[str, bytes]]:
-        return self._run(self._all_learned())
-
-    async def _all_learned(self) -> list[tuple[str, bytes]]:
-        return [found async for found in self._store.templates()]
-
-    def adopt(self, page: Page, representative: int | None) -> int:
-        return self._run(self._adopt(page, representative))
-
-    async def _adopt(self, page: Page, representative: int | None) -> int:
-        scope = await self._store.scope(page.scope)
-        number = 0 if representative is None else representative - scope.base
-        record = pack(page, number, next(self._calls) & MAX_NUMBER, page.crawl)
-        row_id, _ = await self._ask(scope, "adopt", self._question(page), record=record)
-        return scope.base + number_of(row_id)
-
-    def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        return self._run(self._store.adopt_crawl(crawl))
-
-    def adopt_learned(self, site: str, state: bytes) -> None:
-        with suppress(ValueError):  # damaged; it can be learned again
-            self.templates.restore(site, state)
-            self._run(self._save_templates([(site, state)]))
-
-    def begin_crawl(self, spider: str) -> int | None:
-        with suppress(IndexUnavailableError):
-            return self._run(self._store.begin_crawl(spider))
-        return None
-
-    def end_crawl(self, crawl: int | None) -> None:
-        if crawl is not None:
-            with suppress(IndexUnavailableError):
-                self._run(self._store.end_crawl(crawl))
-
-    def close(self) -> None:
-        if self._loop.is_closed():
-            return
-        # What a site repeats can be learned again.
-        with suppress(IndexUnavailableError):
-            self._run(self._save_templates(self.templates.take_changed()))
-        self._close()
-
-    def _close(self) -> None:
-        server = self._store.server
-        for loop in server.loops:
-            if loop is self._loop:
-                self._run(server.close_client())
-            elif loop.is_running():
-                closing = asyncio.run_coroutine_threadsafe(server.close_client(), loop)
-                closing.result(TRY_SECONDS)
-        self._thread.shutdown()
-        self._loop.close()
-
-    async def _save_templates(self, learned: Iterable[tuple[str, bytes]]) -> None:
-        """Store what sites repeat, as this process and others have learned it."""
-        with suppress(IndexUnavailableError):
-            for site, state in learned:
-                stored = await self._store.template(site)
-                merged = self.templates.merged(site, state, stored)
-                await self._store.store_template(site, merged)
-                self.templates.note_stored(site, merged)
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine returns, and hold the caller up until then."""
-        return self._thread.submit(self._loop.run_until_complete, coroutine).result()
-
-    def _transaction(self) -> AbstractContextManager[None]:
-        return nullcontext()  # each step is one on the server
-
-    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
-        return self._run(self._own(scope, request_fingerprint))
-
-    async def _own(self, name: str, request_fingerprint: bytes) -> Row | None:
+    async def _row_of_request(self, name: str, request_fingerprint: bytes) -> Row | None:
         scope = await self._store.scope(name)
         question = self._buckets.question(request_fingerprint, None, ())
         return (await self._found(scope, await self._ask(scope, "check", question))).own
 
-    def _row(self, row_id: int) -> Row | None:
-        found = self._run(self._stored(row_id))
-        return None if found is None else found[1].row
-
     async def _stored(self, row_id: int) -> tuple[Scope, StoredRow] | None:
-        """Return the scope of a row, and the row as it is now; None where it is not there."""
+        """Return the scope of a row, and its present state; None if the row is not there."""
         scope = await self._store.scope_of(row_id)
         if scope is None:
             return None
         found = await self._store.stored(scope, [row_id - scope.base])
         return (scope, found[0]) if found else None
 
-    def _judged_before(self, time: float) -> list[int]:
-        return self._run(self._ids_before(time))
-
-    async def _ids_before(self, time: float) -> list[int]:
-        return [
-            one.row.id
-            for scope in await self._store.all_scopes()
-            for ids in spans(await self._store.numbers(scope))
-            for one in await self._store.scan(scope, ids, time)
-        ]
-
-    def _mark_undelivered(self, row: Row) -> None:
-        self._run(self._until_done(row.id, self._undeliver))
-
-    def _delete(self, row: Row) -> None:
-        self._run(self._until_done(row.id, self._forget_one))
-
-    def _delete_group(self, row: Row) -> None:
-        self._run(self._until_done(row.id, self._forget_group))
-
     async def _until_done(
         self, row_id: int, step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]]
     ) -> None:
-        """Try a step until the row, as it is then, has been left alone by others or is gone."""
+        """Repeat a step with the present state of a row, until it succeeds or the row is gone.
+
+        A step fails if another process has changed the row meanwhile.
+        """
         while (found := await self._stored(row_id)) is not None:
             if await step(*found):
                 return
@@ -348,7 +316,7 @@ class RedisIndex(LastingIndex):
         return await self._forget_alone(scope, stored)
 
     async def _forget_one(self, scope: Scope, stored: StoredRow) -> bool:
-        """Forget a row, and let its heir take its place."""
+        """Forget a row; its heir takes its place."""
         group = await self._store.group(scope, stored.row.id - scope.base)
         heirs = await self._store.stored(scope, group[:1])
         return await self._forget_alone(scope, stored, *heirs)
@@ -356,10 +324,12 @@ class RedisIndex(LastingIndex):
     async def _forget_alone(
         self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None
     ) -> bool:
-        """Forget a row whose heir is *heir*, or which has none."""
+        """Forget a row; *heir* takes its place, if there is one."""
         row = stored.row
-        cuts = self._buckets.request_place(row, pack_id(row.id - scope.base))
-        if row.representative is None:
+        cuts = self._buckets.request_place(
+            row.page.request_fingerprint, pack_id(row.id - scope.base)
+        )
+        if row.is_kept:
             cuts += self._places(row, scope)
         self._store.given_up(scope, pack_id(row.id - scope.base))
         done = await self._store.script(
@@ -382,5 +352,11 @@ async def _about(url: str) -> About | None:
 
 
 def _seen(scope: Scope, stored: StoredRow) -> bytes:
-    """Return the id of a row and its last change, as scripts take what a caller has seen."""
+    """Return the id of a row and its last change, which tell a script what the caller has seen."""
     return pack_id(stored.row.id - scope.base) + pack_id(stored.change)
+
+
+def _run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine, run in a new thread: this one may have a running loop."""
+    with ThreadPoolExecutor(1, "simhash-redis") as thread:
+        return thread.submit(asyncio.run, coroutine).result()

@@ -1,14 +1,14 @@
-"""The keys of an index: prefix, format, scheme, and the scope, which a cluster shards by.
+"""The keys of an index: prefix, format, scheme, and the scope, by which a cluster shards.
 
 ::
 
-    simhash:1:{@}:about                  what the index was built for
+    simhash:1:{@}:about                  the parameters of the index
     simhash:1:{@}:scopes, :crawls, :templates
     simhash:1:5d41402a:{a.example}:pages     the pages of a scope by id
-    simhash:1:5d41402a:{a.example}:buckets   its tables, what finds a page, and its counters
+    simhash:1:5d41402a:{a.example}:buckets   its tables, look-ups by request and text, counters
 
-What stands in braces (the hash tag) decides in which slot of a cluster a key is: a script touches
-the two keys of one scope.  ``@`` stands for the scope of an index that has but one.
+The part in braces (the hash tag) decides in which slot of a cluster a key is: so a script finds
+both keys of one scope in one slot.  ``@`` is the tag of an index with only one scope.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from hashlib import blake2b
 from urllib.parse import quote
 
 FORMAT = 1
-# No scope is quoted to this.
+# Not the quoted form of any scope.
 GLOBAL_TAG = "@"
 _ID_BITS = 32
 
 
 @dataclass
 class Scope:
-    """The pages that are compared with each other: their keys, and what was last heard of them.
+    """The pages that are compared with each other: their keys, and what this process stored last.
 
-    The id of a row is its number in the scope plus *base*, so that ids differ in all scopes.
-    *last* is the id and request of the youngest page that the server took from this process, and
-    *connections* how many there had been when that was last looked for.
+    The id of a row is its number in the scope plus *base*, so ids of different scopes differ.
+    *last* is the id and request of the youngest page that the server took from this process.
+    *connections* is the number of connections up to the last check that this page is there.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Scope:
 
 
 def base_of(row_id: int) -> int:
-    """Return the base of the scope that the id of a row belongs to."""
+    """Return the base of the scope to which the id of a row belongs."""
     return row_id >> _ID_BITS << _ID_BITS
 
 

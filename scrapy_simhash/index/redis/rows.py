@@ -1,37 +1,63 @@
-"""How a page is stored in Redis: a head of fixed size, then what not every page has as much of.
+"""The form of a page in Redis: a head of fixed size, then the fields of variable length.
 
 ::
 
-    | change | representative | call | crawl | tokens | judged at | fingerprint | digest |
-        4           4            4      4       4          4             8          16
-    | what there is | length of request, of URL | content's fingerprint | request | URL | sketch |
-            1               1          2                8, if any
+    | change | representative | call | fields of fixed size ... | present | lengths ... | bytes ...
+        4           4            4                                   2        2 each
 
-Byte order is big-endian.  *change* is put there by the server; a representative of 0 says that the
-page is one.  *call* is the number of the call that wrote it: so the server knows a call that comes
-again because its answer was lost.  Times are whole seconds, as in a file.
+The fields are those of :data:`~scrapy_simhash.rule.page.STORED`, without the scope, which is in the
+keys.  *present* has a bit for each optional field, in their order, which says whether the page has
+it.  Byte order is big-endian.  The server writes *change*.  A *representative* of 0 says that the
+page is one.  *call* is the number of the call that wrote the page: by it the server recognises a
+call that is repeated because its answer was lost.  Times are whole seconds, as in a file.
+
+The scripts of the server get the layout from :func:`layout`.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
-from scrapy_simhash.index.contract import Page, Row
 from scrapy_simhash.index.redis.keys import Scope
+from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 
-_HEAD = struct.Struct(">IIIIIIQ16sBBH")
-_CONTENT = struct.Struct(">Q")
-_HAS_CONTENT = 1
-_HAS_SKETCH = 2
-_CHANGE_BYTES = 4
-
-# What fits into the head.
-MAX_REQUEST_BYTES = 0xFF
-MAX_URL_BYTES = 0xFFFF
+# The largest number, to which counts and times are limited, and the maximal length of bytes.
 MAX_NUMBER = 0xFFFFFFFF
+MAX_BYTES = 0xFFFF
 
+# For each kind of fixed size: its format, and the function that writes a value.
+_FIXED: dict[Kind, tuple[str, Callable[[Any], Any]]] = {
+    Kind.BITS: ("Q", int),
+    Kind.DIGEST: ("16s", bytes),
+    Kind.COUNT: ("I", lambda count: min(count, MAX_NUMBER)),
+    Kind.NUMBER: ("I", int),
+    Kind.SECONDS: ("I", lambda seconds: min(max(int(seconds), 0), MAX_NUMBER)),
+}
+_FIELDS = [field for field in STORED if field.name != "scope"]
+_FIXED_FIELDS = [field for field in _FIELDS if field.kind in _FIXED]
+_LONG_FIELDS = [field for field in _FIELDS if field.kind not in _FIXED]
+# A number is at least 1, so 0 can say that there is none.
+_OPTIONAL = [field.name for field in _FIELDS if field.optional and field.kind is not Kind.NUMBER]
+_PRESENT_BITS = {name: 1 << bit for bit, name in enumerate(_OPTIONAL)}
+_ALL_PRESENT = sum(_PRESENT_BITS.values())
+_NUMBERS = [field.name for field in _FIELDS if field.kind is Kind.NUMBER]
+_FORMAT = [
+    *(("change", "I"), ("representative", "I"), ("call", "I")),
+    *((field.name, _FIXED[field.kind][0]) for field in _FIXED_FIELDS),
+    ("present", "H"),
+    *((f"{field.name}_length", "H") for field in _LONG_FIELDS),
+]
+_HEAD = struct.Struct(">" + "".join(code for _, code in _FORMAT))
+_ABSENT: dict[str, Any] = {"Q": 0, "16s": bytes(16), "I": 0}
+
+_FIXED_AT = 3
+_PRESENT_AT = _FIXED_AT + len(_FIXED_FIELDS)
+_FIXED_NAMES = [field.name for field in _FIXED_FIELDS]
+_LONG_NAMES = [(field.name, field.kind is Kind.TEXT) for field in _LONG_FIELDS]
 
 _ID = struct.Struct(">I")
 
@@ -44,89 +70,91 @@ class StoredRow:
     change: int
 
 
+def layout() -> str:
+    """Return the first and last position of each part of the head, from 1, as variables of Lua.
+
+    ``CHANGE, CHANGE_END`` and so on, and ``HEAD_LENGTH``.
+    """
+    lines, start = [], 1
+    for name, code in _FORMAT:
+        end = start + struct.calcsize(f">{code}")
+        lines.append(f"local {name.upper()}, {name.upper()}_END = {start}, {end - 1}\n")
+        start = end
+    return "".join(lines) + f"local HEAD_LENGTH = {_HEAD.size}\n"
+
+
 def pack_id(number: int) -> bytes:
-    """Return the number of a page in its scope as the server has it."""
+    """Return the number of a page in its scope in the form that the server stores."""
     return _ID.pack(number)
 
 
 def number_of(row_id: bytes) -> int:
-    """Return what :func:`pack_id` was given."""
+    """Return the number that :func:`pack_id` packed."""
     (number,) = _ID.unpack(row_id)
     return int(number)
 
 
 def numbers_of(ids: bytes) -> list[int]:
-    """Return the numbers of pages whose ids stand side by side."""
+    """Return the numbers of pages from their ids, side by side."""
     return [number for (number,) in _ID.iter_unpack(ids)]
 
 
-def request_of(stored: bytes) -> bytes:
-    """Return the request fingerprint of a page that is stored."""
-    *_, there_is, length, _ = _HEAD.unpack_from(stored)
-    at = _HEAD.size + _CONTENT.size * bool(there_is & _HAS_CONTENT)
-    return stored[at : at + int(length)]
+def pack(page: Page, representative: int, call: int) -> bytes:
+    """Return a page in its stored form, with a change of 0.
 
-
-def pack(page: Page, representative: int, call: int, crawl: int | None) -> bytes:
-    """Return a page as it is stored, without its change.
-
-    :raises IndexUnavailableError: it cannot be stored.
+    :raises IndexUnavailableError: a field is too long.
     """
-    request, url = page.request_fingerprint, page.url.encode("utf-8", "surrogatepass")
-    for name, value, most in (
-        ("request_fingerprint", request, MAX_REQUEST_BYTES),
-        ("url", url, MAX_URL_BYTES),
-    ):
-        if len(value) > most:
+    present, fixed = 0, []
+    for field in _FIXED_FIELDS:
+        code, write = _FIXED[field.kind]
+        value = getattr(page, field.name)
+        fixed.append(_ABSENT[code] if value is None else write(value))
+    long = []
+    for name, is_text in _LONG_NAMES:
+        value = getattr(page, name)
+        long.append(value.encode("utf-8", "surrogatepass") if is_text else value or b"")
+        if len(long[-1]) > MAX_BYTES:
             raise IndexUnavailableError(
-                f"{name} must be at most {most} bytes long in Redis: got {len(value)}"
+                f"{name} must be at most {MAX_BYTES} bytes long in Redis: got {len(long[-1])}"
             )
-    content = page.content_fingerprint
-    head = _HEAD.pack(
-        0,
-        representative,
-        call,
-        crawl or 0,
-        min(page.tokens, MAX_NUMBER),
-        min(max(int(page.judged_at), 0), MAX_NUMBER),
-        page.fingerprint,
-        page.digest,
-        _HAS_CONTENT * (content is not None) | _HAS_SKETCH * (page.sketch is not None),
-        len(request),
-        len(url),
-    )
-    more = b"" if content is None else _CONTENT.pack(content)
-    return head[_CHANGE_BYTES:] + more + request + url + (page.sketch or b"")
+    for name, bit in _PRESENT_BITS.items():
+        if getattr(page, name) is not None:
+            present |= bit
+    head = _HEAD.pack(0, representative, call, *fixed, present, *map(len, long))
+    return head + b"".join(long)
 
 
 def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
-    """Return the row that is stored under a number in a scope.
+    """Return the row stored under a number in a scope; a row without its last bytes has no sketch.
 
-    :raises IndexFormatError: it is something else.
+    :raises IndexFormatError: it is not a stored page.
     """
     try:
-        change, representative, _, crawl, tokens, judged_at, *rest = _HEAD.unpack_from(stored)
-        fingerprint, digest, there_is, request_length, url_length = rest
-        at, content = _HEAD.size, None
-        if there_is & _HAS_CONTENT:
-            (content,) = _CONTENT.unpack_from(stored, at)
-            at += _CONTENT.size
-        request_end = at + request_length
-        url = stored[request_end : request_end + url_length].decode("utf-8", "surrogatepass")
+        change, representative, *_ = values = _HEAD.unpack_from(stored)
+        found = dict(zip(_FIXED_NAMES, values[_FIXED_AT:], strict=False))
+        at = _HEAD.size
+        for (name, is_text), length in zip(_LONG_NAMES, values[_PRESENT_AT + 1 :], strict=True):
+            value = stored[at : at + length]
+            found[name] = value.decode("utf-8", "surrogatepass") if is_text else value
+            at += length
     except (struct.error, UnicodeDecodeError, TypeError) as exc:
         raise IndexFormatError(f"page {number} is damaged: {exc}") from exc
+    for name in _NUMBERS:
+        found[name] = found[name] or None
+    present = values[_PRESENT_AT]
+    if present != _ALL_PRESENT or at > len(stored):
+        for name, bit in _PRESENT_BITS.items():
+            if not present & bit or (at > len(stored) and name == _LONG_NAMES[-1][0]):
+                found[name] = None
     row = Row(
         id=scope.base + number,
-        crawl=crawl or None,
-        scope=scope.name,
-        request_fingerprint=stored[at:request_end],
-        url=url,
-        fingerprint=fingerprint,
-        digest=digest,
-        tokens=tokens,
+        page=Page(scope=scope.name, **found),
         representative=scope.base + representative if representative else None,
-        judged_at=judged_at,
-        content_fingerprint=content,
-        sketch=stored[request_end + url_length :] if there_is & _HAS_SKETCH else None,
     )
     return StoredRow(row, change)
+
+
+def request_of(stored: bytes) -> bytes:
+    """Return the request fingerprint of a stored page."""
+    found = unpack(0, Scope("", ("", "")), stored)
+    return found.row.page.request_fingerprint

@@ -1,8 +1,8 @@
-"""The server: how it is reached, asked again, and left alone while it is away.
+"""The connection to the server: repeated calls, and no waiting while the server is away.
 
-A call that gets no answer is made again, so that a call must do the same when it comes twice
-(add_page.lua knows it by its number).  When the last try has failed, nobody waits for the server
-for a while: calls fail at once, but for one a second that looks whether it is back.
+A call that gets no answer is repeated, so it must have the same effect if it comes twice
+(add_page.lua recognises it by its number).  If the last try fails, the server counts as away: calls
+fail at once, except one a second, which tests whether the server is back.
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ from redis.exceptions import (
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.redis.address import ServerAddress
+from scrapy_simhash.index.redis.rows import layout
 
 logger = logging.getLogger(__name__)
 
-# A page waits at most for so many tries of this length, with these pauses between them: 7 seconds
-# in all. A server that answers within half a second, twice, is slow, not away.
+# A page waits at most for three tries of this length, with these pauses between them: 7 seconds
+# in all.  A server that answers within half a second, twice, is slow, not away.
 TRY_SECONDS = 2.0
 PAUSES = (0.1, 0.5)
-# While the server is away, so often a page looks whether it is back.
+# The time between two tests whether the server is back.
 AWAY_SECONDS = 1.0
 # More connections than this would only wait for each other: the server does one thing at a time.
 MAX_CONNECTIONS = 16
-# Calls go together while so many such batches are under way; each keeps the server from others
-# for up to 4 ms.
+# While this many batches of calls are under way, further calls are collected for the next batch.
+# A batch keeps the server busy for up to 4 ms.
 BATCHES = 2
 CALLS_AT_ONCE = 64
 
 
-# What passes: no connection (or the data are still being loaded), no answer in time, a server
-# that has just become a replica, a cluster that is about to be whole again.
+# Errors after which a call is repeated: no connection (or the server still loads its data), no
+# answer in time, a server that has just become a replica, a cluster that is being reconfigured.
 _PASSING = (
     ConnectionError,
     TimeoutError,
@@ -68,24 +69,24 @@ _PASSING = (
 
 
 class Script:
-    """A script of the server: those of the package that it is made of, one after the other."""
+    """A script for the server: the layout of a page, then the files *names* of lua/, in order."""
 
     def __init__(self, *names: str) -> None:
         folder = files("scrapy_simhash.index.redis") / "lua"
-        text = "".join((folder / name).read_text("utf-8") for name in names)
+        text = layout() + "".join((folder / name).read_text("utf-8") for name in names)
         self.source = text.replace("%DISTANCES%", _distances()) if "%DIST" in text else text
         self.digest = sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 
 @cache
 def _distances() -> str:
-    """Return, as a literal of Lua, how many bits each byte differs in from each byte."""
+    """Return the distances between all pairs of bytes, in bits, as a literal of Lua."""
     pairs = ((one ^ other).bit_count() for one in range(256) for other in range(256))
     return f"'{''.join(map(chr, chain.from_iterable((92, 48 + bits) for bits in pairs)))}'"
 
 
 class _Call(NamedTuple):
-    """A script that is to run, and where its answer goes."""
+    """A script to run, and the future for its answer."""
 
     script: Script
     arguments: tuple[Any, ...]
@@ -94,9 +95,9 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Client:
-    """What asks for one event loop: a gate lets only so many ask at once, others wait.
+    """The clients of one event loop; a gate limits the number of calls at one time.
 
-    *sentinels* are further clients, which ask where the server is.
+    *sentinels* are further clients, which ask the sentinels for the server's address.
     """
 
     redis: Any
@@ -108,9 +109,9 @@ class _Client:
 
 
 class Server:
-    """The server at an address, asked by coroutines of any event loop.
+    """The server at an address, for coroutines of any event loop.
 
-    *connections* counts those that were made: where it has grown, the server may be another one.
+    *connections* counts the connections made: if it has grown, the server may be another one.
     """
 
     def __init__(self, address: ServerAddress) -> None:
@@ -120,10 +121,10 @@ class Server:
         self._look_at: float | None = None
 
     async def script(self, script: Script, keys: tuple[str, ...], *arguments: Any) -> Any:
-        """Return what a script answers, sent to the server where that does not know it.
+        """Return the answer of a script; a server that does not know the script gets its source.
 
-        Calls that come while others are under way go together, one round trip for all: that
-        saves the system calls, which take most of the time.
+        Calls that come while others are under way are sent together, in one round trip.  That
+        saves system calls, which take most of the time.
 
         :raises IndexUnavailableError: the server did not answer, or refused.
         """
@@ -140,7 +141,7 @@ class Server:
     async def _send_waiting(self, client: _Client) -> None:
         try:
             await self._send_while_any_waits(client)
-        finally:  # at once: whoever comes next must see that nobody sends
+        finally:  # at once: the next call must see that this task no longer sends
             client.senders -= 1
 
     async def _send_while_any_waits(self, client: _Client) -> None:
@@ -151,7 +152,7 @@ class Server:
             except BaseException as exc:
                 answers = [exc] * len(calls)
             for call, answer in zip(calls, answers, strict=True):
-                if call.answer.done():  # nobody waits for it any more
+                if call.answer.done():  # the caller has been cancelled
                     continue
                 if isinstance(answer, RedisError):
                     answer = self._refusal(answer)
@@ -161,7 +162,7 @@ class Server:
                     call.answer.set_result(answer)
 
     async def _together(self, calls: list[_Call], client: Any) -> list[Any]:
-        """Return the answers to calls, errors of single ones among them."""
+        """Return the answers to calls; the answer to a failed call is its error."""
         if self.address.kind == "cluster":  # they go to several servers
             asking = (self._alone(call, client) for call in calls)
             answers: list[Any] = await asyncio.gather(*asking, return_exceptions=True)
@@ -177,21 +178,21 @@ class Server:
                 (answer,) = await asyncio.gather(evaluated, return_exceptions=True)
                 answers[position] = answer
             if isinstance(answer, _PASSING):
-                raise answer  # all of them come again, and are known by their numbers
+                raise answer  # all calls are repeated; the server knows them by their numbers
         return answers
 
     async def _alone(self, call: _Call, client: Any) -> Any:
         return await client.execute_command("EVALSHA", call.script.digest, *call.arguments)
 
     async def command(self, *command: Any) -> Any:
-        """Return what the server answers.
+        """Return the answer of the server.
 
-        :raises IndexUnavailableError: it did not, or refused.
+        :raises IndexUnavailableError: the server did not answer, or refused.
         """
         return await self._ask(lambda client: client.execute_command(*command))
 
     async def information(self, section: str) -> list[dict[str, Any]]:
-        """Return a section of what each server says of itself, replicas left out."""
+        """Return a section of INFO from each server, without replicas."""
         if self.address.kind != "cluster":
             return [await self._ask(lambda client: client.info(section))]
         told = await self._ask(
@@ -200,16 +201,11 @@ class Server:
         return list(told.values()) if "redis_version" not in told else [told]
 
     async def close_client(self) -> None:
-        """Close the connections of the loop that runs."""
+        """Close the connections of the running loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             for one in (client.redis, *client.sentinels):
                 await one.aclose()
-
-    @property
-    def loops(self) -> list[asyncio.AbstractEventLoop]:
-        """The loops that have connections."""
-        return list(self._clients)
 
     async def _ask(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
         client = self._client()
@@ -221,7 +217,7 @@ class Server:
                 except AuthenticationError as exc:
                     raise self._refusal(exc) from exc
                 except _PASSING as exc:
-                    self.connections += 1  # of a cluster, new ones are not told of
+                    self.connections += 1  # a cluster client does not report new connections
                     if (pause := next(pauses, None)) is None:
                         self._away(exc)
                     await asyncio.sleep(pause)
@@ -232,9 +228,9 @@ class Server:
                     return answer
 
     def _pauses(self) -> tuple[float, ...]:
-        """Return the pauses between tries: none for a page that only looks.
+        """Return the pauses between tries: none for a page that tests whether the server is back.
 
-        :raises IndexUnavailableError: the server is away, and another page looks.
+        :raises IndexUnavailableError: the server is away, and another page tests it.
         """
         if self._look_at is None:
             return PAUSES
@@ -263,7 +259,7 @@ class Server:
             **address.options(),
             "socket_timeout": TRY_SECONDS,
             "socket_connect_timeout": TRY_SECONDS,
-            "retry": Retry(NoBackoff(), 0),  # this class tries again
+            "retry": Retry(NoBackoff(), 0),  # this class repeats calls itself
             "protocol": 2,
         }
         if address.kind == "cluster":

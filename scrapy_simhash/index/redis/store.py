@@ -1,4 +1,4 @@
-"""What an index keeps in the server beside its tables: what it is, scopes, crawls, templates."""
+"""The data of an index besides its tables: its parameters, scopes, crawls and templates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
-from scrapy_simhash.index.contract import Parameters
-from scrapy_simhash.index.copying import CrawlRecord
+from scrapy_simhash.index.contract import CrawlRecord
 from scrapy_simhash.index.redis.buckets import plan
 from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
 from scrapy_simhash.index.redis.rows import (
@@ -23,15 +22,16 @@ from scrapy_simhash.index.redis.rows import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
+from scrapy_simhash.rule.rule import Parameters
 
 logger = logging.getLogger(__name__)
 
-# So many ids are looked through at once: the server is busy with nothing else for about 1 ms.
+# This many ids are scanned at once: the server does nothing else for about 1 ms.
 SCANNED_AT_ONCE = 1_000
 
 _SCAN = Script("scan.lua")
 
-# What a crawl cannot change once pages are stored; a smaller distance than was built for it can.
+# Parameters that a crawl cannot change once pages are stored.  It can ask for a smaller distance.
 _MUST_BE_SAME = ("scheme", "scope", "min_tokens", "is_verified")
 
 _KEEP = "It was left as it is; name another index (?prefix= at the end of the URL)"
@@ -39,7 +39,7 @@ _KEEP = "It was left as it is; name another index (?prefix= at the end of the UR
 
 @dataclass(frozen=True)
 class About:
-    """What an index in Redis was built for; *pages* is what its *tables* are planned for."""
+    """The parameters of an index in Redis; its *tables* are planned for *pages*."""
 
     scheme: str
     scope: str
@@ -51,7 +51,7 @@ class About:
 
 
 def spans(numbers: range) -> Iterator[range]:
-    """Yield as many numbers at once as are looked through at once."""
+    """Yield the numbers in ranges that are scanned at once."""
     for first in numbers[::SCANNED_AT_ONCE]:
         yield range(first, min(first + SCANNED_AT_ONCE, numbers.stop))
 
@@ -68,7 +68,7 @@ class Store:
         self._delivered: set[int] = set()
 
     async def about(self) -> About | None:
-        """Return what the index was built for, None where there is none.
+        """Return the parameters of the index, None if there is none.
 
         :raises IndexFormatError: it is damaged.
         """
@@ -81,10 +81,10 @@ class Store:
             raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
 
     async def open(self, parameters: Parameters, pages: int) -> About:
-        """Return what the index was built for, which is this where there is none yet.
+        """Return the parameters of the index; if there is none, create it with these.
 
         :raises IndexUnavailableError: the server evicts keys.
-        :raises IndexMismatchError: it was built for something else.
+        :raises IndexMismatchError: the index was built with other parameters.
         """
         await self._refuse_eviction()
         wanted = About(
@@ -128,7 +128,7 @@ class Store:
                 )
 
     async def scope(self, name: str) -> Scope:
-        """Return the scope of a name, which is noted in the index when it is first met here."""
+        """Return the scope of a name; this process notes it in the index when it first occurs."""
         scope = self._scopes.get(name)
         if scope is None:
             scope = self._keys.scope(name)
@@ -137,19 +137,19 @@ class Store:
         return scope
 
     async def all_scopes(self) -> list[Scope]:
-        """Return the scopes that anybody has noted, by name."""
+        """Return all scopes noted in the index, by name."""
         names = await self.server.command("SMEMBERS", self._keys.of_index("scopes"))
         return [await self.scope(name) for name in sorted(name.decode() for name in names)]
 
     async def scope_of(self, row_id: int) -> Scope | None:
-        """Return the scope that the id of a row belongs to, None where there is none."""
+        """Return the scope to which the id of a row belongs, None if there is none."""
         scopes = [*self._scopes.values()]
         if all(scope.base != base_of(row_id) for scope in scopes):
             scopes = await self.all_scopes()
         return next((scope for scope in scopes if scope.base == base_of(row_id)), None)
 
     async def script(self, scope: Scope, script: Script, *arguments: Any) -> Any:
-        """Return what a script says of the pages of a scope.
+        """Return the answer of a script on the pages of a scope.
 
         :raises IndexUnavailableError: the server did not answer.
         """
@@ -158,17 +158,17 @@ class Store:
         return await self.server.script(script, scope.keys, *arguments)
 
     def taken(self, scope: Scope, row_id: bytes, request_fingerprint: bytes) -> None:
-        """Note that the server took a page: it should be there as long as the server is."""
+        """Note that the server stored a page: it should stay there as long as the server runs."""
         if scope.last is None or row_id > scope.last[0]:
             scope.last = row_id, request_fingerprint
 
     def given_up(self, scope: Scope, row_id: bytes) -> None:
-        """Note that a page is to be forgotten: it need not be there any more."""
+        """Note that a page is to be forgotten: its absence will not count as a loss."""
         if scope.last is not None and scope.last[0] == row_id:
             scope.last = None
 
     async def _look_for_loss(self, scope: Scope) -> None:
-        """See whether the last page that the server took is there: it may have been restarted."""
+        """Check that the last stored page is there: the server may have been restarted."""
         connections = self.server.connections
         if scope.last is not None:
             row_id, request_fingerprint = scope.last
@@ -189,7 +189,7 @@ class Store:
         await self.server.command("SADD", self._keys.of_index("scopes"), *self._scopes)
 
     async def stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
-        """Return the rows of numbers in a scope, as far as they are there."""
+        """Return the rows with these numbers in a scope; missing rows are left out."""
         ids = list(numbers)
         if not ids:
             return []
@@ -208,19 +208,19 @@ class Store:
     async def scan(
         self, scope: Scope, numbers: range, before: float | None = None
     ) -> list[StoredRow]:
-        """Return the rows of a span of numbers without sketches, those judged before a time."""
+        """Return the rows of a span without sketches; with *before*, those judged before it."""
         limit = "" if before is None else repr(before)
         found = await self.script(scope, _SCAN, numbers.start, numbers.stop - 1, limit)
         pairs = zip(found[::2], found[1::2], strict=True)
         return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 
     async def group(self, scope: Scope, number: int) -> list[int]:
-        """Return the numbers of the pages that point to a representative, the oldest first."""
+        """Return the numbers of the pages that point to a representative, oldest first."""
         ids = await self.server.command("HGET", scope.keys[1], b"g" + pack_id(number))
         return numbers_of(ids or b"")
 
     async def counts(self) -> list[tuple[Scope, int, int]]:
-        """Return how many pages each scope has, and how many of them are duplicates."""
+        """Return the number of pages in each scope, and the number of duplicates among them."""
         found = []
         for scope in await self.all_scopes():
             pages = await self.server.command("HLEN", scope.keys[0])
@@ -240,13 +240,13 @@ class Store:
         return crawl
 
     async def end_crawl(self, crawl: int, finished_at: int | None = None) -> None:
-        """Note that all pages of a crawl were passed on, or dropped, by then or by now."""
+        """Note the end of a crawl, now by default: all its pages were passed on or dropped."""
         key = self._keys.of_index("crawls")
         end = int(time.time()) if finished_at is None else finished_at
         await self.server.command("HSET", key, f"{crawl}:finished", end)
 
     async def crawls(self) -> list[CrawlRecord]:
-        """Return the crawls that began, by number."""
+        """Return all crawls, ordered by number."""
         stored = await self.server.command("HGETALL", self._keys.of_index("crawls"))
         found = []
         for name in sorted((name for name in stored if name.isdigit()), key=int):
@@ -256,7 +256,7 @@ class Store:
         return found
 
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        """Return the number of a crawl, which is noted here if it is not."""
+        """Return the number of a crawl; the crawl is added if it is not there."""
         for known in await self.crawls():
             if replace(known, id=crawl.id) == crawl:
                 return known.id
@@ -266,7 +266,7 @@ class Store:
         return number
 
     async def was_delivered(self, crawl: int | None) -> bool:
-        """Whether a crawl is known to have ended well; one that has is not asked for again."""
+        """Whether a crawl is known to have ended well; a positive answer is remembered."""
         if crawl is None:
             return False
         if crawl not in self._delivered:
@@ -277,7 +277,7 @@ class Store:
         return True
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield each site of which something was learned, and its state."""
+        """Yield each site with a stored template, and its state."""
         key, cursor = self._keys.of_index("templates"), b"0"
         while True:
             cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", 20)

@@ -1,9 +1,9 @@
-"""What the file needs while a crawl writes to it, off the reactor.
+"""Maintenance of the index file while a crawl writes to it, off the reactor.
 
-The write-ahead log is merged into the file: SQLite itself would do that in the commit that makes
-the log 1,000 pages long, and that page would wait for two flushes of the disk.  And what the tables
-hold is written down, segment by segment (segments.py), so that the next crawl starts quickly.  A
-thread with a connection of its own does both.
+A thread with its own connection does two things.  It merges the write-ahead log into the file:
+SQLite itself would do that in the commit that makes the log 1,000 pages long, and that commit
+would wait for two flushes of the disk.  And it writes the content of the tables, segment by segment
+(segments.py), so that the next crawl starts quickly.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# About four pages of 4 KB are written for a page of the crawl: the log stays around 16 MB.
+# A page of the crawl writes about four pages of 4 KB: the log stays around 16 MB.
 EVERY_WRITES = 1_000
-# While pages keep coming, the log cannot start over. From so many pages of 4 KB on (256 MB),
-# the writers are held for the moment that the last of it takes.
+# While pages keep coming, the log cannot start over.  From this many pages of 4 KB on (256 MB),
+# the writers wait while the rest of the log is merged.
 LONG_LOG = 65_536
-# A reader that stays in the log must not hold the writers longer than this.
+# A reader that still uses the log must not make the writers wait longer than this.
 HOLD_SECONDS = 0.02
-# Between two segments: where there are many to write, a core is busy with them a part of the time.
+# The pause between two segments: many segments in a row keep a core busy only part of the time.
 PAUSE_SECONDS = 0.2
 
 
 class Checkpoints:
-    """A thread that sees to the index at *path* whenever enough was written."""
+    """A thread that maintains the index at *path* each time that enough was written."""
 
     def __init__(self, path: Path, segments: Segments) -> None:
         self._path = path
@@ -52,13 +52,13 @@ class Checkpoints:
             self._due.set()
 
     def close(self) -> None:
-        """End the thread, after the step that it may be at."""
+        """End the thread, after the step that it is doing."""
         self._closing = True
         self._due.set()
         self._thread.join()
 
     def _run(self) -> None:
-        # On an error (a full disk, say) the log grows until the next time, and nothing is lost.
+        # On an error (a full disk, for example) the log grows until the next time; nothing is lost.
         with (
             suppress(sqlite3.Error),
             closing(
@@ -72,7 +72,7 @@ class Checkpoints:
                         step(connection)
                     except sqlite3.Error:
                         continue
-                    except Exception:  # this thread must live as long as the crawl does
+                    except Exception:  # this thread must live as long as the crawl
                         logger.warning("Error in scrapy-simhash: %s", self._path, exc_info=True)
 
     def _merge(self, connection: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""Is a file on a disk of this machine?  On a network file system, an index would be damaged."""
+"""The check that a file is on a disk of this machine: a network file system damages an index."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import psutil
 
 from scrapy_simhash.errors import IndexUnavailableError
 
-# What other machines can write to as well. With a write-ahead log, all who use a file must share
-# memory (sqlite.org/wal.html, "Overview"); and locks of these systems are known to fail
-# (sqlite.org/howtocorrupt.html, section 2.1).
+# File systems that other machines can write to as well.  With a write-ahead log, all processes
+# that use a file must share memory (sqlite.org/wal.html, "Overview").  Also, locks of these systems
+# are known to fail (sqlite.org/howtocorrupt.html, section 2.1).
 NETWORK_TYPES = frozenset(
     {
         *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs2", "glusterfs", "gpfs"),
@@ -22,9 +22,9 @@ NETWORK_TYPES = frozenset(
 
 
 def refuse_network(path: Path) -> None:
-    """Refuse a place for an index that is on a network file system.
+    """Refuse a path that is on a network file system.
 
-    :raises IndexUnavailableError: it is.
+    :raises IndexUnavailableError: it is on one.
     """
     found = mount_of(path)
     if found is not None and found[1].lower() in NETWORK_TYPES:
@@ -37,10 +37,10 @@ def refuse_network(path: Path) -> None:
 
 
 def mount_of(path: Path) -> tuple[str, str] | None:
-    """Return where the file system is mounted that *path* is on, or would be, and its type."""
+    """Return the mount point and the type of the file system that *path* is on, or would be."""
     whole = path.resolve()
     places = {whole, *whole.parents}
-    # Of several mounts at one place, the last counts.
+    # If several file systems are mounted at one place, the last one counts.
     mounts = {
         Path(mount.mountpoint): (mount.mountpoint, mount.fstype)
         for mount in psutil.disk_partitions(all=True)

@@ -1,6 +1,6 @@
-"""Does an index keep its own rules?  What is broken is mended so that no page is lost to a crawl.
+"""Repair of an index file: the rules for its rows, and how to mend rows that break one.
 
-In doubt a page is one to be kept, or to be judged anew: then a crawl passes it on.
+If in doubt, a page becomes a kept page, or is judged anew: then a crawl passes it on.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.segments import good_segments
 from scrapy_simhash.rule.sketch import is_sketch
 
-# As many as one wants to read.
+# Number of ids to show.
 SAMPLES = 5
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A rule, how many rows break it (with the ids of some), and whether that is mended now."""
+    """A rule, the number of rows that break it, some of their ids, and whether they are mended."""
 
     rule: str
     count: int
@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Invariant:
-    """A rule of rows: which break it, and what mends one."""
+    """A rule for rows: the condition that breaks it, and the statement that mends a row."""
 
     words: str
     broken: str
@@ -45,7 +45,7 @@ _NEXT = (
 )
 _KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
 
-# In this order: pages that pointed to one that went are looked at last.
+# In this order: the last rule is for pages that pointed to a page which an earlier rule removed.
 RULES = [
     Invariant(
         "fingerprint, digest, tokens, time and address of a page are of their kind",
@@ -92,15 +92,13 @@ RULES = [
 
 
 def repair(path: Path) -> list[Problem]:
-    """Return what is wrong with the index at *path*, after mending what can be.
+    """Return the problems of the index at *path*, after mending those that can be mended.
 
-    A damaged structure of the file is left as it is, but for that of indexes, which are made
-    anew from the rows.
+    Of a damaged file structure, only the SQL indexes are mended: they are made anew from the rows.
 
-    :raises FingerprintIndexError: there is none, or it cannot be used.
+    :raises FingerprintIndexError: there is no index, or it cannot be used.
     """
     schema.stored_parameters(path)
-    schema.bring_up_to_date(path)
     with schema.errors_translated(path), closing(schema.writable(path)) as connection:
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
         problems = _check_structure(connection)
@@ -131,13 +129,13 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _check_rule(connection: sqlite3.Connection, rule: Invariant) -> list[Problem]:
-    """Look without the lock, so that crawls go on, and take it only to mend."""
+    """Look for rows that break a rule, without the lock: only mending them stops crawls."""
     query = f"SELECT id FROM pages WHERE {rule.broken} ORDER BY id"  # noqa: S608 - constants
     ids = [row_id for (row_id,) in connection.execute(query)]
     if not ids:
         return []
     connection.execute("BEGIN IMMEDIATE")
-    # The numbers of pages that go must not be used again.
+    # The numbers of removed pages must not be used again.
     connection.execute(
         f"INSERT OR REPLACE INTO parameters SELECT 'last_change', CAST({_NEXT} AS TEXT)"
     )
@@ -149,9 +147,9 @@ def _check_rule(connection: sqlite3.Connection, rule: Invariant) -> list[Problem
 
 
 def _check_segments(connection: sqlite3.Connection) -> list[Problem]:
-    """Remove what is not whole of the snapshot; the next crawls make it anew."""
+    """Remove the segments from the first bad one on; the next crawls write them again."""
     good = [until for until, *_ in good_segments(connection)]
     bad = connection.execute("DELETE FROM segments WHERE until > ?", (max(good, default=0),))
     if not bad.rowcount:
         return []
-    return [Problem("the snapshot of the tables is whole", bad.rowcount, [], True)]
+    return [Problem("the segments of the tables are whole", bad.rowcount, [], True)]

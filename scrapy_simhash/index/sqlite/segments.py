@@ -1,18 +1,17 @@
-"""What the tables hold, in a form that is loaded a hundred times quicker than from the rows.
+"""The content of the tables in a form that loads a hundred times quicker than the rows.
 
-A segment is made of the rows whose latest numbers (file.py) are in one span, and stands in the
-index file itself: it comes and goes with the rows that it was made of, whatever becomes of the
-file, and what a copy of the file holds is of one moment.  Segments follow each other from number
-0 on, without a gap; the rows since the last one are read as rows.  What became of a row later does
-not matter: all that is found by the tables is looked up in the rows.
+A segment is made of the rows with their latest numbers (schema.py) in one span.  It is in the index
+file itself: a copy of the file has segments and rows of the same moment.  Segments follow each
+other from number 0 on, without a gap; the rows since the last segment are read as rows.  Later
+changes of a row do not matter: everything that the tables find is looked up in the rows.
 
 ::
 
     checksum | length | groups | length | ids | fingerprints
        16        4                 4            8 each
 
-Groups (scope, view, how many) are JSON, ids 4 bytes each, and both are compressed.  Numbers are
-little-endian.  The checksum is BLAKE2b of all after it, and of the segment's place.
+Groups (scope, view, count) are JSON, ids have 4 bytes each, and both are compressed.  Numbers are
+little-endian.  The checksum is BLAKE2b of everything after it, and of the segment's place.
 """
 
 from __future__ import annotations
@@ -29,25 +28,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from scrapy_simhash.index.sqlite.rows import number, optional, row_number, text, unsigned
+from scrapy_simhash.index.sqlite.rows import integer, optional_unsigned, row_number, text, unsigned
 from scrapy_simhash.index.views import Group
+from scrapy_simhash.rule.rule import View
 
-# So many numbers make a segment: as many rows are read at open in 0.2 s, and the file is locked
-# for 5 ms to write it.
+# A segment spans this many numbers: at open, this many rows are read in 0.2 s, and writing a
+# segment locks the file for 5 ms.
 SPAN = 100_000
-# Segments may hold so many times what the rows do: pages change, and are forgotten.
+# Segments may hold this many times as many entries as the rows: pages change, and are forgotten.
 MOST_STALE = 2
 
 _LENGTH = struct.Struct("<I")
 _CHECKSUM_BYTES = 16
 
-# The highest number of the sequence: pages that were forgotten may have had higher ones.
+# The highest number of the sequence: forgotten pages may have had higher numbers than the rows.
 _LAST = (
     "SELECT max(coalesce((SELECT max(id) FROM pages), 0),"
     " coalesce((SELECT max(change) FROM pages WHERE change IS NOT NULL), 0),"
     " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0))"
 )
-# What the tables need of the representatives that were written last in a span of numbers.
+# The columns that the tables need, of the representatives last written in a span of numbers.
 _WRITTEN = (
     "SELECT scope, id, tokens, fingerprint, content_fingerprint FROM pages"
     " WHERE id > :since AND id <= :until AND change IS NULL AND representative IS NULL"
@@ -55,22 +55,22 @@ _WRITTEN = (
     " WHERE change > :since AND change <= :until AND representative IS NULL"
 )
 
-ViewsOf = Callable[[int, int, "int | None"], "list[tuple[str, int]]"]
+ViewsOf = Callable[[int, int, "int | None"], "list[tuple[View, int]]"]
 
 
 def last_number(connection: sqlite3.Connection) -> int:
-    """Return the highest number that a row has, or had."""
+    """Return the highest number that a row has or had."""
     return row_number(connection.execute(_LAST).fetchone()[0])
 
 
 def written(
     connection: sqlite3.Connection, since: int, until: int, views_of: ViewsOf
 ) -> Iterable[Group]:
-    """Return what the tables need of the rows whose latest numbers are in a span."""
-    groups: dict[tuple[str, str], Group] = {}
+    """Return the table entries of the rows with their latest numbers in a span."""
+    groups: dict[tuple[str, View], Group] = {}
     span = {"since": since, "until": until}
     for scope, row_id, tokens, main, content in connection.execute(_WRITTEN, span):
-        for view, found in views_of(number(tokens), unsigned(main), optional(content)):
+        for view, found in views_of(integer(tokens), unsigned(main), optional_unsigned(content)):
             group = groups.get((scope, view))
             if group is None:
                 group = groups[scope, view] = Group(text(scope), view, array("Q"), array("I"))
@@ -80,9 +80,9 @@ def written(
 
 
 class Segments:
-    """The segments of an index file, for tables of the views that *views_of* tells.
+    """The segments of an index file, for tables of the views that *views_of* returns.
 
-    *made_for* names all that *views_of* depends on: segments of others are not used.
+    *made_for* names everything that *views_of* depends on: segments made for others are not used.
     """
 
     def __init__(self, made_for: str, views_of: ViewsOf) -> None:
@@ -92,9 +92,9 @@ class Segments:
         self._loaded = 0
 
     def load(self, connection: sqlite3.Connection) -> Iterator[tuple[int, list[Group]]]:
-        """Yield the good segments one after the other, each with the number that it goes up to.
+        """Yield the good segments one after the other, each with its last number.
 
-        Those from the first on that is damaged, or of other views, will be made anew.
+        From the first segment that is damaged or of other views on, all will be written again.
         """
         end = self._good_until = 0
         loaded: Counter[str] = Counter()
@@ -110,7 +110,7 @@ class Segments:
             self._good_until = None
 
     def write(self, connection: sqlite3.Connection) -> bool:
-        """Write the next segment, or remove one to be made anew; False where nothing is to do.
+        """Write the next segment, or remove one to write again; False if there is nothing to do.
 
         The rows are read without the lock of the file.
         """
@@ -137,7 +137,7 @@ class Segments:
         return True
 
     def _are_stale(self, connection: sqlite3.Connection) -> bool:
-        """Whether what was loaded holds much that no row has any more; asked once."""
+        """Whether many of the loaded entries have no row any more; only the first call checks."""
         loaded, self._loaded = self._loaded, 0
         if not loaded:
             return False
@@ -145,7 +145,7 @@ class Segments:
         return loaded > MOST_STALE * int(connection.execute(query).fetchone()[0])
 
     def _end(self, connection: sqlite3.Connection) -> int | None:
-        """Return the number up to which there are segments; None if they are of other views."""
+        """Return the last number of the segments; None if they are of other views."""
         end = connection.execute(
             "SELECT until, made_for FROM segments ORDER BY until DESC LIMIT 1"
         ).fetchone()
@@ -154,7 +154,7 @@ class Segments:
         return int(end[0]) if end[1] == self._made_for else None
 
     def _removed(self, connection: sqlite3.Connection, good_until: int) -> bool:
-        """Remove the last of the segments to be made anew, so that there is never a gap."""
+        """Remove the last of the segments to write again, so that there is never a gap."""
         return bool(
             connection.execute(
                 "DELETE FROM segments WHERE until = (SELECT max(until) FROM segments)"
@@ -165,12 +165,12 @@ class Segments:
 
 
 def good_segments(connection: sqlite3.Connection) -> Iterator[tuple[int, str, list[Group]]]:
-    """Yield the segments up to the first that is damaged or does not follow the one before it.
+    """Yield the segments before the first that is damaged or does not follow the one before it.
 
-    Each with the number that it goes up to, and what it was made for.
+    Each comes with its last number and what it was made for.
     """
     end, last = 0, last_number(connection)
-    # What is damaged is known by its checksum, or already to SQLite.
+    # The checksum detects damage, unless SQLite has already.
     with suppress(ValueError, sqlite3.DatabaseError):
         for since, until, made_for, data in connection.execute(
             "SELECT since, until, made_for, data FROM segments ORDER BY until"
@@ -182,7 +182,7 @@ def good_segments(connection: sqlite3.Connection) -> Iterator[tuple[int, str, li
 
 
 def encoded(groups: Iterable[Group], place: bytes) -> bytes:
-    """Return a segment.  Nothing here holds the interpreter's lock for long."""
+    """Return a segment as bytes.  No step holds the interpreter's lock for long."""
     groups = list(groups)
     about = json.dumps([(group.scope, group.view, len(group.ids)) for group in groups]).encode()
     ids = zlib.compress(b"".join(_little_endian(group.ids) for group in groups), 1)
@@ -216,7 +216,7 @@ def decoded(data: Any, place: bytes) -> list[Group]:
 
 
 def _part(data: bytes | memoryview) -> tuple[memoryview, memoryview]:
-    """Split what begins with a length into the part of that length and the rest."""
+    """Split bytes that begin with a length into the part of that length and the rest."""
     view = memoryview(data)
     (length,) = _LENGTH.unpack_from(view)
     end = _LENGTH.size + length

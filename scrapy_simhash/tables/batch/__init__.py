@@ -1,1 +1,1 @@
-"""Work on whole files of fingerprints: snapshots, and many queries at once."""
+"""Work on whole files of fingerprints: snapshots, and the batch query over them."""

@@ -1,18 +1,19 @@
 """Sorted fingerprints in fewer bytes: Rice codes of their differences, block by block.
 
-As section 3.2 of Manku, Jain and Das Sarma proposes, differences of a sorted table are stored
-instead of its fingerprints; here each in a Rice code (Rice and Plaunt, "Adaptive Variable-Length
-Coding for Efficient Compression of Spacecraft Television Data", IEEE Transactions on
-Communications 19(6), 1971), whose parameter r suits the mean difference of the block::
+The differences of a sorted table are stored instead of its fingerprints, as section 3.2 of Manku,
+Jain and Das Sarma proposes.  Each difference is a Rice code (Rice and Plaunt, "Adaptive
+Variable-Length Coding for Efficient Compression of Spacecraft Television Data", IEEE Transactions
+on Communications 19(6), 1971), whose parameter r suits the mean difference of the block::
 
     difference   quotient by 2**r in unary | remainder in r bits
     20, r = 3    001                       | 100
 
 Bits fill bytes from the highest; the first fingerprint of a block is stored elsewhere.  A block of
-n evenly spread fingerprints takes about log2(2**64 / n) + 1.5 bits for each, within 0.1 bit of
-what is possible.
+n evenly spread fingerprints takes about log2(2**64 / n) + 1.5 bits for each, at most 0.1 bit more
+than the least that is possible.
 
-The functions here are the reference; the compiled ones, used where they are built, give the same.
+The functions here are the reference.  The compiled ones give the same results, and are used where
+they are built.
 """
 
 from __future__ import annotations

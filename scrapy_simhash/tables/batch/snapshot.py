@@ -5,12 +5,12 @@
     magic | header's length | header, JSON | directory | items   | blocks | checksum
       8           4                          24 a block  4 each              32
 
-The header says version, count, distance, scheme and change.  Fingerprints are sorted and stand in
-blocks of 1,024 (:mod:`scrapy_simhash.tables.batch.codec`); the directory has, for each, its first
-fingerprint, where it begins, and the parameter of its codes.  Items stand in the order of the
-fingerprints.  Numbers are little-endian; the checksum is BLAKE2b of all before it.
+The header has version, count and distance.  Fingerprints are sorted and stand in blocks of 1,024
+(:mod:`scrapy_simhash.tables.batch.codec`).  The directory has, for each block, its first
+fingerprint, where the block begins, and the parameter of its codes.  Items stand in the order of
+the fingerprints.  Numbers are little-endian; the checksum is BLAKE2b of all bytes before it.
 
-The layout of the tables in memory is not in it: tables are made anew, under any design.
+A snapshot does not hold the tables of its fingerprints: they are built anew, by any design.
 """
 
 from __future__ import annotations
@@ -22,23 +22,19 @@ import os
 import struct
 import sys
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.errors import IndexFormatError
+from scrapy_simhash.files import replacing
 from scrapy_simhash.tables.batch.codec import decode_block, encode_block, rice_parameter
-from scrapy_simhash.tables.engine import PermutedTables
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
-
-    from scrapy_simhash.tables.design import Table
 
 MAGIC = b"SIMHSNAP"
 VERSION = 1
@@ -52,12 +48,10 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class Header:
-    """What a snapshot says of itself: *scheme* and *change* are for its reader to compare."""
+    """How many fingerprints a snapshot has, and the distance that they were saved for."""
 
     count: int
     distance: int
-    scheme: str = ""
-    change: int = 0
     version: int = VERSION
 
 
@@ -66,34 +60,25 @@ def save_snapshot(
     fingerprints: Sequence[int],
     items: Sequence[int],
     distance: int,
-    scheme: str = "",
-    change: int = 0,
 ) -> None:
     """Write a snapshot in one step: at *path* stands the old file or the whole new one.
 
     *fingerprints* ascend, and *items* belong to them: arrays of typecodes Q and I, as
     ``entries()`` of the tables returns them.
 
-    :raises OSError: it cannot be written; nothing has changed.
+    :raises OSError: it cannot be written; the old file is unchanged.
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
-    header = json.dumps(asdict(Header(len(fingerprints), distance, scheme, change))).encode()
+    header = json.dumps(asdict(Header(len(fingerprints), distance))).encode()
     blocks, directory = _encoded(fingerprints)
     head = MAGIC + _LENGTH.pack(len(header)) + header
     digest = hashlib.blake2b(digest_size=_CHECKSUM_BYTES)
-    try:
-        with unfinished.open("wb") as file:
-            for part in (head, directory, _little_endian("I", items), *blocks):
-                digest.update(part)
-                file.write(part)
-            file.write(digest.digest())
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:
+        for part in (head, directory, _little_endian("I", items), *blocks):
+            digest.update(part)
+            file.write(part)
+        file.write(digest.digest())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _encoded(fingerprints: Sequence[int]) -> tuple[list[bytes], bytes]:
@@ -109,7 +94,7 @@ def _encoded(fingerprints: Sequence[int]) -> tuple[list[bytes], bytes]:
 
 
 class Snapshot:
-    """A snapshot that is open for reading, mapped into memory: only what is read is loaded.
+    """A snapshot that is open for reading, mapped into memory: a block is loaded when it is read.
 
     :raises IndexFormatError: the file is no snapshot, is truncated or altered, or is newer.
     :raises OSError: it cannot be read.
@@ -138,8 +123,8 @@ class Snapshot:
                 digest.update(view[start : min(start + _CHUNK, end)])
         if digest.digest() != self._map[max(0, end) :]:
             raise IndexFormatError(
-                f"{self.path} is truncated or was altered: its checksum is another one. It was "
-                f"left as it is; delete it, and it is made anew from the index"
+                f"{self.path} is truncated or was altered: its checksum does not match. The file "
+                f'is left as it is; make it anew by "scrapy simhash pack".'
             )
         start = len(MAGIC) + _LENGTH.size
         (length,) = _LENGTH.unpack(self._map[len(MAGIC) : start])
@@ -149,7 +134,8 @@ class Snapshot:
                 f"{self.path} is a snapshot of version {fields.get('version')}; this release "
                 f"reads version {VERSION}"
             )
-        self.header = Header(**fields)
+        # Earlier releases wrote further fields, which nothing reads.
+        self.header = Header(fields["count"], fields["distance"])
         directory = start + length
         self._items_at = directory + _ENTRY.size * -(-self.header.count // BLOCK)
         self._entries = list(_ENTRY.iter_unpack(self._map[directory : self._items_at]))
@@ -168,19 +154,6 @@ class Snapshot:
         """Yield (fingerprints, items) of 1,024 at a time, ascending."""
         return map(self._block, range(len(self._entries)))
 
-    def items_of(self, fingerprint: int) -> list[int]:
-        """Return the items of one fingerprint; reads one block, or those it goes on in."""
-        number = max(0, bisect_left(self._entries, (fingerprint,)) - 1)
-        found: list[int] = []
-        while number < len(self._entries) and self._entries[number][0] <= fingerprint:
-            fingerprints, items = self._block(number)
-            start = bisect_left(fingerprints, fingerprint)
-            while start < len(fingerprints) and fingerprints[start] == fingerprint:
-                found.append(items[start])
-                start += 1
-            number += 1
-        return found
-
     def _block(self, number: int) -> tuple[array[int], array[int]]:
         first, offset, r = self._entries[number]
         count = min(BLOCK, self.header.count - number * BLOCK)
@@ -194,18 +167,8 @@ class Snapshot:
             end = self._blocks_at + self._entries[number + 1][1]
         return decode_block(self._map[start:end], first, count, r), items
 
-    def tables(self, distance: int, tables: Sequence[Table] | None = None) -> PermutedTables:
-        """Return permuted tables with all that is in the snapshot."""
-        made = PermutedTables(distance, tables)
-        fingerprints, items = array("Q"), array("I")
-        for block, block_items in self.blocks():
-            fingerprints.extend(block)
-            items.extend(block_items)
-        made.build(fingerprints, items)
-        return made
-
     def close(self) -> None:
-        """Let go of the file; closing twice is no error."""
+        """Close the file; closing twice is no error."""
         self._map.close()
 
     def __enter__(self) -> Self:

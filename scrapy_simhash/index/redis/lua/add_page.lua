@@ -1,30 +1,37 @@
--- Looks up what a page is judged by, and writes the page if it was judged by just that.
+-- Looks up the rows that a page is judged by, and writes the page if it was judged by these rows.
 --
--- ARGV: 1 'check': write nothing; 'adopt': write what was judged elsewhere, if it is not here.
--- 2 The most candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes each: of the
--- request, of the text, then those of the tables.  5 The check of the request (2 bytes) and the
--- request's fingerprint.  6 The check of the text and its digest; empty: look for none.  7 The
--- tables (see Buckets in buckets.py).  8 The page, from its representative on.  9 What it was
--- judged by; empty: not yet.  10 What to cut from buckets.
+-- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here.
+-- 2 The maximal number of candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes
+-- each: of the request, of the text, then those of the tables.  5 The check of the request (2
+-- bytes) and the request's fingerprint.  6 The check of the text and its digest; empty: do not look
+-- for the text.  7 The tables (see Buckets in buckets.py).  8 The page; its change is not used.
+-- 9 The rows that it was judged by; empty: not judged yet.  10 The entries to cut from buckets.
 --
 -- Without a candidate there is nothing to judge: the page is written at once, as a representative.
--- Returns the id of the page that was written and that of its representative; or false, what the
--- page is to be judged by, the id of its own row, that row, and, 4 bytes each: the ids of the same
--- text; the ids near by (with the distance, 5 bytes); the ids of all these rows; then the rows.
+--
+-- Returns the id of the written page and that of its representative.  If the page must be judged
+-- first, returns: false; the ids and changes of the rows to judge it by; the id of its own row;
+-- that row; the ids of the same text (4 bytes each); the near ids, each with its distance (5 bytes
+-- each); the ids of the rows of both kinds (4 bytes each); then those rows.
 
 local check, adopt = ARGV[1] == 'check', ARGV[1] == 'adopt'
 local most, distance = tonumber(ARGV[2]), tonumber(ARGV[3])
 local names = { struct.unpack(string.rep('c4', #ARGV[4] / 4), ARGV[4]) }
-names[#names] = nil -- the position that unpack ends with
+names[#names] = nil -- the last value of unpack is a position
 local read = redis.call('HMGET', KEYS[2], unpack(names))
 known[names[1]], known[names[2]] = read[1] or '', read[2] or ''
 
--- An entry of a request or a text begins with so many bytes that tell it from most others.
+-- An entry of a request or a text begins with a check of this many bytes of its hash, which few
+-- others share.
 local CHECK = 2
-local DIGEST_AT, THERE_IS_AT, HEAD_LENGTH, CONTENT_LENGTH = 33, 49, 52, 8
 
 local function page(id)
   return redis.call('HGET', KEYS[1], id)
+end
+
+local function request_of(row)
+  local begin = HEAD_LENGTH + struct.unpack('>I2', row, URL_LENGTH)
+  return string.sub(row, begin + 1, begin + struct.unpack('>I2', row, REQUEST_FINGERPRINT_LENGTH))
 end
 
 local function own_row()
@@ -32,9 +39,7 @@ local function own_row()
   for at in each(entries, CHECK + 4, string.sub(ARGV[5], 1, CHECK)) do
     local id = string.sub(entries, at + CHECK, at + CHECK + 3)
     local row = page(id)
-    local there_is, length = string.byte(row, THERE_IS_AT, THERE_IS_AT + 1)
-    local begin = HEAD_LENGTH + (there_is % 2) * CONTENT_LENGTH
-    if string.sub(row, begin + 1, begin + length) == request then return id, row end
+    if request_of(row) == request then return id, row end
   end
 end
 
@@ -45,12 +50,12 @@ local function ids_of_same_text()
   for at in each(entries, CHECK + 4, string.sub(ARGV[6], 1, CHECK)) do
     if #ids == most then break end
     local id = string.sub(entries, at + CHECK, at + CHECK + 3)
-    if string.sub(page(id), DIGEST_AT, DIGEST_AT + 15) == digest then ids[#ids + 1] = id end
+    if string.sub(page(id), DIGEST, DIGEST_END) == digest then ids[#ids + 1] = id end
   end
   return ids
 end
 
--- Calls act with the place and the layout of each table.
+-- Calls act with the position and the layout of each table.
 local function for_each_table(act)
   local at, field = 1, 3
   while at <= #ARGV[7] do
@@ -64,7 +69,7 @@ end
 
 local DISTANCES = %DISTANCES%
 
--- Distances of a byte to all 256, made where they are first asked for.
+-- The distances of a byte to all 256 bytes, made on first use.
 local from = {}
 local function distances_from(byte)
   local row = from[byte]
@@ -75,7 +80,7 @@ local function distances_from(byte)
   return row
 end
 
--- Adds to near the entries of a bucket that are within the distance, all of them tried.
+-- Compares all entries of a bucket, and adds those within the distance to near.
 local function try_all(near, entries, other, first_other, begin)
   local byte, width = string.byte, other + 4
   local q1, q2, q3, q4, q5, q6 = byte(ARGV[7], first_other, first_other + 5)
@@ -94,7 +99,7 @@ local function try_all(near, entries, other, first_other, begin)
   end
 end
 
--- The same for the entries that begin with a pattern: few, if any.
+-- The same for the entries that begin with a pattern; there are few or none.
 local function try_those(near, entries, rest, other, pattern, first_other, begin)
   if not string.find(entries, pattern, 1, true) then return end
   for at in each(entries, rest + other + 4, pattern) do
@@ -131,7 +136,7 @@ local function near_by()
       try_those(near, entries, rest, other, exact, first_other, 0)
       for i = 2, rests do try_those(near, entries, rest, other, patterns[i], first_other, 1) end
     end
-    -- Where a bit of the bucket's number differs, none of the rest may.
+    -- If a bit of the bucket's number differs, no bit of the rest may differ.
     for i = 1, fields - 1 do
       entries = read[field + i]
       if entries then try_those(near, entries, rest, other, exact, first_other, 1) end
@@ -155,16 +160,16 @@ local function near_by()
 end
 
 local own, own_page = own_row()
-if own and (adopt or string.sub(own_page, 9, 12) == string.sub(ARGV[8], 5, 8)) then
-  return { own, string.sub(own_page, 5, 8) } -- an earlier try whose answer was lost
+if own and (adopt or string.sub(own_page, CALL, CALL_END) == string.sub(ARGV[8], CALL, CALL_END)) then
+  return { own, representative_of(own_page) } -- written by an earlier try; its answer was lost
 end
-local is_kept = own and string.sub(own_page, 5, 8) == NONE
+local is_kept = own and representative_of(own_page) == NONE
 local same, near = {}, {}
 if not is_kept and not adopt then same, near = ids_of_same_text(), near_by() end
 
 local judged_by, ids, pages = {}, {}, {}
 local function judge_by(id, row)
-  judged_by[#judged_by + 1] = id .. string.sub(row, 1, 4)
+  judged_by[#judged_by + 1] = id .. change_of(row)
 end
 if own then judge_by(own, own_page) end
 local seen = {}
@@ -190,15 +195,15 @@ if check or (judged_by ~= ARGV[9] and not nothing_to_judge) then
 end
 
 local change = next_change()
-local id, representative, duplicates = own or change, string.sub(ARGV[8], 1, 4), 0
+local id, representative, duplicates = own or change, representative_of(ARGV[8]), 0
 if nothing_to_judge and not adopt then representative = NONE end
-redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], 5))
+redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], REPRESENTATIVE_END + 1))
 if not own then
   put(names[1], string.sub(ARGV[5], 1, CHECK) .. id)
 elseif is_kept then
   for_each(ARGV[10], cut)
 else
-  cut(group_of(string.sub(own_page, 5, 8)), id)
+  cut(group_of(representative_of(own_page)), id)
   duplicates = -1
 end
 if representative ~= NONE then

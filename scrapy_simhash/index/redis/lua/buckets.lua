@@ -1,13 +1,21 @@
 -- Packed buckets: fields of the hash KEYS[2], each a string of entries of one width, the oldest
--- first. An entry ends with the id of its page (4 bytes, big-endian).  This stands before each
--- script that changes pages; KEYS[1] is the hash of the pages by id.
+-- first.  An entry ends with the id of its page (4 bytes, big-endian).  KEYS[1] is the hash of the
+-- pages by id.  This file is put before each script that changes pages.
 --
--- A page begins with the number of its last change, the id of its representative (0: it is one
--- itself), the number of the call that wrote it, and the crawl that judged it, 4 bytes each.
+-- Before this file, rows.py puts the positions of each part of a page: CHANGE, CHANGE_END and so
+-- on, and HEAD_LENGTH.
 
 local NONE = '\0\0\0\0'
 
 local known, changed = {}, {}
+
+local function change_of(page)
+  return string.sub(page, CHANGE, CHANGE_END)
+end
+
+local function representative_of(page)
+  return string.sub(page, REPRESENTATIVE, REPRESENTATIVE_END)
+end
 
 local function bucket(field)
   local entries = known[field]
@@ -18,7 +26,7 @@ local function bucket(field)
   return entries
 end
 
--- Yields where a pattern begins entries of a bucket.
+-- Yields the positions of the entries of a bucket that begin with a pattern.
 local function each(entries, width, pattern)
   local at = 1
   return function()
@@ -52,7 +60,7 @@ local function cut(field, entry)
   end
 end
 
--- Does put or cut for each field and entry of a list: their lengths, one byte each, then both.
+-- Calls put or cut for each field and entry of a list: their lengths, one byte each, then both.
 local function for_each(list, act)
   local at = 1
   while at <= #list do
@@ -81,7 +89,7 @@ local function store_buckets()
   if #emptied > 0 then redis.call('HDEL', KEYS[2], unpack(emptied)) end
 end
 
--- Ids and changes are numbers of one sequence; none is ever used again.
+-- Ids and changes are numbers of one sequence; no number is used again.
 local function next_change()
   return struct.pack('>I4', redis.call('HINCRBY', KEYS[2], 'n', 1))
 end

@@ -1,4 +1,4 @@
--- Returns the pages of a span of ids without their sketches: ids and pages, in turns.
+-- Returns the pages of a span of ids without their sketches: ids and pages alternate.
 --
 -- ARGV: 1 and 2 The first and the last id.  3 Only pages judged before this time; empty: all.
 
@@ -7,10 +7,10 @@ local found = {}
 for number = tonumber(ARGV[1]), tonumber(ARGV[2]) do
   local id = struct.pack('>I4', number)
   local page = redis.call('HGET', KEYS[1], id)
-  if page and (not before or struct.unpack('>I4', page, 21) < before) then
-    local there_is, request_length, url_length = struct.unpack('>BBI2', page, 49)
+  if page and (not before or struct.unpack('>I4', page, JUDGED_AT) < before) then
+    local without_sketch = #page - struct.unpack('>I2', page, SKETCH_LENGTH)
     found[#found + 1] = id
-    found[#found + 1] = string.sub(page, 1, 52 + there_is % 2 * 8 + request_length + url_length)
+    found[#found + 1] = string.sub(page, 1, without_sketch)
   end
 end
 return found

@@ -1,0 +1,103 @@
+"""Opening an index: by its place, as a crawl asks for it, or as it was built, to look into it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.extras import extra_version
+from scrapy_simhash.index.contract import Index, LastingIndex
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite import schema
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.places import MEMORY, is_in_redis, masked
+from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.settings import EXPECTED_PAGES
+
+if TYPE_CHECKING:
+    from scrapy_simhash.index.redis.index import RedisIndex
+
+
+def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES) -> Index:
+    """Return the index at *place*, made where there is none.
+
+    *place* is ``memory:``, the path of a file, or the URL of a Redis server, whose tables are
+    planned for *expected_pages* in a scope.
+
+    :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
+    :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
+    """
+    if place == MEMORY:
+        return MemoryIndex(parameters)
+    return open_lasting(place, parameters, expected_pages)
+
+
+def open_lasting(
+    place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES
+) -> LastingIndex:
+    """Return the index at *place*, which outlives this process; see :func:`open_index`.
+
+    :raises IndexUnavailableError: *place* is in memory.
+    """
+    if place == MEMORY:
+        raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
+    if is_in_redis(place):
+        return _redis_index()(place, parameters, expected_pages)
+    return SQLiteIndex(place, parameters)
+
+
+def open_existing(place: str) -> LastingIndex:
+    """Return the index at *place* as it was built, to be tended, not to judge pages with.
+
+    :raises SimhashError: there is none, or it cannot be used.
+    """
+    found: LastingIndex | None = None
+    if is_in_redis(place):
+        found = _redis_index().existing(place)
+    elif Path(place).exists():
+        stored = schema.stored_parameters(Path(place))
+        found = SQLiteIndex(place, Parameters(stored["scheme"], stored["scope"], distance=0))
+    if found is None:
+        raise _absent(place)
+    return found
+
+
+async def exists(place: str) -> bool:
+    """Whether there is an index at *place*, or something else.
+
+    :raises SimhashError: the server that it is in cannot be asked.
+    """
+    if not is_in_redis(place):
+        return Path(place).exists()
+    with suppress(IndexUnavailableError):
+        await open_existing(place).close()
+        return True
+    return False
+
+
+def file_of(place: str, doing: str) -> Path:
+    """Return the path of an index that is a file, as *doing* needs it.
+
+    :raises IndexUnavailableError: it is none, or it is not there.
+    """
+    if is_in_redis(place):
+        raise IndexUnavailableError(
+            f"{doing} needs an index that is a file: got {masked(place)}. Make one of it by "
+            f'"scrapy simhash copy".'
+        )
+    if not Path(place).exists():
+        raise _absent(place)
+    return Path(place)
+
+
+def _redis_index() -> type[RedisIndex]:
+    extra_version("redis", "an index in Redis")
+    from scrapy_simhash.index.redis.index import RedisIndex
+
+    return RedisIndex
+
+
+def _absent(place: str) -> IndexUnavailableError:
+    return IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")

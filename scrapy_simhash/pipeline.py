@@ -1,0 +1,125 @@
+"""From the settings to what a crawl works with, and from the body of a page to a :class:`Page`.
+
+The one way of a page to the index, for crawls and commands alike: workers analyse its body, with
+what its site repeats, and what they find becomes the page that an index judges.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key
+from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
+from scrapy_simhash.workers.recall import RecallingWorkers
+
+# Verification needs many candidates, and the plain rule few (docs/quality.md).
+VERIFIED_DISTANCE = 7
+PLAIN_DISTANCE = 3
+
+# Returns the ids of the blocks that a site is known to repeat, as Index.template does.
+TemplateOf = Callable[[str], frozenset[int]]
+
+
+class Fetched(NamedTuple):
+    """A page as it came: *request_fingerprint* is Scrapy's own."""
+
+    url: str
+    body: bytes
+    encoding: str | None
+    request_fingerprint: bytes
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What the settings of a crawl say of its pages' way: the analysis, and the index's parameters.
+
+    Make one with :meth:`of`.  A plain value: what it makes (:meth:`workers`) is the caller's.
+    """
+
+    settings: SimhashSettings
+    analyser: Analyser
+    parameters: Parameters
+
+    @classmethod
+    def of(cls, settings: SimhashSettings) -> Pipeline:
+        """Return the pipeline of these settings.
+
+        :raises SettingsError: no such extractor or features.
+        """
+        analyser = Analyser.create(
+            settings.extractor,
+            settings.features,
+            settings.stop_words,
+            settings.idf,
+            settings.verify,
+            settings.max_tags,
+            settings.max_depth,
+        )
+        distance = VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
+        parameters = Parameters(
+            scheme=analyser.identity,
+            scope=settings.scope,
+            distance=distance if settings.distance is None else settings.distance,
+            min_tokens=settings.min_tokens,
+            share=settings.share if settings.verify else None,
+        )
+        return cls(settings, analyser, parameters)
+
+    @property
+    def shared_by(self) -> Hashable:
+        """What two pipelines have in common whose pages the same workers can analyse."""
+        settings = self.settings
+        return self.analyser, settings.workers, settings.page_timeout, settings.max_waiting
+
+    def workers(self) -> Workers:
+        """Return what analyses the pages, to be started."""
+        settings = self.settings
+        workers: Workers = InProcess(self.analyser)
+        if settings.workers:
+            workers = WorkerProcesses(
+                self.analyser, settings.workers, settings.page_timeout, settings.max_waiting
+            )
+        return RecallingWorkers(workers, url_counts=self.analyser.reads_urls)
+
+    async def page(
+        self,
+        fetched: Fetched,
+        workers: Workers,
+        template_of: TemplateOf,
+        spider: str,
+        crawl: int | None = None,
+    ) -> tuple[Page, PageAnalysis]:
+        """Return a page as an index sees it, met by *crawl* of *spider*, and its analysis.
+
+        :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
+        """
+        url, body, encoding, request_fingerprint = fetched
+        site = host_of(url)
+        analysis = await workers.analyse(body, encoding, url, template_of(site))
+        content = analysis.content
+        if not analysis.tokens and content is None:
+            raise AnalysisError("no_text", f"{url} has no text to compare")
+        page = Page(
+            url=url,
+            request_fingerprint=request_fingerprint,
+            scope=scope_key(self.settings.scope, url, spider),
+            fingerprint=analysis.fingerprint,
+            digest=analysis.digest,
+            tokens=analysis.tokens,
+            judged_at=time.time(),
+            crawl=crawl,
+            content_fingerprint=None if content is None else content.fingerprint,
+            sketch=None if content is None else content.sketch,
+            site=site,
+            blocks=() if content is None else content.blocks,
+            canonical=canonical_url(url, analysis.canonical),
+        )
+        return page, analysis

@@ -1,0 +1,248 @@
+"""The record of a page: its decision, and what the account and the report need beside it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, Literal, TypeVar, cast, get_args
+
+from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.report.addresses import Address
+from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
+
+Action = Literal["pass", "drop", "flag"]
+VERDICTS = frozenset(get_args(Verdict))
+
+FINGERPRINT_BITS = 64
+SHARE_DIGITS = 3
+SECONDS_DIGITS = 6
+
+T = TypeVar("T")
+
+_is_fingerprint = re.compile("[0-9a-f]{16}").fullmatch
+
+
+@dataclass(frozen=True)
+class Record:
+    """One page of a crawl: what was decided, what became of it, and what it took.
+
+    *fingerprint*, *tokens*, *analysis_seconds* and *index_seconds* are None for a page that was
+    skipped.  *is_recalled* says that the body was known, so that it was not analysed again; the
+    feed does not say it.  *error* says what went wrong where the plug-in failed.  *redirects* are
+    the addresses that led to *url*, the first one first.  *judged_at* is in seconds since the
+    epoch.
+
+    The other attributes follow from these: *kept_url* is the URL of the kept page whose text this
+    one has (its own, or its representative's), *address* the parts of *url*, with their *pattern*
+    and *slug*.
+
+    :meth:`of` makes one in a crawl, and :meth:`from_json` reads one from the decisions feed.  All
+    numbers are rounded as the feed writes them: a report is the same whichever it was made from.
+    """
+
+    url: str
+    decision: Decision
+    body_bytes: int
+    action: Action
+    is_start_request: bool
+    fingerprint: int | None
+    tokens: int | None
+    analysis_seconds: float | None
+    index_seconds: float | None
+    is_recalled: bool
+    error: str | None
+    redirects: tuple[str, ...]
+    judged_at: float
+    is_duplicate: bool = field(init=False, repr=False, compare=False)
+    kept_url: str = field(init=False, repr=False, compare=False)
+    address: Address = field(init=False, repr=False, compare=False)
+    pattern: str = field(init=False, repr=False, compare=False)
+    slug: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # The report needs all of these of each page: as cached properties they took 3 us a page
+        # more, on Python 3.11, of 28 (benchmarks/bench_report.py).
+        put = partial(object.__setattr__, self)
+        is_duplicate = self.decision.verdict in DUPLICATES
+        representative = self.decision.representative if is_duplicate else None
+        address = Address.of(self.url)
+        put("is_duplicate", is_duplicate)
+        put("kept_url", self.url if representative is None else representative)
+        put("address", address)
+        put("pattern", address.pattern)
+        put("slug", address.slug)
+
+    @classmethod
+    def of(
+        cls,
+        decision: Decision,
+        *,
+        url: str,
+        body_bytes: int,
+        action: Action = "pass",
+        is_start_request: bool = False,
+        redirects: tuple[str, ...] = (),
+        analysis: PageAnalysis | None = None,
+        index_seconds: float = 0.0,
+        error: str | None = None,
+    ) -> Record:
+        """Return the record of a page that was judged now, its numbers rounded.
+
+        *analysis* is None for a page that was skipped; *index_seconds* then counts for nothing.
+        """
+        return cls(
+            url=url,
+            decision=_rounded(decision),
+            body_bytes=body_bytes,
+            action=action,
+            is_start_request=is_start_request,
+            fingerprint=None if analysis is None else analysis.fingerprint,
+            tokens=None if analysis is None else analysis.tokens,
+            analysis_seconds=None if analysis is None else round(analysis.seconds, SECONDS_DIGITS),
+            index_seconds=None if analysis is None else round(index_seconds, SECONDS_DIGITS),
+            is_recalled=analysis is not None and analysis.recalled,
+            error=error,
+            redirects=redirects,
+            judged_at=int(time.time() * 1000) / 1000,  # the feed writes milliseconds
+        )
+
+    @classmethod
+    def from_json(cls, mapping: Mapping[str, Any]) -> Record:
+        """Return the record that a line of the decisions feed holds.
+
+        What the report needs is checked; a reason or an action from a later version is taken as
+        it is.  What it does not need may be missing, and counts as missing if its type is wrong:
+        ``changed``, ``fingerprint``, ``tokens``, ``start_request``, and ``representative`` and
+        ``distance`` of a page that is no duplicate.
+
+        :raises KeyError, TypeError, ValueError, OverflowError: it is no record.
+        """
+        error = mapping["error"]
+        return cls(
+            _url(mapping["url"]),
+            _decision_in(mapping),
+            int(mapping["body_bytes"]),
+            cast("Action", str(mapping["action"])),
+            mapping.get("start_request") is True,
+            _fingerprint(mapping.get("fingerprint")),
+            _if_of(int, mapping.get("tokens")),
+            _seconds(mapping["analysis_seconds"]),
+            _seconds(mapping["index_seconds"]),
+            False,
+            None if error is None else str(error),
+            _texts(mapping.get("redirects")),
+            datetime.fromisoformat(mapping["time"]).timestamp(),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the page's line in the decisions feed, in values that JSON has."""
+        decision, closest = self.decision, self.decision.closest
+        judged_at = datetime.fromtimestamp(self.judged_at, timezone.utc)
+        return {
+            "url": self.url,
+            **({"redirects": self.redirects} if self.redirects else {}),
+            "verdict": decision.verdict,
+            "representative": decision.representative,
+            "distance": decision.distance,
+            "share": decision.share,
+            "closest": None if closest is None else closest._asdict(),
+            "reason": decision.reason,
+            "changed": decision.changed,
+            "action": self.action,
+            "fingerprint": None if self.fingerprint is None else f"{self.fingerprint:016x}",
+            "tokens": self.tokens,
+            "body_bytes": self.body_bytes,
+            "analysis_seconds": self.analysis_seconds,
+            "index_seconds": self.index_seconds,
+            "start_request": self.is_start_request,
+            "error": self.error,
+            "time": judged_at.isoformat(timespec="milliseconds"),
+        }
+
+    @property
+    def asked_url(self) -> str | None:
+        """The address that was asked for, if a redirect led from there; None without one."""
+        return self.redirects[0] if self.redirects else None
+
+
+def _rounded(decision: Decision) -> Decision:
+    """Return *decision* with its shares rounded."""
+    share, closest = decision.share, decision.closest
+    if share is None and closest is None:
+        return decision
+    return replace(
+        decision,
+        share=None if share is None else round(share, SHARE_DIGITS),
+        closest=None
+        if closest is None
+        else closest._replace(share=round(closest.share, SHARE_DIGITS)),
+    )
+
+
+def _decision_in(mapping: Mapping[str, Any]) -> Decision:
+    verdict = mapping["verdict"]
+    if verdict not in VERDICTS:
+        raise ValueError(f"unknown verdict: {verdict!r}")
+    representative: str | None
+    distance: int | None
+    if verdict in DUPLICATES:
+        representative = _url(mapping["representative"])
+        distance = int(_within(mapping["distance"], FINGERPRINT_BITS))
+    else:
+        representative = _if_of(str, mapping.get("representative"))
+        distance = _if_of(int, mapping.get("distance"))
+    share, closest = mapping["share"], mapping["closest"]
+    return Decision(
+        verdict,
+        cast("Reason", str(mapping["reason"])),  # a later version may have others
+        representative,
+        distance,
+        None if share is None else float(_within(share, 1)),
+        _if_of(bool, mapping.get("changed")),
+        None if closest is None else _near_miss_in(closest),
+    )
+
+
+def _near_miss_in(closest: Mapping[str, Any]) -> NearMiss:
+    return NearMiss(
+        float(_within(closest["share"], 1)),
+        int(_within(closest["distance"], FINGERPRINT_BITS)),
+        str(closest["url"]),
+    )
+
+
+def _url(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("url and representative must be strings")
+    return value
+
+
+def _within(number: float, high: int) -> float:
+    if not 0 <= number <= high:
+        raise ValueError(f"must be from 0 to {high}: got {number!r}")
+    return number
+
+
+def _fingerprint(digits: object) -> int | None:
+    return int(digits, 16) if isinstance(digits, str) and _is_fingerprint(digits) else None
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value or 0)
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    """Return a list as strings.
+
+    :raises KeyError, TypeError: it is neither a list nor a string.
+    """
+    return (str(values[0]), *map(str, values[1:])) if values else ()
+
+
+def _if_of(kind: type[T], value: object) -> T | None:
+    """Return *value*, or None if it is of another type."""
+    return value if isinstance(value, kind) else None

@@ -1,0 +1,182 @@
+"""The values of the rule: a page, a stored page, what an index found, and a decision.
+
+:class:`Page` is the one list of the stored fields: each of them carries its :class:`Kind`.  Every
+index and the export derive from it how they write and read the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from scrapy_simhash.errors import AnalysisReason
+
+Verdict = Literal["unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
+DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
+
+# Why a page has its verdict; docs/decisions.md explains each reason.
+Reason = Literal[
+    # unique, near_duplicate, exact_duplicate
+    "new_text",
+    "share_in_common",
+    "within_distance",
+    "same_text",
+    # refresh
+    "seen_before",
+    "unchanged",
+    # skipped
+    "opt_out",
+    "bad_meta",
+    "status",
+    "not_html",
+    "too_large",
+    AnalysisReason,
+    "index_unavailable",
+    "internal_error",
+]
+# Reasons that come neither from a user's choice nor from a property of the page.
+FAILURES: tuple[Reason, ...] = (
+    "extraction_failed",
+    "timed_out",
+    "worker_died",
+    "workers_busy",
+    "index_unavailable",
+    "internal_error",
+)
+
+
+class Kind(Enum):
+    """The kind of value that a stored field holds."""
+
+    TEXT = "text"
+    BYTES = "bytes of any length"
+    SKETCH = "bytes of a sketch"
+    DIGEST = "16 bytes"
+    BITS = "an unsigned integer of 64 bits"
+    COUNT = "an integer from 0 on"
+    NUMBER = "an integer from 1 on"
+    SECONDS = "seconds since the epoch, stored as a whole number"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as an index sees it.
+
+    *request_fingerprint* is Scrapy's own, *scope* the part of the index to compare with,
+    *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
+    *crawl* the number of the crawl that fetched it.  The second view of a page, for an index that
+    verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).
+
+    Not stored: the ids of the page's *blocks* on *site*, and *canonical*, the URL that the page
+    gives as its own (rel=canonical).  *canonical* only chooses among kept pages that are equally
+    good as its representative.
+    """
+
+    url: Annotated[str, Kind.TEXT]
+    request_fingerprint: Annotated[bytes, Kind.BYTES]
+    scope: Annotated[str, Kind.TEXT]
+    fingerprint: Annotated[int, Kind.BITS]
+    digest: Annotated[bytes, Kind.DIGEST]
+    tokens: Annotated[int, Kind.COUNT]
+    judged_at: Annotated[float, Kind.SECONDS]
+    crawl: Annotated[int | None, Kind.NUMBER] = None
+    content_fingerprint: Annotated[int | None, Kind.BITS] = None
+    sketch: Annotated[bytes | None, Kind.SKETCH] = None
+    site: str = ""
+    blocks: tuple[int, ...] = ()
+    canonical: str | None = None
+
+
+class StoredField(NamedTuple):
+    """A field of a page that is stored; an *optional* one may be None."""
+
+    name: str
+    kind: Kind
+    optional: bool
+
+
+def _stored(name: str, hint: Any) -> StoredField | None:
+    if get_origin(hint) is not Annotated:
+        return None
+    value_type, kind = get_args(hint)
+    return StoredField(name, kind, type(None) in get_args(value_type))
+
+
+# In the order of the class.
+STORED: tuple[StoredField, ...] = tuple(
+    filter(
+        None,
+        (_stored(name, hint) for name, hint in get_type_hints(Page, include_extras=True).items()),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A stored page: *representative* is the id of its kept page, None if it is one itself."""
+
+    id: int
+    page: Page
+    representative: int | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether other pages are compared with this one."""
+        return self.representative is None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of an index that a page is judged by.
+
+    *own* is the row of the page's request.  *delivered* says whether the crawl that judged this row
+    is known to have passed it on to its spider.  *same_text* are the representatives in the page's
+    scope with its digest, oldest first.  *near* are the representatives within the distance, each
+    with its distance: those found by the content first, then those found by the main text; in each
+    view the closest first, then the oldest.
+    """
+
+    own: Row | None = None
+    delivered: bool = False
+    same_text: Iterable[Row] = ()
+    near: Iterable[tuple[Row, int]] = ()
+
+
+class NearMiss(NamedTuple):
+    """A kept page that is similar to a unique one; the fields are those of :class:`Decision`."""
+
+    share: float
+    distance: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision on one page, and why.
+
+    *representative* is the URL of the kept page, *distance* the number of bits in which the two
+    fingerprints differ (in the view that found it); both are None for a page without a kept page.
+    *share* is the share of text in common, if it was verified.  *changed* says whether the text of
+    a ``refresh`` has changed; it is None for any other verdict.  *closest* is the candidate that
+    shares most with a unique page, but not enough; it does not count when decisions are compared.
+    """
+
+    verdict: Verdict
+    reason: Reason
+    representative: str | None = None
+    distance: int | None = None
+    share: float | None = None
+    changed: bool | None = None
+    closest: NearMiss | None = field(default=None, compare=False)
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the page is a duplicate of a kept one."""
+        return self.verdict in DUPLICATES
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the page has not changed since an earlier crawl passed it on to its spider."""
+        return self.reason == "unchanged"

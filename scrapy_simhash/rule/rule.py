@@ -1,0 +1,212 @@
+"""The rule that decides whether a page is a duplicate, and of which page.
+
+Pure functions over the values of :mod:`scrapy_simhash.rule.page`.  An index looks up the rows that
+the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, takewhile, zip_longest
+from typing import Literal
+
+from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Row
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
+
+# The two views of a page that have a fingerprint.
+View = Literal["main text", "content"]
+MAIN_TEXT: View = "main text"
+CONTENT: View = "content"
+
+# At most this many candidates are compared with a page, the closest first: each takes about 25 us.
+MAX_VERIFIED = 100
+
+# Pages with the same main text are duplicates if they share at least this much of their content.
+# If the kept page has all content of the new one, half is enough: dropping the new page loses
+# nothing (measured on pages with and without a notice).
+SAME_TEXT_SHARE = 0.75
+CONTAINED_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of an index.
+
+    *scheme* and *scope* are stored with the index and cannot change later; the others may change
+    from crawl to crawl.  *share* is the share of text in common that verifies a candidate; with
+    None, every candidate is a match, as in the paper.
+    """
+
+    scheme: str
+    scope: str = "global"
+    distance: int = 3
+    min_tokens: int = 50
+    share: float | None = None
+
+    def views_of(
+        self, tokens: int, fingerprint: int, content_fingerprint: int | None
+    ) -> list[tuple[View, int]]:
+        """Return the views that find a page with these fields, with its fingerprints."""
+        views = []
+        if self.share and content_fingerprint is not None:
+            views.append((CONTENT, content_fingerprint))
+        if tokens >= self.min_tokens:
+            views.append((MAIN_TEXT, fingerprint))
+        return views
+
+    def views(self, page: Page) -> list[tuple[View, int]]:
+        """Return the views under which a page is looked up and found, with its fingerprints."""
+        return self.views_of(page.tokens, page.fingerprint, page.content_fingerprint)
+
+
+def judge(
+    page: Page, found: Found, parameters: Parameters, template: Collection[int]
+) -> tuple[Decision, Row | None]:
+    """Return the decision on *page*, and its representative if it is a duplicate.
+
+    *template* holds the ids of the blocks that the page's site is known to repeat.  The first step
+    that applies decides:
+
+    1. The request is that of a representative: ``refresh``, compared with its own last text.
+    2. Without verification: ``exact_duplicate`` if a representative has the same text.
+       ``near_duplicate`` if both texts have at least ``min_tokens`` tokens and their fingerprints
+       are within ``distance`` bits; the representative is the closest, the oldest of several.
+    3. With verification, the candidates are the representatives with the same text or within
+       ``distance`` bits in one of the two views.  The page is a duplicate of the one that shares
+       most of its content, if it shares enough.
+    4. Any other page is ``unique``.
+
+    If several representatives qualify, the one at the page's ``canonical`` URL is chosen: in step 2
+    among those with the same text, or those equally close; in step 3 among all that share enough.
+    """
+    own = found.own
+    if own is not None and own.is_kept:
+        return _refresh(page, own.page, found.delivered, parameters, template), None
+    if parameters.share:
+        return _most_alike(page, found, parameters.share, parameters.min_tokens, template)
+    return _closest(page, found)
+
+
+def crawl_of(page: Page, found: Found, decision: Decision) -> int | None:
+    """Return the crawl to store with a page: for an unchanged page, the one that delivered it."""
+    if found.own is not None and decision.is_unchanged:
+        return found.own.page.crawl
+    return page.crawl
+
+
+def _refresh(
+    page: Page, own: Page, delivered: bool, parameters: Parameters, template: Collection[int]
+) -> Decision:
+    """Compare a page with its stored state."""
+    distance = (own.fingerprint ^ page.fingerprint).bit_count()
+    changed = not _is_same(page, own, parameters, template)
+    if not changed and delivered:
+        return Decision("refresh", "unchanged", own.url, distance, changed=False)
+    return Decision("refresh", "seen_before", own.url, distance, changed=changed)
+
+
+def _is_same(page: Page, own: Page, parameters: Parameters, template: Collection[int]) -> bool:
+    """Whether a page still has the same main text and, with verification, the same content."""
+    if page.digest != own.digest:
+        return False
+    if not parameters.share:
+        return True
+    if page.sketch is None or own.sketch is None:
+        return page.sketch == own.sketch
+    sketches = Sketch.from_bytes(page.sketch), Sketch.from_bytes(own.sketch)
+    return overlap(*sketches, _marks(template)).share == 1
+
+
+def _marks(template: Collection[int]) -> set[int]:
+    """Return the marks that the blocks of a template have in sketches."""
+    return {mark(block) for block in template}
+
+
+def _closest(page: Page, found: Found) -> tuple[Decision, Row | None]:
+    """Return the duplicate by the paper's plain rule."""
+    if twin := _closest_named(page, ((row, 0) for row in found.same_text)):
+        row, _ = twin
+        return Decision("exact_duplicate", "same_text", row.page.url, 0), row
+    if near := _closest_named(page, found.near):
+        row, distance = near
+        return Decision("near_duplicate", "within_distance", row.page.url, distance), row
+    return Decision("unique", "new_text"), None
+
+
+def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, int] | None:
+    """Return the first of *found*, or an equally close one at the page's canonical URL."""
+    rows = iter(found)
+    closest = next(rows, None)
+    if closest is None or page.canonical is None:
+        return closest
+    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_VERIFIED))
+    return next((one for one in as_close if one[0].page.url == page.canonical), closest)
+
+
+def _most_alike(
+    page: Page, found: Found, share: float, min_tokens: int, template: Collection[int]
+) -> tuple[Decision, Row | None]:
+    """Return the decision by the candidate that shares most of its content, if that is enough."""
+    if page.sketch is None:
+        return Decision("unique", "new_text"), None
+    candidates = [
+        (row, kept, distance)
+        for row, distance in islice(_candidates(page, found), MAX_VERIFIED)
+        if (kept := row.page.sketch) is not None
+    ]
+    if not candidates:  # most pages have none, and unpacking a sketch takes 8 us
+        return Decision("unique", "new_text"), None
+    sketch, marks = Sketch.from_bytes(page.sketch), _marks(template)
+    best: tuple[tuple[bool, float], int, Row] | None = None
+    missed: NearMiss | None = None
+    for row, kept, distance in candidates:
+        shared = overlap(sketch, Sketch.from_bytes(kept), marks)
+        same_text = page.tokens if row.page.digest == page.digest else 0
+        if _is_enough(shared, same_text, share, min_tokens):
+            rank = row.page.url == page.canonical, shared.share
+            if best is None or rank > best[0]:
+                best = (rank, distance, row)
+        elif missed is None or shared.share > missed.share:
+            missed = NearMiss(shared.share, distance, row.page.url)
+    if best is None:
+        return Decision("unique", "new_text", closest=missed), None
+    (_, most), distance, row = best
+    if most == 1 and row.page.digest == page.digest:
+        return Decision("exact_duplicate", "same_text", row.page.url, distance, most), row
+    return Decision("near_duplicate", "share_in_common", row.page.url, distance, most), row
+
+
+def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
+    """Yield the rows to compare a page with, each once, and their distances.
+
+    Rows with the same main text and rows near in a view alternate, so that neither kind takes all
+    the places.
+    """
+    same = ((row, 0) for row in found.same_text if page.tokens)
+    seen: set[int] = set()
+    for candidate in chain.from_iterable(zip_longest(same, found.near)):
+        if candidate is not None and candidate[0].id not in seen:
+            seen.add(candidate[0].id)
+            yield candidate
+
+
+def _is_enough(shared: Overlap, same_text: int, share: float, min_tokens: int) -> bool:
+    """Whether two pages are duplicates: a little content must be equal, more must be nearly equal.
+
+    Content of *min_tokens* shingles must be equal.  The part that may differ grows with the
+    content, up to what *share* allows at twice as many shingles: in little content, each
+    difference means more.
+
+    If the main texts are the same, and their *same_text* tokens are enough, the other content is
+    what changes around the main text.  It must be only roughly the same.  A smaller share is
+    enough if the kept page, the second of the two, has all that the new one has.
+    """
+    contained = shared.first_in_second or shared.second_in_first
+    if same_text >= (MIN_SAMPLES if contained else min_tokens):
+        least = CONTAINED_SHARE if shared.first_in_second else SAME_TEXT_SHARE
+        if shared.share >= least:
+            return True
+    little = max(1, min_tokens)
+    beyond = min(1.0, max(0.0, shared.compared / little - 1))
+    return shared.share >= 1 - beyond * (1 - share)

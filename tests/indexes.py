@@ -1,0 +1,89 @@
+"""Indexes for tests that wait for each answer."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import inspect
+import sqlite3
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy_simhash.index import opening
+from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.rule.rule import Parameters
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+# One for all, so that two indexes can be used together.
+LOOP = asyncio.new_event_loop()
+atexit.register(LOOP.close)
+
+
+class Blocking:
+    """An index whose coroutines are run to their end.
+
+    What yields asynchronously gives a list; ``len()`` counts representatives.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return LOOP.run_until_complete(coroutine)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "index":  # not made
+            raise AttributeError(name)
+        found = getattr(self.index, name)
+        if not inspect.ismethod(found):
+            return found
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            result = found(*arguments, **named)
+            if isinstance(result, AsyncIterator):
+                return self.run(_listed(result))
+            return self.run(result) if inspect.iscoroutine(result) else result
+
+        return call
+
+    def __len__(self) -> int:
+        return self.run(self.index.counts()).kept
+
+    def __str__(self) -> str:
+        return str(self.index)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.run(self.index.close())
+
+
+async def _listed(items: AsyncIterator[T]) -> list[T]:
+    return [item async for item in items]
+
+
+def open_index(place: str | Path, parameters: Parameters) -> Blocking:
+    return Blocking(opening.open_index(str(place), parameters))
+
+
+def write_segments(index: Blocking) -> int:
+    """Write the segments that are due, as a crawl does meanwhile; return how many were."""
+    assert isinstance(index.index, SQLiteIndex)
+    segments = index.index._segments
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as connection:
+        return sum(1 for _ in iter(lambda: segments.write(connection), False))
+
+
+def ids_by_name(index: Blocking) -> dict[str, int]:
+    return {row.page.url.rpartition("/")[2]: row.id for row in index.rows()}

@@ -1,0 +1,70 @@
+"""Pages as an index sees them, made up for tests, and what is decided of them."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from scrapy_simhash.rule.page import Decision, Page, Reason
+from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.rule.sketch import Sketch
+
+PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
+MASK = (1 << 64) - 1
+
+
+def page(name: str, fingerprint: int, tokens: int = 100, text: str = "", scope: str = "") -> Page:
+    """A page at /name whose text is *text*; by default one of its own for each fingerprint."""
+    return Page(
+        url=f"http://site.example/{name}",
+        request_fingerprint=name.encode().ljust(20, b"-"),
+        scope=scope,
+        fingerprint=fingerprint,
+        digest=blake2b((text or f"text {fingerprint}").encode(), digest_size=16).digest(),
+        tokens=tokens,
+        judged_at=1.5,
+    )
+
+
+VERIFIED = Parameters(scheme="test", distance=2, min_tokens=10, share=0.9)
+
+
+def page_with_content(
+    name: str,
+    content: range,
+    main_text: int = 0,
+    block: int = 1,
+    tokens: int = 100,
+    content_fingerprint: int = 0,
+) -> Page:
+    """A page whose content has the shingles of a range."""
+    spread = (i * 0x9E3779B97F4A7C15 % (1 << 64) for i in content)
+    return Page(
+        url=f"http://site.example/{name}",
+        request_fingerprint=name.encode().ljust(20, b"-"),
+        scope="",
+        fingerprint=main_text,
+        digest=main_text.to_bytes(16, "big"),
+        tokens=tokens,
+        judged_at=1.5,
+        content_fingerprint=content_fingerprint,
+        sketch=Sketch.of(dict.fromkeys(spread, block)).to_bytes(),
+        site="site.example",
+        blocks=(block,),
+    )
+
+
+def near(representative: str, distance: int) -> Decision:
+    return Decision(
+        "near_duplicate", "within_distance", f"http://site.example/{representative}", distance
+    )
+
+
+def exact(representative: str) -> Decision:
+    return Decision("exact_duplicate", "same_text", f"http://site.example/{representative}", 0)
+
+
+def refreshed(name: str, distance: int, changed: bool, reason: Reason = "seen_before") -> Decision:
+    return Decision("refresh", reason, f"http://site.example/{name}", distance, changed=changed)
+
+
+UNIQUE = Decision("unique", "new_text")

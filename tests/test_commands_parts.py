@@ -1,0 +1,263 @@
+"""What the subcommands share: lines of an export, stored pages analysed, settings, progress."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy.settings import Settings
+
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.commands.base import pipeline_of
+from scrapy_simhash.commands.export_lines import Line, page_from, record_of
+from scrapy_simhash.commands.progress import progress
+from scrapy_simhash.commands.sources import WAITING, analysed_pages, source_at
+from scrapy_simhash.errors import SourceError
+from scrapy_simhash.pipeline import Fetched, Pipeline
+from scrapy_simhash.rule.page import STORED, Kind, Page, Row
+from scrapy_simhash.rule.sketch import Sketch
+from scrapy_simhash.settings import SimhashSettings
+from tests.conftest import article, prose
+
+VALUES: dict[Kind, st.SearchStrategy[Any]] = {
+    Kind.TEXT: st.text(),
+    Kind.BYTES: st.binary(),
+    Kind.SKETCH: st.dictionaries(st.integers(0, (1 << 64) - 1), st.integers(0, 5)).map(
+        lambda shingles: Sketch.of(shingles).to_bytes()
+    ),
+    Kind.DIGEST: st.binary(min_size=16, max_size=16),
+    Kind.BITS: st.integers(0, (1 << 64) - 1),
+    Kind.COUNT: st.integers(0, (1 << 32) - 1),
+    Kind.NUMBER: st.integers(1, (1 << 32) - 1),
+    Kind.SECONDS: st.integers(0, 1 << 32) | st.floats(0, 1e10),
+}
+PAGES = st.builds(
+    Page,
+    **{
+        field.name: VALUES[field.kind] | st.none() if field.optional else VALUES[field.kind]
+        for field in STORED
+    },
+)
+
+PAGE = Page(
+    url="http://a.example/",
+    request_fingerprint=b"\x01\xff",
+    scope="a.example",
+    fingerprint=0xAB,
+    digest=bytes(15) + b"\x10",
+    tokens=300,
+    judged_at=1_700_000_000,
+    crawl=4,
+    content_fingerprint=1 << 63,
+    sketch=b"\x01",
+)
+RECORD = {
+    "id": 7,
+    "representative": 3,
+    "url": "http://a.example/",
+    "request_fingerprint": "01ff",
+    "scope": "a.example",
+    "fingerprint": "00000000000000ab",
+    "digest": "00000000000000000000000000000010",
+    "tokens": 300,
+    "judged_at": 1_700_000_000,
+    "content_fingerprint": "8000000000000000",
+    "sketch": "AQ==",
+}
+
+
+def test_line_of_an_export_has_the_stored_fields_of_a_page() -> None:
+    assert list(record_of(Row(7, PAGE, 3)).items()) == list(RECORD.items())
+
+
+@given(PAGES)
+def test_line_of_an_export_holds_every_page_without_its_crawl(page: Page) -> None:
+    text = json.dumps(record_of(Row(1, page)))
+    assert page_from(Line("", json.loads(text))) == replace(page, crawl=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("url", None, "text: got None"),
+        ("scope", 5, "text: got 5"),
+        ("request_fingerprint", "0", "bytes in hexadecimal: got '0'"),
+        ("request_fingerprint", 1, "bytes in hexadecimal: got 1"),
+        ("fingerprint", "ab", "16 hexadecimal digits: got 'ab'"),
+        ("fingerprint", "0x000000000000ab", "16 hexadecimal digits"),
+        ("fingerprint", 171, "16 hexadecimal digits: got 171"),
+        ("digest", "10", "16 bytes in hexadecimal: got '10'"),
+        ("tokens", -1, "a whole number of at least 0: got -1"),
+        ("tokens", 1.5, "a whole number of at least 0"),
+        ("tokens", True, "a whole number of at least 0"),
+        ("judged_at", "now", "a number of seconds: got 'now'"),
+        ("judged_at", float("nan"), "a number of seconds: got nan"),
+        ("judged_at", False, "a number of seconds"),
+        ("content_fingerprint", 0, "16 hexadecimal digits"),
+        ("sketch", "AQ=", "a sketch in base64"),
+        ("sketch", "AQAA", "a sketch in base64"),
+        ("sketch", 1, "a sketch in base64"),
+    ],
+)
+def test_value_that_is_not_of_its_kind_is_refused(name: str, value: object, words: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        page_from(Line("a.jsonl, line 2,", RECORD | {name: value}))
+    assert f"a.jsonl, line 2, must be whole: {name} must be {words}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(RECORD.keys() - {"id", "representative"}))
+def test_line_without_a_field_is_refused(name: str) -> None:
+    record = {key: value for key, value in RECORD.items() if key != name}
+    with pytest.raises(SourceError, match=f"must be whole: {name} is missing"):
+        page_from(Line("a.jsonl, line 2,", record))
+
+
+@pytest.mark.parametrize(
+    ("url", "block"),
+    [
+        ("http://a.example/", b""),
+        ("http://a.example/", b"HTTP/1.1 abc OK\r\n\r\n<html>"),
+        ("http://a.example/", b"<html>no headers</html>"),
+        ("http://[a.example/", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"),
+    ],
+)
+def test_broken_record_of_a_warc_file_is_left_out(tmp_path: Path, url: str, block: bytes) -> None:
+    whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"
+    path = tmp_path / "pages.warc"
+    path.write_bytes(warc_record(url, block) + warc_record("http://b.example/", whole))
+    assert [page.url for page in source_at(path).read()] == ["http://b.example/"]
+
+
+def warc_record(url: str, block: bytes) -> bytes:
+    head = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
+        f"Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"
+
+
+class SlowWorkers:
+    """Workers that analyse a page only when the next one has come, or ``finish`` is set."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        self.analyser = analyser
+        self.waiting: list[asyncio.Event] = []
+        self.under_way = self.most = 0
+        self.finish = self.closed = False
+
+    def start(self) -> None:
+        """Nothing to get ready."""
+
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+    ) -> PageAnalysis:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        for event in self.waiting:
+            event.set()
+        self.waiting.append(asyncio.Event())
+        try:
+            if not self.finish:
+                await self.waiting[-1].wait()
+            return self.analyser.analyse(body, encoding, url, template)
+        finally:
+            self.under_way -= 1
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def pipeline() -> Pipeline:
+    return Pipeline.of(SimhashSettings(workers=0, extractor="text"))
+
+
+@pytest.fixture
+def workers(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> SlowWorkers:
+    workers = SlowWorkers(pipeline.analyser)
+    monkeypatch.setattr(Pipeline, "workers", lambda self: workers)
+    return workers
+
+
+def fetched(count: int, workers: SlowWorkers, fault: Exception | None = None) -> Iterator[Fetched]:
+    """Pages of which every third has no text."""
+    for i in range(count):
+        body = "" if i % 3 == 2 else article(prose(f"topic{i}x"))
+        workers.finish = i == count - 1 and fault is None
+        yield Fetched(f"http://a.example/{i}", body.encode(), "utf-8", bytes([i]))
+    if fault is not None:
+        raise fault
+
+
+def test_pages_are_analysed_side_by_side_in_their_order(
+    pipeline: Pipeline, workers: SlowWorkers
+) -> None:
+    async def analyse() -> list[tuple[str, Page | None]]:
+        pages = analysed_pages(fetched(8, workers), pipeline, lambda site: frozenset(), "")
+        return [pair async for pair in pages]
+
+    found = asyncio.run(analyse())
+    assert [url for url, _ in found] == [f"http://a.example/{i}" for i in range(8)]
+    assert [i for i, (_, page) in enumerate(found) if page is None] == [2, 5]
+    assert all(page is None or page.url == url for url, page in found)
+    assert workers.most == WAITING
+    assert workers.closed
+
+
+def test_workers_are_closed_when_nobody_reads_on(pipeline: Pipeline, workers: SlowWorkers) -> None:
+    async def analyse() -> None:
+        pages = analysed_pages(fetched(8, workers), pipeline, lambda site: frozenset(), "")
+        async with aclosing(pages):
+            assert (await anext(pages))[0] == "http://a.example/0"
+            assert workers.under_way == 1
+        assert workers.under_way == 0
+        assert workers.closed
+
+    asyncio.run(analyse())
+
+
+def test_workers_are_closed_when_a_source_breaks_off(
+    pipeline: Pipeline, workers: SlowWorkers
+) -> None:
+    async def analyse() -> None:
+        source = fetched(3, workers, SourceError("torn.warc cannot be read"))
+        pages = analysed_pages(source, pipeline, lambda site: frozenset(), "")
+        with pytest.raises(SourceError, match=r"torn\.warc"):
+            async for _ in pages:
+                pass
+        assert workers.under_way == 0
+        assert workers.closed
+
+    asyncio.run(analyse())
+
+
+def test_no_page_of_a_source_passes_unjudged_since_others_wait() -> None:
+    settings = Settings({"SIMHASH_MAX_WAITING": 0, "SIMHASH_WORKERS": 0})
+    options = argparse.Namespace(scrapy_settings=settings)
+    assert pipeline_of(options).settings.max_waiting is None
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_progress_is_shown_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_terminal: bool
+) -> None:
+    if is_terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+    else:
+        monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with progress("Judging pages", 2) as advance:
+        advance(1)
+        advance(1)
+    shown = capsys.readouterr().err
+    assert ("Judging pages" in shown, "100%" in shown) == (is_terminal, is_terminal)
