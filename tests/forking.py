@@ -67,10 +67,20 @@ def run(
     arguments: Sequence[str | Path],
     folder: Path,
     timeout: float = 120,
+    import_path: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script with arguments, as ``subprocess.run`` runs ``[sys.executable, *arguments]``."""
+    """Run a script with arguments, as ``subprocess.run`` runs ``[sys.executable, *arguments]``.
+
+    *import_path* is a folder from which the script and its workers can import, as from those of
+    PYTHONPATH.
+    """
     command = [str(argument) for argument in arguments]
-    job = {"arguments": command, "folder": str(folder), "environment": dict(os.environ)}
+    job = {
+        "arguments": command,
+        "folder": str(folder),
+        "environment": dict(os.environ),
+        "import_path": [] if import_path is None else [str(import_path)],
+    }
     server = _server()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         files = [output.fileno(), errors.fileno()]
@@ -153,7 +163,7 @@ def _run(job: dict[str, Any]) -> int:
     os.environ.update(job["environment"])
     os.chdir(job["folder"])
     script, *_ = sys.argv = job["arguments"]
-    sys.path[0] = str(Path(script).parent)
+    sys.path[:1] = [str(Path(script).parent), *job["import_path"]]
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as exc:

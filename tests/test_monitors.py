@@ -30,7 +30,7 @@ def monitored(site: Site, folder: Path, **settings: object) -> str:
     }
     for name, value in settings.items():
         command += ["-s", f"{name}={value}"]
-    done = forking.run(command, EXAMPLE)
+    done = forking.run(command, EXAMPLE, import_path=EXAMPLE.parent)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
