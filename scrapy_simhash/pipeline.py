@@ -117,6 +117,7 @@ class Pipeline:
             judged_at=time.time(),
             crawl=crawl,
             content_fingerprint=None if content is None else content.fingerprint,
+            identity=analysis.identity,
             sketch=None if content is None else content.sketch,
             site=site,
             blocks=() if content is None else content.blocks,

@@ -58,6 +58,7 @@ PAGE = Page(
     judged_at=1_700_000_000,
     crawl=4,
     content_fingerprint=1 << 63,
+    identity=b"\x00\xff",
     sketch=b"\x01",
 )
 RECORD = {
@@ -71,6 +72,7 @@ RECORD = {
     "tokens": 300,
     "judged_at": 1_700_000_000,
     "content_fingerprint": "8000000000000000",
+    "identity": "00ff",
     "sketch": "AQ==",
 }
 

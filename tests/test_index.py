@@ -94,6 +94,25 @@ def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Blocking) -> N
     assert len(index) == 2
 
 
+def test_duplicate_that_is_kept_all_the_same_stands_for_others(index: Blocking) -> None:
+    index.check_and_add(page("a", 0b0000))
+    assert index.check_and_add(page("b", 0b0011)) == near("a", 2)
+    index.keep(page("b", 0b0011))
+    index.keep(page("b", 0b0011))
+    assert groups(index) == {"a": None, "b": None}
+    assert len(index) == 2
+    assert index.check_and_add(page("c", 0b0111)) == near("b", 1)
+    assert index.check_and_add(page("b", 0b0011)) == refreshed("b", 0, changed=False)
+
+
+def test_page_may_be_kept_that_was_never_judged(index: Blocking) -> None:
+    index.check_and_add(page("a", 0b0))
+    index.keep(page("b", 0b1))
+    assert groups(index) == {"a": None, "b": None}
+    index.keep(page("a", 0b111))  # a representative stays as it is
+    assert index.check_and_add(page("c", 0b0)) == exact("a")
+
+
 def test_same_request_is_never_a_duplicate_of_itself(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     again = index.check_and_add(page("a", 0b1))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.rule.identity import identity_of
+from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import MAX_VERIFIED
 from tests.indexes import Blocking, open_index
 from tests.pages import UNIQUE
@@ -50,6 +51,24 @@ def test_unique_page_says_what_it_came_closest_to(index: Blocking) -> None:
     assert found.closest is not None
     assert found.closest.url == "http://site.example/near"
     assert found.closest.share == pytest.approx(60 / 140, abs=0.1)
+
+
+def named(name: str, *identifiers: int, main_text: int = 0) -> Page:
+    identity = identity_of(set(identifiers))
+    return replace(page(name, range(1, 101), main_text), identity=identity)
+
+
+def test_page_that_names_another_thing_is_another_page(index: Blocking) -> None:
+    index.check_and_add(named("a", 1))
+    found = index.check_and_add(named("b", 2))
+    assert (found.verdict, found.reason) == ("unique", "other_identity")
+    assert found.closest is not None
+    assert found.closest.url == "http://site.example/a"
+    assert index.check_and_add(named("c", 2)).representative == "http://site.example/b"
+    assert index.check_and_add(named("d")).is_duplicate
+    index.check_and_add(named("e", 3, 4))
+    assert index.check_and_add(named("f", 4)).representative == "http://site.example/e"
+    assert index.check_and_add(named("g", 4, 5)).reason == "other_identity"
 
 
 def test_same_main_text_needs_less_of_the_rest(index: Blocking) -> None:

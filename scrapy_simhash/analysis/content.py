@@ -102,7 +102,7 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
     pieces: list[str] = []
     in_links = links = contents = 0
     beside = None  # the outermost open element that is beside the content
-    is_named_beside = cache(_is_named_beside)
+    named_beside = cache(is_named_beside)
 
     def finish() -> None:
         nonlocal in_links
@@ -127,7 +127,7 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
                 contents += 1 if starts else -1
             if beside is element:
                 beside = None
-            elif starts and beside is None and _is_beside(element, contents > 0, is_named_beside):
+            elif starts and beside is None and is_beside(element, contents > 0, named_beside):
                 beside = element
         elif tag == "a":
             links += 1 if starts else -1
@@ -140,9 +140,14 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
     return found
 
 
-def _is_beside(
+def is_beside(
     element: HtmlElement, in_content: bool, is_named_beside: Callable[[str], bool]
 ) -> bool:
+    """Whether a block-level element begins what is beside the content.
+
+    *in_content* says that it is in a ``main`` or ``article``; *is_named_beside* is the function of
+    that name, or one that remembers what it said.
+    """
     if element.tag in BESIDE_ELEMENTS:
         return not in_content or element.tag == "nav"
     if element.tag in ("body", "html", *CONTENT_ELEMENTS):
@@ -153,7 +158,8 @@ def _is_beside(
     return names != " " and is_named_beside(names)
 
 
-def _is_named_beside(names: str) -> bool:
+def is_named_beside(names: str) -> bool:
+    """Whether one of the names in a class or id is that of something beside the content."""
     names = names.lower()
     whole = _JOINERS.sub("", names).split()
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])

@@ -25,6 +25,7 @@ from scrapy_simhash.analysis.extraction import (
     parse,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
+from scrapy_simhash.analysis.holdings import identity_in, links_of
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
@@ -41,7 +42,9 @@ class PageAnalysis:
     share, *tokens* the number of words (and CJK characters), *seconds* the time it took.
     *content* is the second view of the page; it is None if the page has none, or if the settings
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
-    there.  *recalled* says that this is the analysis of an earlier page with the same bytes.
+    there.  *links* are the addresses that its content links to, None if there are too many;
+    *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  *recalled* says that
+    this is the analysis of an earlier page with the same bytes.
     """
 
     fingerprint: int
@@ -51,6 +54,8 @@ class PageAnalysis:
     content: Content | None = None
     recalled: bool = False
     canonical: str | None = None
+    links: tuple[str, ...] | None = ()
+    identity: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,12 @@ class Analyser:
         content = None
         if page.tree is not None and self.verify:
             content = content_of(page.blocks, template, title_of(page.tree))
-        canonical = None if page.tree is None else canonical_of(page.tree)
+        canonical, identity = None, None
+        links: tuple[str, ...] | None = ()
+        if page.tree is not None:  # before an extractor changes the tree
+            canonical = canonical_of(page.tree)
+            links = links_of(page.tree, url)
+            identity = identity_in(page.tree)
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -145,6 +155,8 @@ class Analyser:
             seconds=perf_counter() - started,
             content=content,
             canonical=canonical,
+            links=links,
+            identity=identity,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:

@@ -11,6 +11,7 @@ from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.feed import DecisionsFeed
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
+from scrapy_simhash.rule.page import KEPT_APART
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -78,6 +79,8 @@ class SimhashAccount:
             stats.inc_value("simhash/analyses_avoided")
         if decision.changed is False:
             stats.inc_value("simhash/unchanged")
+        if decision.reason in KEPT_APART:
+            stats.inc_value(f"simhash/kept_apart/{decision.reason}")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
             if record.is_start_request and record.action == "pass":
@@ -109,6 +112,12 @@ def summary(stats: StatsCollector) -> str:
         f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
         f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
     ]
+    links, names = get("kept_apart/new_links"), get("kept_apart/other_identity")
+    if links or names:
+        lines.append(
+            f"  kept although the text is known: {links:,.0f} pages with new links, "
+            f"{names:,.0f} that name another thing"
+        )
     if skipped := get("skipped"):
         reasons = sorted(
             (name.rpartition("/")[2], count)

@@ -15,6 +15,7 @@ from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
+from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import active_settings, index_place
@@ -24,7 +25,7 @@ from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, Settings
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 from scrapy_simhash.rule.scope import scope_key
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
+    from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.workers.pool import Workers
 
@@ -81,6 +83,7 @@ class SimhashDownloaderMiddleware:
         self.workers = workers
         self.index = index
         self._crawl: int | None = None
+        self._reach = Reach()
         self._failures: dict[Reason, RareWarning] = {}
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
@@ -166,6 +169,7 @@ class SimhashDownloaderMiddleware:
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
         request.meta.pop(DECISION_META_KEY, None)
+        self._reach.hand([request.url])
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if request.callback is NO_CALLBACK:
@@ -209,6 +213,11 @@ class SimhashDownloaderMiddleware:
             started = time.perf_counter()
             await self._withdrawals.wait()
             decision = await self.index.check_and_add(page)
+            if decision.is_duplicate and self._leads_on(analysis, page.url, decision):
+                await self.index.keep(page)
+                decision = Decision("unique", "new_links", closest=near_miss_of(decision))
+            elif decision.verdict == "unique":
+                self._reach.note_unique(page.url)
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")
@@ -222,12 +231,23 @@ class SimhashDownloaderMiddleware:
             logger.debug("Error in scrapy-simhash", exc_info=True)
             decision = self._failed(response, "internal_error", exc)
             return decision, record(decision, error=repr(exc))
+        action = action_on(decision, request, self.settings)
+        if action == "pass" or (action == "flag" and self.settings.follow_duplicate_links):
+            self._reach.hand([response.url, *(analysis.links or ())])
         return decision, record(
             decision,
-            action=action_on(decision, request, self.settings),
+            action=action,
             analysis=analysis,
             index_seconds=time.perf_counter() - started,
         )
+
+    def _leads_on(self, analysis: PageAnalysis, url: str, decision: Decision) -> bool:
+        """Whether a duplicate links to what the spider has not been handed: it is kept then."""
+        if not self.settings.verify or decision.representative is None:
+            return False
+        if analysis.links is None:  # too many to compare
+            return True
+        return self._reach.leads_on(analysis.links, url, decision.representative)
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""
@@ -281,6 +301,14 @@ def action_on(decision: Decision, request: Request, settings: SimhashSettings) -
     if settings.skip_unchanged and decision.is_unchanged and action == "drop":
         return "drop"
     return action if decision.is_duplicate else "pass"
+
+
+def near_miss_of(decision: Decision) -> NearMiss | None:
+    """Return the kept page of a duplicate, as what a unique page comes near."""
+    if decision.representative is None:
+        return None
+    share = 1.0 if decision.share is None else decision.share
+    return NearMiss(share, decision.distance or 0, decision.representative)
 
 
 def is_start_request(request: Request) -> bool:

@@ -56,6 +56,15 @@ class Index(ABC):
         """
 
     @abstractmethod
+    async def keep(self, page: Page) -> None:
+        """Store *page* as a representative, whatever it is like: its decision was overruled.
+
+        A representative stays as it is.
+
+        :raises IndexUnavailableError: the index did not answer; everything is as it was.
+        """
+
+    @abstractmethod
     async def check(self, page: Page) -> Decision:
         """Return what :meth:`check_and_add` would, and store nothing.
 

@@ -40,6 +40,11 @@ class MemoryIndex(Index):
         await self._learned.learn(page, decision)
         return decision
 
+    async def keep(self, page: Page) -> None:
+        own = self._row_of_request(page.scope, page.request_fingerprint)
+        if own is None or not own.is_kept:
+            self._write(page, own, None)
+
     async def check(self, page: Page) -> Decision:
         decision, _ = judge(page, self._look_up(page), self.parameters, self.template(page.site))
         return decision

@@ -129,7 +129,7 @@ class AddressRule:
             if address.scheme != self.drop:
                 return None
             return Address(self.keep, address.host, address.path, address.parameters)
-        path = _replaced(address.path, self.drop, self.keep)
+        path = replaced(address.path, self.drop, self.keep)
         if path is None:
             return None
         return Address(address.scheme, address.host, path, address.parameters)
@@ -208,7 +208,7 @@ def _between_slashes(segments: list[str]) -> str:
     return "/".join(["", *segments, ""])
 
 
-def _replaced(path: str, drop: str, keep: str) -> str | None:
+def replaced(path: str, drop: str, keep: str) -> str | None:
     """Return *path* with the first *drop* replaced by *keep*, or None if *path* has no *drop*.
 
     A *drop* of ``/`` means the start of the path.  If one side is an index page (``/index.html``),

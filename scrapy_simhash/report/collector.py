@@ -12,6 +12,7 @@ from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
+from scrapy_simhash.rule.page import KEPT_APART
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -133,6 +134,7 @@ class Collector:
         self.dropped_bytes = 0
         self.flagged = 0
         self.unchanged = 0
+        self.kept_apart: Counter[str] = Counter()
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
         self.timeline = Timeline()
@@ -192,6 +194,8 @@ class Collector:
             self.dropped_bytes += record.body_bytes
         self.flagged += record.action == "flag"
         self.unchanged += record.decision.reason == "unchanged"
+        if record.decision.reason in KEPT_APART:
+            self.kept_apart[record.decision.reason] += 1
         analysis_seconds = record.analysis_seconds or 0.0
         self.analysis_seconds += analysis_seconds
         self.index_seconds += record.index_seconds or 0.0

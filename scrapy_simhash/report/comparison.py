@@ -9,6 +9,7 @@ from scrapy_simhash.report.document import SCHEMA
 # The numbers that are compared; times and bytes differ by accident.
 TOTALS = (
     *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "unchanged"),
+    *("new_links", "other_identity"),
     *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
 )
 

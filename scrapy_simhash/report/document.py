@@ -112,6 +112,8 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
         "unchanged": collector.unchanged,
+        "new_links": collector.kept_apart["new_links"],
+        "other_identity": collector.kept_apart["other_identity"],
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,

@@ -20,6 +20,8 @@ DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"}
 Reason = Literal[
     # unique, near_duplicate, exact_duplicate
     "new_text",
+    "new_links",
+    "other_identity",
     "share_in_common",
     "within_distance",
     "same_text",
@@ -36,6 +38,8 @@ Reason = Literal[
     "index_unavailable",
     "internal_error",
 ]
+# Reasons for which a page is kept although its text is known.
+KEPT_APART: frozenset[Reason] = frozenset({"new_links", "other_identity"})
 # Reasons that come neither from a user's choice nor from a property of the page.
 FAILURES: tuple[Reason, ...] = (
     "extraction_failed",
@@ -67,7 +71,8 @@ class Page:
     *request_fingerprint* is Scrapy's own, *scope* the part of the index to compare with,
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl that fetched it.  The second view of a page, for an index that
-    verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).
+    verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
+    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does.
 
     Not stored: the ids of the page's *blocks* on *site*, and *canonical*, the URL that the page
     gives as its own (rel=canonical).  *canonical* only chooses among kept pages that are equally
@@ -83,6 +88,7 @@ class Page:
     judged_at: Annotated[float, Kind.SECONDS]
     crawl: Annotated[int | None, Kind.NUMBER] = None
     content_fingerprint: Annotated[int | None, Kind.BITS] = None
+    identity: Annotated[bytes | None, Kind.BYTES] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     blocks: tuple[int, ...] = ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, takewhile, zip_longest
 from typing import Literal
 
+from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Row
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
 
@@ -160,16 +161,23 @@ def _most_alike(
     sketch, marks = Sketch.from_bytes(page.sketch), _marks(template)
     best: tuple[tuple[bool, float], int, Row] | None = None
     missed: NearMiss | None = None
+    apart: NearMiss | None = None
     for row, kept, distance in candidates:
         shared = overlap(sketch, Sketch.from_bytes(kept), marks)
         same_text = page.tokens if row.page.digest == page.digest else 0
-        if _is_enough(shared, same_text, share, min_tokens):
+        miss = NearMiss(shared.share, distance, row.page.url)
+        if not _is_enough(shared, same_text, share, min_tokens):
+            if missed is None or miss.share > missed.share:
+                missed = miss
+        elif is_another(page.identity, row.page.identity):
+            apart = miss
+        else:
             rank = row.page.url == page.canonical, shared.share
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
-        elif missed is None or shared.share > missed.share:
-            missed = NearMiss(shared.share, distance, row.page.url)
     if best is None:
+        if apart is not None:
+            return Decision("unique", "other_identity", closest=apart), None
         return Decision("unique", "new_text", closest=missed), None
     (_, most), distance, row = best
     if most == 1 and row.page.digest == page.digest:

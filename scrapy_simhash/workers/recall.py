@@ -34,7 +34,7 @@ _PASSING_REASONS = frozenset({"worker_died", "workers_busy"})
 class _Key(NamedTuple):
     tag: bytes
     encoding: str | None
-    url: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ class RecallingWorkers:
 
     An analysis depends on the site's template only by which of the page's own blocks it holds.
     Where that changed, the page is analysed anew, so that what is recalled is always what a
-    new analysis would say.  A body whose twin is being analysed waits for it.  With
-    *url_counts*, bodies are only the same at the same URL.
+    new analysis would say.  A body whose twin is being analysed waits for it.  Bodies are the same
+    in one folder of a host only, since their links lead elsewhere from another; with *url_counts*,
+    at the same URL only.
     """
 
     def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
@@ -93,7 +94,8 @@ class RecallingWorkers:
     ) -> PageAnalysis:
         """Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page)."""
         tag = blake2b(body, key=self._key, digest_size=16).digest()
-        key = _Key(tag, encoding, url if self._url_counts else "")
+        place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
+        key = _Key(tag, encoding, place)
         if analysis := self._recalled(key, template):
             return analysis
         # One after the other: pages that went on all at once would hold up the event loop together.

@@ -122,6 +122,12 @@ class RedisIndex(LastingIndex):
         await self._learned.learn(page, decision)
         return decision
 
+    async def keep(self, page: Page) -> None:
+        scope = await self._store.scope(page.scope)
+        record = pack(page, 0, next(self._calls) & MAX_NUMBER)
+        row_id, _ = await self._ask(scope, "keep", self._question(page), record=record)
+        self._store.taken(scope, row_id, page.request_fingerprint)
+
     async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         answer = await self._ask(scope, "check", self._question(page), self._most(page))

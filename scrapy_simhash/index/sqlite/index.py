@@ -105,6 +105,12 @@ class SQLiteIndex(LastingIndex):
         await self._learned.learn(page, decision)
         return decision
 
+    async def keep(self, page: Page) -> None:
+        with self._transaction():
+            own = self._rows.of_request(page.scope, page.request_fingerprint)
+            if own is None or not own.is_kept:
+                self._write(page, own, None, page.crawl)
+
     async def check(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)

@@ -1,6 +1,7 @@
 -- Looks up the rows that a page is judged by, and writes the page if it was judged by these rows.
 --
--- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here.
+-- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here; 'keep':
+-- write a representative, whatever it is like, if its request is not one already.
 -- 2 The maximal number of candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes
 -- each: of the request, of the text, then those of the tables.  5 The check of the request (2
 -- bytes) and the request's fingerprint.  6 The check of the text and its digest; empty: do not look
@@ -14,7 +15,7 @@
 -- that row; the ids of the same text (4 bytes each); the near ids, each with its distance (5 bytes
 -- each); the ids of the rows of both kinds (4 bytes each); then those rows.
 
-local check, adopt = ARGV[1] == 'check', ARGV[1] == 'adopt'
+local check, adopt, keep = ARGV[1] == 'check', ARGV[1] == 'adopt', ARGV[1] == 'keep'
 local most, distance = tonumber(ARGV[2]), tonumber(ARGV[3])
 local names = { struct.unpack(string.rep('c4', #ARGV[4] / 4), ARGV[4]) }
 names[#names] = nil -- the last value of unpack is a position
@@ -160,12 +161,13 @@ local function near_by()
 end
 
 local own, own_page = own_row()
-if own and (adopt or string.sub(own_page, CALL, CALL_END) == string.sub(ARGV[8], CALL, CALL_END)) then
+if own and (adopt or (keep and representative_of(own_page) == NONE)
+    or string.sub(own_page, CALL, CALL_END) == string.sub(ARGV[8], CALL, CALL_END)) then
   return { own, representative_of(own_page) } -- written by an earlier try; its answer was lost
 end
 local is_kept = own and representative_of(own_page) == NONE
 local same, near = {}, {}
-if not is_kept and not adopt then same, near = ids_of_same_text(), near_by() end
+if not is_kept and not adopt and not keep then same, near = ids_of_same_text(), near_by() end
 
 local judged_by, ids, pages = {}, {}, {}
 local function judge_by(id, row)
@@ -187,7 +189,7 @@ end
 judged_by = table.concat(judged_by)
 
 local nothing_to_judge = #ids == 0 and not is_kept
-if check or (judged_by ~= ARGV[9] and not nothing_to_judge) then
+if check or (not keep and judged_by ~= ARGV[9] and not nothing_to_judge) then
   return {
     false, judged_by, own or '', own_page or '', table.concat(same), table.concat(near),
     table.concat(ids), unpack(pages)

@@ -1,0 +1,118 @@
+"""Addresses that the spider has been handed: bounded, and never one too many."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.crawl.known import TRUSTED_AFTER, KnownAddresses, Reach
+
+SITE = "http://a.example"
+
+
+@given(st.lists(st.text(max_size=20)), st.text(max_size=20))
+def test_no_address_is_known_that_was_not_added(added: list[str], other: str) -> None:
+    known = KnownAddresses(slots=1 << 4)
+    known.add(added)
+    assert other not in known or other in added
+
+
+def test_an_address_may_be_forgotten_for_another_one() -> None:
+    known = KnownAddresses(slots=1)
+    known.add(["a"])
+    assert "a" in known
+    known.add(["b"])
+    assert "b" in known
+    assert "a" not in known
+
+
+def reach(*handed: str) -> Reach:
+    found = Reach()
+    found.hand(f"{SITE}{path}" for path in handed)
+    return found
+
+
+def leads(link: str, url: str, kept_url: str, *handed: str) -> bool:
+    return reach(*handed).leads_on([SITE + link], SITE + url, SITE + kept_url)
+
+
+def test_a_new_link_leads_on_and_one_that_was_handed_does_not() -> None:
+    assert leads("/new", "/copy", "/kept")
+    assert not leads("/old", "/copy", "/kept", "/old")
+    assert not leads("/copy", "/copy", "/kept")
+    assert not leads("/kept", "/copy", "/kept")
+
+
+@pytest.mark.parametrize(
+    ("link", "url", "kept_url", "handed"),
+    [
+        ("/x?sid=2", "/p?sid=2", "/p?sid=1", "/x?sid=1"),
+        ("/x?a=1&sid=2&b=3", "/p?sid=2", "/p?sid=1", "/x?a=1&sid=1&b=3"),
+        ("/x?sid=2", "/p?sid=2", "/p", "/x"),
+    ],
+)
+def test_links_of_another_session_are_those_of_this_one(
+    link: str, url: str, kept_url: str, handed: str
+) -> None:
+    assert not leads(link, url, kept_url, handed)
+    assert leads(link, url, kept_url)
+
+
+def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
+    assert leads("/list?page=4", "/list?page=3", "/list?page=2", "/list?page=2", "/list?page=3")
+
+
+@pytest.mark.parametrize(
+    ("copy", "kept"),
+    [
+        (f"{SITE}/print/", f"{SITE}/article/"),
+        (f"{SITE}/mirror/", f"{SITE}/"),
+        ("http://m.example/", f"{SITE}/"),
+        ("https://a.example/", f"{SITE}/"),
+    ],
+)
+def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kept: str) -> None:
+    found = reach()
+    found.hand([f"{kept}x"])
+    told = [found.leads_on([f"{copy}x"], f"{copy}p{i}", f"{kept}p{i}") for i in range(6)]
+    assert told == [True] * (TRUSTED_AFTER - 1) + [False] * 2
+    assert found.leads_on([f"{copy}y"], f"{copy}p", f"{kept}p")
+
+
+def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:
+    found = reach("/1/x")
+    for i in range(10):
+        found.leads_on([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
+    assert not found.leads_on([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+    found.note_unique(f"{SITE}/1/q")
+    found.note_unique(f"{SITE}/2/q")
+    assert found.leads_on([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+
+
+def test_parameter_that_never_mattered_makes_no_link_new() -> None:
+    found = reach()
+    alias = f"{SITE}/other?utm=mail"
+    assert found.leads_on([alias], f"{SITE}/other", f"{SITE}/kept")
+    for i in range(TRUSTED_AFTER):
+        assert not found.leads_on([], f"{SITE}/p{i}?utm=mail", f"{SITE}/p{i}")
+    assert not found.leads_on([alias], f"{SITE}/other", f"{SITE}/kept")
+
+
+@pytest.mark.parametrize("first", ["/list", "/list?page=1"])
+def test_parameter_that_mattered_once_is_never_ignored(first: str) -> None:
+    found = reach("/list")
+    for i in range(TRUSTED_AFTER):
+        found.leads_on([], f"{SITE}/p{i}?page=2", f"{SITE}/p{i}")
+    assert not found.leads_on([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+    found.note_unique(f"{SITE}{first}")
+    found.note_unique(f"{SITE}/list?page=2")
+    assert found.leads_on([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+
+
+def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
+    found = reach("/list")
+    for i in range(2 * TRUSTED_AFTER):
+        url = f"{SITE}/list?page={i}"
+        assert found.leads_on([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"], url, f"{SITE}/list")
+        found.hand([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])

@@ -1,0 +1,67 @@
+"""A drop takes nothing with it that no other page has: links, and things with own names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import CrawlFixture, Site, article, prose
+
+INTRODUCTION = prose("introduction", 300)
+
+
+def listing(links: list[str]) -> str:
+    """A page whose own text is that of all others; what it lists is wholly inside links."""
+    cards = "".join(f'<div><a href="{link}"><h3>Tool</h3></a></div>' for link in links)
+    return f"<html><body><main><p>{INTRODUCTION}</p>{cards}</main></body></html>"
+
+
+@pytest.mark.parametrize("action", ["drop", "flag"])
+def test_listing_with_links_of_its_own_is_kept(
+    site: Site, crawl: CrawlFixture, action: str
+) -> None:
+    site["/"] = article(prose("start"), ["/list/1", "/list/2", "/copy"])
+    site["/list/1"] = listing(["/a", "/b"])
+    site["/list/2"] = listing(["/c"])
+    site["/copy"] = listing(["/a", "/c"])
+    for name in "abc":
+        site[f"/{name}"] = article(prose(name))
+    result = crawl(SIMHASH_ACTION=action)
+    assert {"/a", "/b", "/c", "/list/2"} <= result.seen()
+    decisions = {d["url"].removeprefix(site.url): d for d in result.decisions}
+    assert (decisions["/list/2"]["verdict"], decisions["/list/2"]["reason"]) == (
+        "unique",
+        "new_links",
+    )
+    assert decisions["/list/2"]["closest"]["url"] == f"{site.url}/list/1"
+    assert decisions["/copy"]["verdict"] == "exact_duplicate"
+
+
+def product(sku: str, **fields: Any) -> str:
+    data = json.dumps({"@type": "Product", "sku": sku, **fields})
+    page = article(prose("the same text", 300))
+    return page.replace("</head>", f'<script type="application/ld+json">{data}</script></head>')
+
+
+def test_things_with_names_of_their_own_are_kept(site: Site, crawl: CrawlFixture) -> None:
+    names = [f"/{i}" for i in range(4)]
+    site["/"] = article(prose("start"), [*names, "/copy", "/unnamed"])
+    for name in names:
+        site[name] = product(f"A{name}")
+    site["/copy"] = product("A/2", offers={"price": 3})
+    site["/unnamed"] = article(prose("the same text", 300))
+    result = crawl()
+    assert result.seen() == {"/", *names}
+    reasons = {d["url"].removeprefix(site.url): d["reason"] for d in result.decisions}
+    assert [reasons[name] for name in names] == ["new_text", *["other_identity"] * 3]
+    kept = {d["url"]: d["representative"] for d in result.decisions}
+    assert kept[f"{site.url}/copy"] == f"{site.url}/2"
+
+
+def test_the_plain_rule_judges_by_the_text_alone(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/1", "/2", "/3"])
+    site["/1"], site["/2"] = product("A1"), product("A2")
+    site["/3"] = product("A3").replace("</main>", '<a href="/new">x</a></main>')
+    assert crawl(SIMHASH_VERIFY=False).seen() == {"/", "/1"}
