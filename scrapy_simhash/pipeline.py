@@ -118,6 +118,7 @@ class Pipeline:
             crawl=crawl,
             content_fingerprint=None if content is None else content.fingerprint,
             identity=analysis.identity,
+            links=analysis.packed_links,
             sketch=None if content is None else content.sketch,
             site=site,
             blocks=() if content is None else content.blocks,

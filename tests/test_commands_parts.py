@@ -59,6 +59,7 @@ PAGE = Page(
     crawl=4,
     content_fingerprint=1 << 63,
     identity=b"\x00\xff",
+    links=b"\x00\x00\x00\x01",
     sketch=b"\x01",
 )
 RECORD = {
@@ -73,6 +74,7 @@ RECORD = {
     "judged_at": 1_700_000_000,
     "content_fingerprint": "8000000000000000",
     "identity": "00ff",
+    "links": "00000001",
     "sketch": "AQ==",
 }
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.crawl.known import TRUSTED_AFTER, KnownAddresses, Reach
+from scrapy_simhash.rule.links import MAX_STORED, pack_links, unpack_links
 
 SITE = "http://a.example"
 
@@ -116,3 +117,17 @@ def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
         url = f"{SITE}/list?page={i}"
         assert found.leads_on([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"], url, f"{SITE}/list")
         found.hand([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])
+
+
+def test_what_the_kept_page_links_to_is_known_whoever_was_handed_it() -> None:
+    kept_links = pack_links([f"{SITE}/x?sid=1", f"{SITE}/y"])
+    url, kept_url = f"{SITE}/p?sid=2", f"{SITE}/p?sid=1"
+    found = reach()
+    assert not found.leads_on([f"{SITE}/x?sid=2", f"{SITE}/y"], url, kept_url, kept_links)
+    assert found.leads_on([f"{SITE}/z"], url, kept_url, kept_links)
+
+
+def test_more_links_than_are_stored_are_not_known() -> None:
+    assert unpack_links(pack_links([f"{i}" for i in range(MAX_STORED)]))
+    assert pack_links([f"{i}" for i in range(MAX_STORED + 1)]) is None
+    assert unpack_links(None) == unpack_links(pack_links([])) == frozenset()

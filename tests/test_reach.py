@@ -39,6 +39,17 @@ def test_listing_with_links_of_its_own_is_kept(
     assert decisions["/copy"]["verdict"] == "exact_duplicate"
 
 
+def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFixture) -> None:
+    site["/first"] = listing(["/a", "/b"])
+    assert crawl(start="/first", SIMHASH_INDEX="shared.simhash").seen() == {"/first"}
+    site["/"] = article(prose("start"), ["/copy", "/more"])
+    site["/copy"] = listing(["/a"])
+    site["/more"] = listing(["/a", "/c"])
+    result = crawl(SIMHASH_INDEX="shared.simhash")
+    assert result.verdicts()["/copy"] == "exact_duplicate"
+    assert result.verdicts()["/more"] == "unique"
+
+
 def product(sku: str, **fields: Any) -> str:
     data = json.dumps({"@type": "Product", "sku": sku, **fields})
     page = article(prose("the same text", 300))

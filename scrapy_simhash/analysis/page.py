@@ -28,6 +28,7 @@ from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.holdings import identity_in, links_of
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.rule.links import pack_links
 from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class PageAnalysis:
     share, *tokens* the number of words (and CJK characters), *seconds* the time it took.
     *content* is the second view of the page; it is None if the page has none, or if the settings
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
-    there.  *links* are the addresses that its content links to, None if there are too many;
+    there.  *links* are the addresses that its content links to, None if there are too many, and
+    *packed_links* their hashes (:mod:`scrapy_simhash.rule.links`);
     *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  *recalled* says that
     this is the analysis of an earlier page with the same bytes.
     """
@@ -55,6 +57,7 @@ class PageAnalysis:
     recalled: bool = False
     canonical: str | None = None
     links: tuple[str, ...] | None = ()
+    packed_links: bytes | None = None
     identity: bytes | None = None
 
 
@@ -156,6 +159,7 @@ class Analyser:
             content=content,
             canonical=canonical,
             links=links,
+            packed_links=None if links is None else pack_links(links),
             identity=identity,
         )
 

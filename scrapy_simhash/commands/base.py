@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
@@ -48,6 +49,13 @@ class Subcommand(ABC, Generic[R]):
     def exit_code(self, found: R) -> int:
         """Return the exit code that says what was found."""
         return 0
+
+
+def decision_as_json(decision: Decision) -> dict[str, object]:
+    """Return a decision as values that JSON has, without the links of the kept page."""
+    found = asdict(decision)
+    del found["kept_links"]
+    return found
 
 
 def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
+from scrapy_simhash.commands.base import (
+    Subcommand,
+    add_index,
+    decision_as_json,
+    pipeline_of,
+)
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.index.opening import open_existing, open_index
 from scrapy_simhash.rule.page import Decision
@@ -63,7 +68,7 @@ class CheckCommand(Subcommand[Checked]):
     def as_json(self, found: Checked) -> object:
         return {
             "url": found.url,
-            **asdict(found.decision),
+            **decision_as_json(found.decision),
             "fingerprint": f"{found.fingerprint:016x}",
             "tokens": found.tokens,
         }

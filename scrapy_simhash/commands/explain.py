@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, pipeline_of
+from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.rule.page import Decision
@@ -110,6 +110,9 @@ class ExplainCommand(Subcommand[Explanation]):
                 )
             ],
         )
+
+    def as_json(self, found: Explanation) -> object:
+        return {**asdict(found), "decision": decision_as_json(found.decision)}
 
     def show(self, found: Explanation, console: Console) -> None:
         for page in found.pages:

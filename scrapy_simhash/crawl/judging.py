@@ -247,7 +247,9 @@ class SimhashDownloaderMiddleware:
             return False
         if analysis.links is None:  # too many to compare
             return True
-        return self._reach.leads_on(analysis.links, url, decision.representative)
+        return self._reach.leads_on(
+            analysis.links, url, decision.representative, decision.kept_links
+        )
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.report.addresses import Address, AddressRule, difference, replaced
 from scrapy_simhash.report.counting import Heaviest
+from scrapy_simhash.rule.links import hash_of, unpack_links
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 11 % are.
@@ -108,32 +109,44 @@ class Reach:
                 trial.different += 1
         self._kept.add([url, *_marks(url)])
 
-    def leads_on(self, links: Iterable[str], url: str, kept_url: str) -> bool:
+    def leads_on(
+        self, links: Iterable[str], url: str, kept_url: str, kept_links: bytes | None = None
+    ) -> bool:
         """Whether a copy at *url* of the page at *kept_url* links to what was never handed.
+
+        *kept_links* are those of the kept page, which another process may have handed its spider.
 
         Cost: 0.5 us for each link, and for each of at most :data:`MOST_NEW` new ones up to 5 us for
         each trusted rule.
         """
-        own = {url, kept_url}
+        own, kept = {url, kept_url}, unpack_links(kept_links)
         new = [one for one in links if one not in own and one not in self._handed]
+        if kept:
+            new = [one for one in new if hash_of(one) not in kept]
         if len(new) > MOST_NEW:
             return True
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
-        new = [one for one in new if not self._is_known_by(trusted, one, own)]
+        new = [one for one in new if not self._is_known_by(trusted, one, own, kept)]
         rule = difference(Address.of(url), Address.of(kept_url))
         if rule is None:
             return bool(new)
         session = _Session(url, kept_url, rule)
-        new = [one for one in new if session(one) not in self._handed]
-        is_right = all(self._is_known_by([rule], one, own) for one in new)
+        new = [
+            one
+            for one in new
+            if (other := session(one)) not in self._handed and hash_of(other) not in kept
+        ]
+        is_right = all(self._is_known_by([rule], one, own, kept) for one in new)
         trial = self._trials[rule]
         trial.same += is_right
         trial.different += not is_right
         return bool(new) and not (is_right and trial.is_trusted)
 
-    def _is_known_by(self, rules: Iterable[AddressRule], link: str, own: set[str]) -> bool:
+    def _is_known_by(
+        self, rules: Iterable[AddressRule], link: str, own: set[str], kept: frozenset[int]
+    ) -> bool:
         return any(
-            (one := rewritten(link, rule)) in own or one in self._handed
+            (one := rewritten(link, rule)) in own or one in self._handed or hash_of(one) in kept
             for rule in rules
             if _may_be_about(rule, link)
         )

@@ -72,7 +72,8 @@ class Page:
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl that fetched it.  The second view of a page, for an index that
     verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
-    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does.
+    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *links* are the
+    hashes of where it leads (:mod:`scrapy_simhash.rule.links`), None if there are too many.
 
     Not stored: the ids of the page's *blocks* on *site*, and *canonical*, the URL that the page
     gives as its own (rel=canonical).  *canonical* only chooses among kept pages that are equally
@@ -89,6 +90,7 @@ class Page:
     crawl: Annotated[int | None, Kind.NUMBER] = None
     content_fingerprint: Annotated[int | None, Kind.BITS] = None
     identity: Annotated[bytes | None, Kind.BYTES] = None
+    links: Annotated[bytes | None, Kind.BYTES] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     blocks: tuple[int, ...] = ()
@@ -167,6 +169,7 @@ class Decision:
     *share* is the share of text in common, if it was verified.  *changed* says whether the text of
     a ``refresh`` has changed; it is None for any other verdict.  *closest* is the candidate that
     shares most with a unique page, but not enough; it does not count when decisions are compared.
+    *kept_links* are the links of the representative (:mod:`scrapy_simhash.rule.links`).
     """
 
     verdict: Verdict
@@ -176,6 +179,7 @@ class Decision:
     share: float | None = None
     changed: bool | None = None
     closest: NearMiss | None = field(default=None, compare=False)
+    kept_links: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_duplicate(self) -> bool:

@@ -7,7 +7,7 @@ the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, zip_longest
 from typing import Literal
 
@@ -181,8 +181,10 @@ def _most_alike(
         return Decision("unique", "new_text", closest=missed), None
     (_, most), distance, row = best
     if most == 1 and row.page.digest == page.digest:
-        return Decision("exact_duplicate", "same_text", row.page.url, distance, most), row
-    return Decision("near_duplicate", "share_in_common", row.page.url, distance, most), row
+        decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
+    else:
+        decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
+    return replace(decision, kept_links=row.page.links), row
 
 
 def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
