@@ -8,7 +8,6 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-import mmh3
 from lxml import etree
 from lxml.html import HtmlElement
 
@@ -19,6 +18,7 @@ from scrapy_simhash.analysis.content import (
     is_beside,
     is_named_beside,
 )
+from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.identity import identity_of
 
 # A page with more links is not compared by them.
@@ -140,10 +140,7 @@ def identity_in(tree: HtmlElement) -> bytes | None:
         for name, value in (*_in_json(tree), *_in_attributes(tree))
         if value.strip() and len(value) <= MAX_VALUE_CHARACTERS
     }
-    hashes = {
-        mmh3.hash(f"{name}\0{value}".encode("utf-8", "replace"), 0, False) for name, value in found
-    }
-    return identity_of(hashes)
+    return identity_of({hash_of(f"{name}\0{value}") for name, value in found})
 
 
 def _in_attributes(tree: HtmlElement) -> Iterator[tuple[str, str]]:

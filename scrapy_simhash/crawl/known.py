@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.report.addresses import Address, AddressRule, difference, replaced
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.rule.links import hash_of, unpack_links
+from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.rule.links import unpack_links
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 11 % are.

@@ -10,8 +10,9 @@ from operator import attrgetter
 from typing import Literal
 
 from scrapy_simhash.report.addresses import MAX_URL, Address
-from scrapy_simhash.report.counting import Heaviest, hash_of
+from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.rule.hashes import hash_of
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
 # Alarms about the site of the page that raised them.

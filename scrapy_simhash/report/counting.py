@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from heapq import heappush, heappushpop
 from typing import Any, Generic, TypeVar
 
-import mmh3
+from scrapy_simhash.rule.hashes import hash_of
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
@@ -22,14 +22,6 @@ Value = TypeVar("Value", bound=Any)
 DISTINCT_KEPT = 256
 # In a chart as wide as a page, 60 bars can still be told apart.
 BINS = 60
-
-
-def hash_of(text: str) -> int:
-    """Return 32 bits, the same in every process.
-
-    The text is encoded here, since mmh3 5.3 crashes on a string with a surrogate.
-    """
-    return mmh3.hash(text.encode("utf-8", "surrogatepass"), 0, False)
 
 
 class Distinct:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule
-from scrapy_simhash.report.counting import hash_of
+from scrapy_simhash.rule.hashes import hash_of
 
 # With addresses of 100 bytes the sample takes about 3 MB.
 SAMPLED_PAGES = 10_000

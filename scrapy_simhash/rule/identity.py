@@ -11,9 +11,10 @@ has not, are two pages, however alike their texts are.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection
 from hashlib import blake2b
+
+from scrapy_simhash.rule.hashes import pack_hashes, unpack_hashes
 
 MAX_HASHES = 16
 _LISTED, _DIGEST = b"\0", b"\1"
@@ -23,7 +24,7 @@ def identity_of(hashes: Collection[int]) -> bytes | None:
     """Return the identity of hashes of 32 bits; None if there are none."""
     if not hashes:
         return None
-    packed = struct.pack(f">{len(hashes)}I", *sorted(hashes))
+    packed = pack_hashes(hashes)
     if len(hashes) <= MAX_HASHES:
         return _LISTED + packed
     return _DIGEST + blake2b(packed, digest_size=16).digest()
@@ -34,9 +35,5 @@ def is_another(new: bytes | None, kept: bytes | None) -> bool:
     if new is None or kept is None or new == kept:
         return False
     if new[:1] == kept[:1] == _LISTED:
-        return not _hashes(new) <= _hashes(kept)
+        return not unpack_hashes(new[1:]) <= unpack_hashes(kept[1:])
     return True
-
-
-def _hashes(identity: bytes) -> set[int]:
-    return set(struct.unpack(f">{len(identity) // 4}I", identity[1:]))
