@@ -134,7 +134,6 @@ class Snapshot:
                 f"{self.path} is a snapshot of version {fields.get('version')}; this release "
                 f"reads version {VERSION}"
             )
-        # Earlier releases wrote further fields, which nothing reads.
         self.header = Header(fields["count"], fields["distance"])
         directory = start + length
         self._items_at = directory + _ENTRY.size * -(-self.header.count // BLOCK)
