@@ -45,7 +45,8 @@ class PageAnalysis:
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
     there.  *links* are the addresses that its content links to, None if there are too many, and
     *packed_links* their hashes (:mod:`scrapy_simhash.rule.links`);
-    *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  *recalled* says that
+    *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  Links and identity
+    are empty, too, if the settings do not ask for verification.  *recalled* says that
     this is the analysis of an earlier page with the same bytes.
     """
 
@@ -86,7 +87,7 @@ class Analyser:
         max_tags: int = MAX_TAGS,
         max_depth: int = MAX_DEPTH,
     ) -> Analyser:
-        """Return the analyser for these settings; *verify* asks for the content, too.
+        """Return the analyser for these settings; *verify* asks for content, links and identity.
 
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
@@ -141,15 +142,14 @@ class Analyser:
         self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
     ) -> PageAnalysis:
         page = self._parsed(body, encoding, url)
-        content = None
-        if page.tree is not None and self.verify:
-            content = content_of(page.blocks, template, title_of(page.tree))
-        canonical, identity = None, None
+        content, canonical, identity = None, None, None
         links: tuple[str, ...] | None = ()
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
-            links = links_of(page.tree, url)
-            identity = identity_in(page.tree)
+            if self.verify:
+                content = content_of(page.blocks, template, title_of(page.tree))
+                links = links_of(page.tree, url)
+                identity = identity_in(page.tree)
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
