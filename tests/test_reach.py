@@ -76,3 +76,14 @@ def test_the_plain_rule_judges_by_the_text_alone(site: Site, crawl: CrawlFixture
     site["/1"], site["/2"] = product("A1"), product("A2")
     site["/3"] = product("A3").replace("</main>", '<a href="/new">x</a></main>')
     assert crawl(SIMHASH_VERIFY=False).seen() == {"/", "/1"}
+
+
+def test_links_that_are_no_addresses_lead_nowhere(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/page?sid=1", "/page?sid=2"])
+    text = prose("the same text", 300)
+    site["/page?sid=1"] = article(text)
+    broken = '<a href="http://[bad/">x</a></main>'
+    site["/page?sid=2"] = article(text).replace("</main>", broken)
+    result = crawl()
+    assert result.seen() == {"/", "/page?sid=1"}
+    assert result.stats.get("simhash/skipped/internal_error") is None

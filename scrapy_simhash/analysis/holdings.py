@@ -75,10 +75,12 @@ def links_of(tree: HtmlElement, url: str) -> tuple[str, ...] | None:
 
 def _address(href: str, url: str, origin: str) -> str | None:
     """Return a whole address; None if it is not one of http or https."""
-    if href.startswith(("http://", "https://")):
+    # Joining takes 2 us; of these, it would change or refuse none.
+    is_plain = href.isascii() and "[" not in href and "]" not in href
+    if is_plain and href.startswith(("http://", "https://")):
         return href
-    if href.startswith("/") and not href.startswith("//"):
-        return None if "/." in href and _joined(url, href) is None else origin + href
+    if href.startswith("/") and not href.startswith("//") and "/." not in href:
+        return origin + href
     joined = _joined(url, href)
     return joined if joined and joined.startswith(("http://", "https://")) else None
 
