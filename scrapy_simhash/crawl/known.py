@@ -9,7 +9,7 @@ from operator import attrgetter
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.report.addresses import Address, AddressRule, difference, replaced
+from scrapy_simhash.report.addresses import Address, AddressRule, difference
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.links import unpack_links
@@ -105,7 +105,7 @@ class Reach:
         for rule, trial in self._trials.items():
             if not _may_be_about(rule, url):
                 continue
-            short = rewritten(url, rule)
+            short = rule.rewritten(url)
             if short != url and (short in self._kept or _mark(short, rule) in self._kept):
                 trial.different += 1
         self._kept.add([url, *_marks(url)])
@@ -121,58 +121,36 @@ class Reach:
         each trusted rule.
         """
         own, kept = {url, kept_url}, unpack_links(kept_links)
-        new = [one for one in links if one not in own and one not in self._handed]
-        if kept:
-            new = [one for one in new if hash_of(one) not in kept]
+
+        def is_known(address: str) -> bool:
+            if address in own or address in self._handed:
+                return True
+            return bool(kept) and hash_of(address) in kept
+
+        def is_known_by(rules: Iterable[AddressRule], link: str) -> bool:
+            about = (rule for rule in rules if _may_be_about(rule, link))
+            return any(is_known(rule.rewritten(link)) for rule in about)
+
+        new = [link for link in links if not is_known(link)]
         if len(new) > MOST_NEW:
             return True
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
-        new = [one for one in new if not self._is_known_by(trusted, one, own, kept)]
+        new = [link for link in new if not is_known_by(trusted, link)]
         rule = difference(Address.of(url), Address.of(kept_url))
         if rule is None:
             return bool(new)
         session = _Session(url, kept_url, rule)
-        new = [
-            one
-            for one in new
-            if (other := session(one)) not in self._handed and hash_of(other) not in kept
-        ]
-        is_right = all(self._is_known_by([rule], one, own, kept) for one in new)
+        new = [link for link in new if not is_known(session(link))]
+        is_right = all(is_known_by([rule], link) for link in new)
         trial = self._trials[rule]
         trial.same += is_right
         trial.different += not is_right
         return bool(new) and not (is_right and trial.is_trusted)
 
-    def _is_known_by(
-        self, rules: Iterable[AddressRule], link: str, own: set[str], kept: frozenset[int]
-    ) -> bool:
-        return any(
-            (one := rewritten(link, rule)) in own or one in self._handed or hash_of(one) in kept
-            for rule in rules
-            if _may_be_about(rule, link)
-        )
-
 
 def _may_be_about(rule: AddressRule, url: str) -> bool:
     """Whether a rule may change an address: a look of 0.2 us, where changing it takes 5."""
     return rule.host in url and rule.drop.partition("&")[0] in url
-
-
-def rewritten(url: str, rule: AddressRule) -> str:
-    """Return the address that *rule* prefers to *url*, or *url* if the rule is not about it."""
-    parts = urlsplit(url)
-    if parts.netloc.lower() != rule.host:
-        return url
-    if rule.kind == "host":
-        return parts._replace(netloc=rule.keep).geturl()
-    if rule.kind == "scheme":
-        return parts._replace(scheme=rule.keep).geturl() if parts.scheme == rule.drop else url
-    if rule.kind == "path":
-        path = replaced(parts.path, rule.drop, rule.keep)
-        return url if path is None else parts._replace(path=path).geturl()
-    dropped = rule.drop.split("&")
-    pieces = [one for one in parts.query.split("&") if one.partition("=")[0] not in dropped]
-    return parts._replace(query="&".join(pieces)).geturl()
 
 
 class _Session:

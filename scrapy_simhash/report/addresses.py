@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 Kind = Literal["parameter", "path", "host", "scheme"]
 
@@ -123,16 +123,34 @@ class AddressRule:
             if len(kept) == len(address.parameters):
                 return None
             return Address(address.scheme, address.host, address.path, kept)
+        place = self._place(address.scheme, address.host, address.path)
+        return None if place is None else Address(*place, address.parameters)
+
+    def rewritten(self, url: str) -> str:
+        """Return the URL to prefer to *url*, or *url* if the rule does not apply to it.
+
+        What the rule is not about stays as it is written.
+
+        :raises ValueError: it is no URL.
+        """
+        scheme, host, path, query, fragment = urlsplit(url)
+        if host.lower() != self.host:
+            return url
+        if self.kind == "parameter":
+            ignored = self.drop.split("&")
+            pieces = [one for one in query.split("&") if one.partition("=")[0] not in ignored]
+            return urlunsplit((scheme, host, path, "&".join(pieces), fragment))
+        place = self._place(scheme, host, path)
+        return url if place is None else urlunsplit((*place, query, fragment))
+
+    def _place(self, scheme: str, host: str, path: str) -> tuple[str, str, str] | None:
+        """Return the scheme, host and path to prefer; None if the rule does not apply to these."""
         if self.kind == "host":
-            return Address(address.scheme, self.keep, address.path, address.parameters)
+            return scheme, self.keep, path
         if self.kind == "scheme":
-            if address.scheme != self.drop:
-                return None
-            return Address(self.keep, address.host, address.path, address.parameters)
-        path = replaced(address.path, self.drop, self.keep)
-        if path is None:
-            return None
-        return Address(address.scheme, address.host, path, address.parameters)
+            return (self.keep, host, path) if scheme == self.drop else None
+        preferred = _replaced(path, self.drop, self.keep)
+        return None if preferred is None else (scheme, host, preferred)
 
     def __str__(self) -> str:
         """Return the rule as advice."""
@@ -208,7 +226,7 @@ def _between_slashes(segments: list[str]) -> str:
     return "/".join(["", *segments, ""])
 
 
-def replaced(path: str, drop: str, keep: str) -> str | None:
+def _replaced(path: str, drop: str, keep: str) -> str | None:
     """Return *path* with the first *drop* replaced by *keep*, or None if *path* has no *drop*.
 
     A *drop* of ``/`` means the start of the path.  If one side is an index page (``/index.html``),
