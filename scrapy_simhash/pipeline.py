@@ -29,12 +29,13 @@ TemplateOf = Callable[[str], frozenset[int]]
 
 
 class Fetched(NamedTuple):
-    """A page as it came: *request_fingerprint* is Scrapy's own."""
+    """A page as it came: *request_fingerprint* is Scrapy's own, *jar* names its cookie jar."""
 
     url: str
     body: bytes
     encoding: str | None
     request_fingerprint: bytes
+    jar: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Pipeline:
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
-        url, body, encoding, request_fingerprint = fetched
+        url, body, encoding, request_fingerprint, jar = fetched
         site = host_of(url)
         analysis = await workers.analyse(body, encoding, url, template_of(site))
         content = analysis.content
@@ -110,18 +111,20 @@ class Pipeline:
         page = Page(
             url=url,
             request_fingerprint=request_fingerprint,
-            scope=scope_key(self.settings.scope, url, spider),
+            scope=scope_key(self.settings.scope, url, spider, jar),
             fingerprint=analysis.fingerprint,
             digest=analysis.digest,
             tokens=analysis.tokens,
             judged_at=time.time(),
             crawl=crawl,
             content_fingerprint=None if content is None else content.fingerprint,
-            identity=analysis.identity,
-            links=analysis.packed_links,
+            identity=analysis.holdings.identity,
+            addresses=analysis.addresses,
+            data=analysis.data,
             sketch=None if content is None else content.sketch,
             site=site,
-            blocks=() if content is None else content.blocks,
+            blocks=analysis.blocks,
+            holds=analysis.holdings.data,
             canonical=canonical_url(url, analysis.canonical),
         )
         return page, analysis

@@ -178,6 +178,8 @@ class SimhashSettings:
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)
+    walls: str = _setting("pass", _choice("pass", "drop"))
+    probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool = _setting(False, _BOOLEAN)
     expire_days: float | None = _setting(None, _number(float, 0))
     workers: int = _setting(

@@ -30,9 +30,9 @@ FOLDER = Path(__file__).parents[1]
 
 @dataclass
 class Reply:
-    """What the site answers at a path."""
+    """What the site answers at a path: a body, or a function of the number of the visit, from 1."""
 
-    body: bytes | str = b""
+    body: bytes | str | Callable[[int], str] = b""
     status: int = 200
     content_type: str = "text/html; charset=utf-8"
     headers: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,8 @@ class Site:
             def do_GET(self) -> None:
                 site.asked[self.path] += 1
                 reply = site.pages.get(self.path, Reply("not found", 404))
-                body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+                found = reply.body(site.asked[self.path]) if callable(reply.body) else reply.body
+                body = found.encode() if isinstance(found, str) else found
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
                 self.send_header("Content-Length", str(len(body)))
@@ -59,14 +60,18 @@ class Site:
                 self.end_headers()
                 self.wfile.write(body)
 
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.do_GET()
+
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
-    def __setitem__(self, path: str, reply: Reply | str) -> None:
-        self.pages[path] = Reply(reply) if isinstance(reply, str) else reply
+    def __setitem__(self, path: str, reply: Reply | str | Callable[[int], str]) -> None:
+        self.pages[path] = reply if isinstance(reply, Reply) else Reply(reply)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from scrapy import Request, Spider
+from scrapy import FormRequest, Request, Spider
+from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
@@ -210,3 +211,51 @@ class HearsAlarms(Links):
     def heard(self, alarm: Alarm, spider: Spider) -> None:
         assert spider is self
         self.crawler.stats.inc_value(f"heard/{alarm.name}")
+
+
+class Retries(Links):
+    """Ask again for a page that is a wall, as Scrapy's documentation has it."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if b"captcha" in response.body and response.request is not None:
+            again = get_retry_request(response.request, spider=self, reason="captcha")
+            if again is not None:
+                yield again
+            return
+        yield from super().parse(response)
+
+
+class LogsIn(Links):
+    """Log in where a page wants that, and ask for the page again."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if b"log in" not in response.body or response.request is None:
+            yield from super().parse(response)
+            return
+        wanted = response.request.replace(dont_filter=True)
+        login = FormRequest(
+            response.urljoin("/login"),
+            formdata={"from": response.url},
+            callback=self.logged_in,
+            cb_kwargs={"wanted": wanted},
+        )
+        yield login
+
+    def logged_in(self, response: Response, wanted: Request) -> Iterator[Request]:
+        yield wanted
+
+
+class Posts(Links):
+    """Send the links as forms; a link that ends in "judged" asks to be judged."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        meta = {"simhash": True} if link.endswith("judged") else {}
+        return FormRequest(response.urljoin(link), formdata={"a": "1"}, meta=meta)
+
+
+class Jars(Links):
+    """Use a cookie jar for each first folder of a link; links of the root use the common one."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        jar = link.split("/")[1] if link.count("/") > 1 else None
+        return response.follow(link, meta={} if jar is None else {"cookiejar": jar})

@@ -109,6 +109,17 @@ def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -
     assert one["features_of_its_own"] == []
     assert "but for these" in two["features_of_its_own"]
     assert found["content"]["share"] > 0.9
+    held = '<img src="/p.jpg"><a href="/more" data-id="7">x</a></main>'
+    (folder / "more.html").write_text(article(prose("the same text")).replace("</main>", held))
+    found = simhash_json(folder, "explain", site.url + "/a", "more.html")
+    assert found["decision"]["reason"] == "new_data"
+    assert found["new"] == {
+        "links": ["file:///more"],
+        "media": ["file:///p.jpg"],
+        "data": ["data-id: 7"],
+    }
+    shown = simhash(folder, "explain", site.url + "/a", "more.html").stdout
+    assert "data only in the second: data-id: 7" in shown
     shown = simhash(folder, "explain", site.url + "/a", site.url + "/d").stdout
     assert "verdict on the second: unique (new_text)" in shown
 

@@ -59,7 +59,8 @@ PAGE = Page(
     crawl=4,
     content_fingerprint=1 << 63,
     identity=b"\x00\xff",
-    links=b"\x00\x00\x00\x01",
+    addresses=b"\x00\x00\x00\x01",
+    data=b"\x00\x00\x00\x02",
     sketch=b"\x01",
 )
 RECORD = {
@@ -74,7 +75,8 @@ RECORD = {
     "judged_at": 1_700_000_000,
     "content_fingerprint": "8000000000000000",
     "identity": "00ff",
-    "links": "00000001",
+    "addresses": "00000001",
+    "data": "00000002",
     "sketch": "AQ==",
 }
 

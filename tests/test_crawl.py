@@ -14,8 +14,12 @@ from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 
 @pytest.fixture
 def twins(site: Site) -> Site:
-    """/a and /b have the same text but for a word; /other another; /b links to /behind."""
-    site["/"] = article(prose("start"), ["/a", "/b", "/other"])
+    """/a and /b have the same text but for a word; /other another; /b links to /behind.
+
+    The start page names /behind, too, but has no link there: /b leads nowhere new.
+    """
+    start = article(prose("start"), ["/a", "/b", "/other"])
+    site["/"] = start.replace("<main>", '<main data-more="/behind">')
     site["/a"] = article(prose("lamp", 2000))
     site["/b"] = article(prose("lamp", 2000) + " afterword", ["/behind"])
     site["/other"] = article(prose("bread"))
@@ -68,7 +72,7 @@ def test_canonical_address_chooses_among_kept_pages(site: Site, crawl: CrawlFixt
 
 
 def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
-    twins["/b"] = article(prose("lamp", 2000))
+    twins["/b"] = body = article(prose("lamp", 2000))
     result = crawl()
     assert result.simhash_stats() == {
         "judged": 4,
@@ -78,7 +82,7 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
         "distance/0": 1,
         "dropped": 1,
     }
-    assert result.stats["simhash/dropped_bytes"] == len(twins.pages["/b"].body)
+    assert result.stats["simhash/dropped_bytes"] == len(body)
     assert result.stats["simhash/analysis_seconds"] > 0
     assert result.stats["simhash/index_seconds"] > 0
     assert "4 pages judged, 3 unique, 0 near-duplicates and 1 exact ones (25.0%)" in result.log

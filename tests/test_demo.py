@@ -25,7 +25,7 @@ def decisions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, s
         [sys.executable, str(EXAMPLE / "demo.py")], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "Found 65 pages: kept 34 (34 items), dropped 31" in done.stdout
+    assert "Found 65 pages: kept 34 (35 items), dropped 30" in done.stdout
     lines = (folder / "demo-output" / "decisions.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
     return {"/" + record["url"].split("/", 3)[3]: record for record in records}

@@ -9,7 +9,8 @@ from typing import get_args
 
 from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands.subcommands import SUBCOMMANDS
-from scrapy_simhash.crawl.judging import DECISION_META_KEY, META_KEY
+from scrapy_simhash.crawl.choices import META_KEY
+from scrapy_simhash.crawl.judging import DECISION_META_KEY
 from scrapy_simhash.rule.page import Decision, Reason, Verdict
 from scrapy_simhash.settings import PREFIX, SimhashSettings
 
@@ -64,7 +65,8 @@ def test_every_verdict_and_reason_stands_in_the_docs_once() -> None:
 def test_every_field_of_the_feed_stands_in_the_docs() -> None:
     from scrapy_simhash.report.record import Record
 
-    record = Record.of(Decision("unique", "new_text"), url="", body_bytes=0, redirects=("/",))
+    decision = Decision("unique", "new_links", new=("/",))
+    record = Record.of(decision, url="", body_bytes=0, redirects=("/",))
     feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]
     documented = [
         name

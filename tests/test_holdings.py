@@ -1,30 +1,51 @@
-"""What a spider could take from a page beside its text: links, and what names it."""
+"""What a spider could take from a page beside its text: links, media, data, and what names it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import chain
+from time import perf_counter
 
 import pytest
 
 from scrapy_simhash.analysis import holdings
 from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.analysis.holdings import identity_in, links_of
+from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.rule.holdings import (
+    MAX_DATA,
+    has_new_data,
+    pack_addresses,
+    pack_data,
+)
 from scrapy_simhash.rule.identity import MAX_HASHES, identity_of, is_another
 
 URL = "http://a.example/shop/list?page=2"
 
 
-def links(html: str) -> tuple[str, ...] | None:
-    tree = parse(f"<html><body>{html}</body></html>".encode(), "utf-8")
+def held(html: str) -> Holdings:
+    tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>".encode(), "utf-8")
     assert tree is not None
-    return links_of(tree, URL)
+    return holdings_of(tree, URL)
+
+
+def links(html: str) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(held(html).links.values()))
+
+
+def media(html: str) -> tuple[str, ...]:
+    found = held(html)
+    assert not found.links
+    return tuple(chain.from_iterable(found.media.values()))
+
+
+def mentioned(html: str) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(held(html).mentioned.values()))
 
 
 def identity(html: str) -> bytes | None:
-    tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>".encode(), "utf-8")
-    assert tree is not None
-    return identity_in(tree)
+    return held(html).identity
 
 
 @pytest.mark.parametrize(
@@ -56,35 +77,149 @@ def test_what_leads_to_no_page_is_no_link(href: str) -> None:
     assert links(f'<main><a href="{href}">x</a></main>') == ()
 
 
-def test_links_beside_the_content_do_not_count_but_those_of_a_pagination_do() -> None:
+def test_links_count_wherever_they_stand() -> None:
     found = links(
         '<nav><a href="/menu">x</a></nav><div class="sidebar"><p><a href="/side">x</a></p></div>'
-        '<main><a href="/own">x</a></main><nav class="pagination"><a href="/2">2</a></nav>'
-        '<aside><a rel="next" href="/next">x</a></aside>'
+        '<main><a href="/own">x</a><area href="/part"></main><link rel="next" href="/2">'
+        '<link rel="stylesheet" href="/style.css">'
     )
-    assert found == ("http://a.example/own", "http://a.example/2", "http://a.example/next")
+    names = ("menu", "side", "own", "part", "2")
+    assert set(found) == {f"http://a.example/{name}" for name in names}
 
 
-def test_header_of_a_card_is_no_sidebar() -> None:
-    assert links('<article><header><a href="/post">x</a></header></article>') == (
-        "http://a.example/post",
-    )
-    assert links('<header><a href="/start">x</a></header>') == ()
-    assert links('<main><nav><a href="/menu">x</a></nav></main>') == ()
+@pytest.mark.parametrize(
+    ("html", "addresses"),
+    [
+        ('<img src="1.jpg">', ["/shop/1.jpg"]),
+        ('<img srcset="/1.jpg 1x, /2.jpg 2x">', ["/1.jpg", "/2.jpg"]),
+        ('<picture><source srcset="/1.webp 800w,/2.webp 1600w"></picture>', ["/1.webp", "/2.webp"]),
+        ('<video src="/1.mp4" poster="/1.jpg"></video>', ["/1.mp4", "/1.jpg"]),
+        ('<audio><source src="/1.ogg"></audio>', ["/1.ogg"]),
+        ('<iframe src="/map?at=3"></iframe>', ["/map?at=3"]),
+        ('<object data="/1.pdf"></object>', ["/1.pdf"]),
+        ("<div style=\"background: url('/1.jpg')\">x</div>", ["/1.jpg"]),
+        ('<img src="javascript:void(0)">', []),
+    ],
+)
+def test_what_a_page_shows(html: str, addresses: list[str]) -> None:
+    assert media(html) == tuple(f"http://a.example{one}" for one in addresses)
 
 
-def test_too_many_links_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holdings, "MAX_LINKS", 2)
-    assert links("".join(f'<a href="/{i}">x</a>' for i in range(2))) is not None
-    assert links("".join(f'<a href="/{i}">x</a>' for i in range(3))) is None
+DATA = [
+    '<img alt="{}">',
+    '<p title="{}">x</p>',
+    '<button aria-label="{}">x</button>',
+    '<input type="hidden" name="item" value="{}">',
+    '<select><option value="{}">x</option></select>',
+    '<div data-id="{}">x</div>',
+    """<div data-product='{{"id": "{}"}}'>x</div>""",
+    '<meta property="product:price" content="{}">',
+    '<span itemprop="price" content="{}">x</span>',
+    "<button onclick=\"show('{}')\">x</button>",
+    '<img src="data:image/png;base64,{}">',
+    '<script>window.__STATE__ = {{"product": {{"name": "{}"}}}}</script>',
+    "<script>var product = {{name: '{}', tags: [1, 2]}};</script>",
+    '<script type="application/json" id="__NEXT_DATA__">{{"props": ["{}"]}}</script>',
+    '<script type="application/ld+json">{{"@type": "Product", "name": "{}"}}</script>',
+    r'<script>self.__next_f.push([1, "{{\"name\": \"{}\"}}"])</script>',
+    '<script type="application/json">{{"broken": "{}"</script>',
+]
 
 
-def test_without_verification_neither_links_nor_names_are_looked_for() -> None:
+@pytest.mark.parametrize("html", DATA)
+def test_values_that_differ_are_other_data_in_the_same_place(html: str) -> None:
+    one, other = held(html.format("one")).data, held(html.format("other")).data
+    assert one.keys() == other.keys()
+    assert one != other
+    assert held(html.format("one")).data == one
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div data-href="{}">x</div>',
+        '<form action="{}"></form>',
+        '<script type="application/ld+json">{{"image": ["{}"]}}</script>',
+        '<script>location.href = "{}"</script>',
+        r'<script>page = {{"next": "\/other"}}</script>',
+    ],
+)
+def test_addresses_in_data_are_whole(html: str) -> None:
+    assert mentioned(html.format("/other")) == ("http://a.example/other",)
+
+
+def test_equal_values_in_other_places_are_other_data() -> None:
+    one, other = held('<p data-a="1">x</p>').data, held('<p data-b="1">x</p>').data
+    assert one.keys().isdisjoint(other)
+    assert set(chain.from_iterable(one.values())).isdisjoint(chain.from_iterable(other.values()))
+    elsewhere = held('<div class="print"><b data-a="1">x</b></div>').data
+    assert one.keys().isdisjoint(elsewhere)
+    assert list(one.values()) == list(elsewhere.values())
+
+
+def test_places_have_no_numbers() -> None:
+    def places(number: int) -> set[int]:
+        html = f'<div class="post post-{number}" id="p{number}"><i class="like" data-n="{number}">'
+        return set(held(html).data)
+
+    assert places(1) == places(2)
+    box = '<div class="{}"><ul><li><a href="/x">x</a></li></ul></div>'
+    assert held(box.format("related")).links.keys() != held(box.format("results")).links.keys()
+
+
+def test_many_values_in_one_place_count_as_one() -> None:
+    def options(numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        return dict(held("".join(f'<option value="{i}">x</option>' for i in numbers)).data)
+
+    few, many = range(holdings.MAX_IN_PLACE), range(holdings.MAX_IN_PLACE + 1)
+    assert [len(values) for values in options(few).values()] == [len(few)]
+    assert [len(values) for values in options(many).values()] == [1]
+    assert options(many) == options(reversed(many))
+    assert options(many) != options([*few, 99])
+
+
+def test_what_is_beyond_the_limits_counts_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holdings, "MAX_VALUES", 2)
+    monkeypatch.setattr(holdings, "MAX_SCRIPT_CHARACTERS", 30)
+    for html in ('<i data-a="1" data-b="2" data-c="{}">', f"<script>{'x' * 30} = {{}}</script>"):
+        one, other = held(html.format("3")).data, held(html.format("4")).data
+        assert one.keys() == other.keys()
+        assert one[0] != other[0]
+
+
+def test_too_many_addresses_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holdings, "MAX_ADDRESSES", 2)
+    pages = [held("".join(f'<a href="/{i}">x</a>' for i in range(number))) for number in (2, 3)]
+    assert [page.is_whole for page in pages] == [True, False]
+    assert not list(pages[1].addresses())
+
+
+def test_without_verification_nothing_is_looked_for() -> None:
     page = f'<main>{in_json(sku="A1")}<p>Text.</p><a href="/x">x</a></main>'.encode()
     found = Analyser.create(extractor="text").analyse(page, "utf-8", URL)
-    assert (found.links, found.identity) == (("http://a.example/x",), identity(in_json(sku="A1")))
+    assert found.holdings == held(page.decode())
+    assert found.addresses == pack_addresses(["http://a.example/x"])
     found = Analyser.create(extractor="text", verify=False).analyse(page, "utf-8", URL)
-    assert (found.links, found.identity) == ((), None)
+    assert (found.holdings, found.addresses, found.data) == (NOTHING, None, None)
+
+
+def test_of_data_what_the_site_repeats_is_not_stored() -> None:
+    page = b'<main><p data-own="1" data-site="2">Some text here.</p><p>And more of it.</p></main>'
+    analyser = Analyser.create(extractor="text")
+    found = analyser.analyse(page, "utf-8", URL)
+    values = set(chain.from_iterable(found.holdings.data.values()))
+    assert len(values) == 2
+    assert values <= set(found.blocks)
+    own, repeated = sorted(values)
+    assert found.data == pack_data(values)
+    assert analyser.analyse(page, "utf-8", URL, {repeated}).data == pack_data([own])
+
+
+@pytest.mark.parametrize("text", ['"\\' * 20_000, "'" * 20_001, "{" * 20_000, '"\\"' * 20_000])
+def test_hostile_scripts_take_no_longer_than_others(text: str) -> None:
+    started = perf_counter()
+    held(f"<script>{text}</script>")
+    assert perf_counter() - started < 2  # quadratic, it is 20 s and more
 
 
 def in_json(**fields: object) -> str:
@@ -135,3 +270,21 @@ def test_many_identifiers_are_compared_as_a_whole() -> None:
     assert not is_another(identity_of(many), identity_of(many))
     assert is_another(identity_of(many - {0}), identity_of(many))
     assert is_another(identity_of(many), identity_of(many | {99}))
+
+
+def test_a_page_has_new_data_if_the_kept_one_has_not_all_of_it() -> None:
+    one, two = 1 << 32, 2 << 32
+    assert not has_new_data({7: (one,)}, pack_data([one, two]), (), ())
+    assert has_new_data({7: (one, two)}, pack_data([one]), (), ())
+    assert not has_new_data({7: (one, two)}, pack_data([one]), {two}, ())
+    assert not has_new_data({7: (one,), 8: (two,)}, pack_data([one]), (), {8})
+    assert has_new_data({7: (one,)}, None, (), ())
+
+
+def test_of_many_values_those_beyond_the_stored_ones_are_not_new() -> None:
+    many = [i << 32 for i in range(2 * MAX_DATA)]
+    stored = pack_data(many)
+    assert len(stored) == 4 * MAX_DATA
+    assert not has_new_data({7: many}, stored, (), ())
+    assert has_new_data({7: [(1 << 32) * (MAX_DATA - 2)]}, pack_data(many[::2]), (), ()) is False
+    assert has_new_data({7: [1 << 32]}, pack_data(many[::2]), (), ())

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.crawl.known import TRUSTED_AFTER, KnownAddresses, Reach
-from scrapy_simhash.rule.links import MAX_STORED, pack_links, unpack_links
+from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
+from scrapy_simhash.rule.noise import Noise
 
 SITE = "http://a.example"
 
@@ -35,10 +36,10 @@ def reach(*handed: str) -> Reach:
 
 
 def leads(link: str, url: str, kept_url: str, *handed: str) -> bool:
-    return reach(*handed).leads_on([SITE + link], SITE + url, SITE + kept_url)
+    return bool(reach(*handed).new_among([SITE + link], SITE + url, SITE + kept_url))
 
 
-def test_a_new_link_leads_on_and_one_that_was_handed_does_not() -> None:
+def test_an_address_that_was_handed_is_not_new() -> None:
     assert leads("/new", "/copy", "/kept")
     assert not leads("/old", "/copy", "/kept", "/old")
     assert not leads("/copy", "/copy", "/kept")
@@ -51,6 +52,16 @@ def test_a_new_link_leads_on_and_one_that_was_handed_does_not() -> None:
         ("/x?sid=2", "/p?sid=2", "/p?sid=1", "/x?sid=1"),
         ("/x?a=1&sid=2&b=3", "/p?sid=2", "/p?sid=1", "/x?a=1&sid=1&b=3"),
         ("/x?sid=2", "/p?sid=2", "/p", "/x"),
+        ("/x?a=1", "/p", "/p?sid=1", "/x?a=1&sid=1"),
+        ("/x?sid=2", "/other/p?sid=2", "/p?sid=1", "/x?sid=1"),
+        ("/login?next=/print/p", "/print/p", "/p", "/login?next=/p"),
+        ("/login?next=%2Fp%3Fsid%3D2", "/p?sid=2", "/p", "/login?next=%2Fp"),
+        (
+            "/share?url=http%3A%2F%2Fa.example%2Fprint%2Fp",
+            "/print/p",
+            "/p",
+            "/share?url=http%3A%2F%2Fa.example%2Fp",
+        ),
     ],
 )
 def test_links_of_another_session_are_those_of_this_one(
@@ -58,6 +69,15 @@ def test_links_of_another_session_are_those_of_this_one(
 ) -> None:
     assert not leads(link, url, kept_url, handed)
     assert leads(link, url, kept_url)
+
+
+def test_links_of_a_mirror_in_another_session_are_known() -> None:
+    found = reach("/x?sid=1")
+    for i in range(TRUSTED_AFTER):
+        found.new_among([], f"{SITE}/mirror/p{i}?sid=2", f"{SITE}/p{i}?sid=1")
+    kept_url = f"{SITE}/p?sid=1"
+    assert not found.new_among([f"{SITE}/mirror/x?sid=2"], f"{SITE}/mirror/p?sid=2", kept_url)
+    assert found.new_among([f"{SITE}/mirror/x?sid=3"], f"{SITE}/mirror/p?sid=2", kept_url)
 
 
 def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
@@ -76,58 +96,79 @@ def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
 def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kept: str) -> None:
     found = reach()
     found.hand([f"{kept}x"])
-    told = [found.leads_on([f"{copy}x"], f"{copy}p{i}", f"{kept}p{i}") for i in range(6)]
-    assert told == [True] * (TRUSTED_AFTER - 1) + [False] * 2
-    assert found.leads_on([f"{copy}y"], f"{copy}p", f"{kept}p")
+    told = [found.new_among([f"{copy}x"], f"{copy}p{i}", f"{kept}p{i}") for i in range(6)]
+    assert told == [{f"{copy}x"}] * (TRUSTED_AFTER - 1) + [set()] * 2
+    assert found.new_among([f"{copy}y"], f"{copy}p", f"{kept}p")
 
 
 def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:
     found = reach("/1/x")
     for i in range(10):
-        found.leads_on([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
-    assert not found.leads_on([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+        found.new_among([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
+    assert not found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
     found.note_unique(f"{SITE}/1/q")
     found.note_unique(f"{SITE}/2/q")
-    assert found.leads_on([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+    assert found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
 
 
 def test_parameter_that_never_mattered_makes_no_link_new() -> None:
     found = reach()
     alias = f"{SITE}/other?utm=mail"
-    assert found.leads_on([alias], f"{SITE}/other", f"{SITE}/kept")
+    assert found.new_among([alias], f"{SITE}/other", f"{SITE}/kept")
     for i in range(TRUSTED_AFTER):
-        assert not found.leads_on([], f"{SITE}/p{i}?utm=mail", f"{SITE}/p{i}")
-    assert not found.leads_on([alias], f"{SITE}/other", f"{SITE}/kept")
+        assert not found.new_among([], f"{SITE}/p{i}?utm=mail", f"{SITE}/p{i}")
+    assert not found.new_among([alias], f"{SITE}/other", f"{SITE}/kept")
 
 
 @pytest.mark.parametrize("first", ["/list", "/list?page=1"])
 def test_parameter_that_mattered_once_is_never_ignored(first: str) -> None:
     found = reach("/list")
     for i in range(TRUSTED_AFTER):
-        found.leads_on([], f"{SITE}/p{i}?page=2", f"{SITE}/p{i}")
-    assert not found.leads_on([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+        found.new_among([], f"{SITE}/p{i}?page=2", f"{SITE}/p{i}")
+    assert not found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
     found.note_unique(f"{SITE}{first}")
     found.note_unique(f"{SITE}/list?page=2")
-    assert found.leads_on([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+    assert found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
 
 
 def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
     found = reach("/list")
     for i in range(2 * TRUSTED_AFTER):
         url = f"{SITE}/list?page={i}"
-        assert found.leads_on([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"], url, f"{SITE}/list")
+        assert found.new_among(
+            [f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"], url, f"{SITE}/list"
+        )
         found.hand([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])
 
 
 def test_what_the_kept_page_links_to_is_known_whoever_was_handed_it() -> None:
-    kept_links = pack_links([f"{SITE}/x?sid=1", f"{SITE}/y"])
+    kept_links = pack_addresses([f"{SITE}/x?sid=1", f"{SITE}/y"])
     url, kept_url = f"{SITE}/p?sid=2", f"{SITE}/p?sid=1"
     found = reach()
-    assert not found.leads_on([f"{SITE}/x?sid=2", f"{SITE}/y"], url, kept_url, kept_links)
-    assert found.leads_on([f"{SITE}/z"], url, kept_url, kept_links)
+    assert not found.new_among([f"{SITE}/x?sid=2", f"{SITE}/y"], url, kept_url, kept_links)
+    assert found.new_among([f"{SITE}/z"], url, kept_url, kept_links)
 
 
 def test_more_links_than_are_stored_are_not_known() -> None:
-    assert unpack_links(pack_links([f"{i}" for i in range(MAX_STORED)]))
-    assert pack_links([f"{i}" for i in range(MAX_STORED + 1)]) is None
-    assert unpack_links(None) == unpack_links(pack_links([])) == frozenset()
+    assert unpack_addresses(pack_addresses([f"{i}" for i in range(MAX_ADDRESSES)]))
+    assert pack_addresses([f"{i}" for i in range(MAX_ADDRESSES + 1)]) is None
+    assert unpack_addresses(None) == unpack_addresses(pack_addresses([])) == frozenset()
+
+
+def test_parameters_that_change_by_themselves_make_nothing_new() -> None:
+    noise = Noise.from_bytes(b'[["ts", 1, 1]]')
+    found = Reach()
+    found.hand([f"{SITE}/x?ts=1"], noise)
+    assert not found.new_among([f"{SITE}/x"], f"{SITE}/a", f"{SITE}/b", None, noise)
+    assert not found.new_among([f"{SITE}/a"], f"{SITE}/a?ts=2", f"{SITE}/b", None, noise)
+    assert found.new_among([f"{SITE}/y"], f"{SITE}/a", f"{SITE}/b", None, noise)
+
+
+def test_what_was_noise_is_not_held_against_a_rule() -> None:
+    found = reach("/x")
+    for i in range(20):
+        found.new_among([f"{SITE}/ad{i}"], f"{SITE}/print/p{i}", f"{SITE}/p{i}")
+    found.start_trials_over()
+    for i in range(TRUSTED_AFTER):
+        found.new_among([], f"{SITE}/print/p{i}", f"{SITE}/p{i}")
+    assert not found.new_among([f"{SITE}/print/x"], f"{SITE}/print/p", f"{SITE}/p")

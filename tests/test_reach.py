@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from tests.conftest import CrawlFixture, Site, article, prose
+from tests.conftest import CrawlFixture, Site, article, path_of, prose
 
 INTRODUCTION = prose("introduction", 300)
 
@@ -50,8 +49,8 @@ def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFi
     assert result.verdicts()["/more"] == "unique"
 
 
-def product(sku: str, **fields: Any) -> str:
-    data = json.dumps({"@type": "Product", "sku": sku, **fields})
+def product(sku: str) -> str:
+    data = json.dumps({"@type": "Product", "sku": sku})
     page = article(prose("the same text", 300))
     return page.replace("</head>", f'<script type="application/ld+json">{data}</script></head>')
 
@@ -61,7 +60,7 @@ def test_things_with_names_of_their_own_are_kept(site: Site, crawl: CrawlFixture
     site["/"] = article(prose("start"), [*names, "/copy", "/unnamed"])
     for name in names:
         site[name] = product(f"A{name}")
-    site["/copy"] = product("A/2", offers={"price": 3})
+    site["/copy"] = product("A/2")
     site["/unnamed"] = article(prose("the same text", 300))
     result = crawl()
     assert result.seen() == {"/", *names}
@@ -69,6 +68,36 @@ def test_things_with_names_of_their_own_are_kept(site: Site, crawl: CrawlFixture
     assert [reasons[name] for name in names] == ["new_text", *["other_identity"] * 3]
     kept = {d["url"]: d["representative"] for d in result.decisions}
     assert kept[f"{site.url}/copy"] == f"{site.url}/2"
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [
+        ('<img src="/picture/{}.jpg">', "new_media"),
+        ('<iframe src="https://maps.example/{}"></iframe>', "new_media"),
+        ('<script>window.__STATE__ = {{"id": {}}}</script>', "new_data"),
+        ('<input type="hidden" name="item" value="{}">', "new_data"),
+        ('<button data-href="/order/{}">Order</button>', "new_data"),
+        ('<aside class="sidebar"><a href="/part/{}">Part</a></aside>', "new_links"),
+    ],
+)
+@pytest.mark.parametrize("place", ["memory:", "file", "redis"], indirect=True)
+def test_pages_that_hold_something_else_are_kept(
+    site: Site, crawl: CrawlFixture, place: str, html: str, reason: str
+) -> None:
+    names = [f"/{i}" for i in range(3)]
+    site["/"] = article(prose("start"), [*names, "/copy", "/bare"])
+    text = article(prose("the same text", 300))
+    for i, name in enumerate(names):
+        site[name] = text.replace("</main>", f"{html.format(i)}</main>")
+    site["/copy"] = text.replace("</main>", f"<p>{html.format(1)}</p></main>")
+    site["/bare"] = text
+    result = crawl(SIMHASH_INDEX=place, SIMHASH_PROBES=0)
+    assert {"/", *names} <= result.seen()
+    duplicates = {"near_duplicate", "exact_duplicate"}
+    assert {result.verdicts()["/copy"], result.verdicts()["/bare"]} <= duplicates
+    reasons = {path_of(d["url"]): d["reason"] for d in result.decisions}
+    assert [reasons[name] for name in names] == ["new_text", reason, reason]
 
 
 def test_the_plain_rule_judges_by_the_text_alone(site: Site, crawl: CrawlFixture) -> None:

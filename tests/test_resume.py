@@ -31,7 +31,7 @@ def large_site(site: Site) -> Site:
 
 def start_and_stop(site: Site, folder: Path, stop: signal.Signals, after: int) -> str:
     """Start a crawl, send *stop* after so many decisions, and wait for its end."""
-    job = crawl_job(site, folder, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4)
+    job = crawl_job(site, folder, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4, SIMHASH_WALLS="drop")
     feed = folder / "decisions.jsonl"
     with subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True) as crawl:
         deadline = time.monotonic() + 60
@@ -59,7 +59,9 @@ def test_no_acknowledged_page_is_lost_and_no_start_page_is_dropped(
     stored = urls_in(tmp_path / ".scrapy" / "simhash" / "links.simhash")
     assert {d["url"] for d in first.decisions} <= stored
 
-    job = crawl_job(large_site, tmp_path, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4)
+    job = crawl_job(
+        large_site, tmp_path, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4, SIMHASH_WALLS="drop"
+    )
     whole = run_job(job, tmp_path)
     second = {path_of(d["url"]): d for d in whole.decisions[len(first.decisions) :]}
     assert len(second) == PAGES

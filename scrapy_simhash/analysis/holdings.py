@@ -1,14 +1,16 @@
-"""What a spider could take from a page beside its text: where its links lead, and what names it."""
+"""What a spider could take from a page beside its text: links, media, data, and what names it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import chain
+from operator import xor
 from urllib.parse import urljoin, urlsplit
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.analysis.content import (
@@ -18,19 +20,38 @@ from scrapy_simhash.analysis.content import (
     is_beside,
     is_named_beside,
 )
+from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
+from scrapy_simhash.analysis.fingerprint import hash_feature
+from scrapy_simhash.analysis.places import Places
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.identity import identity_of
 
-# A page with more links is not compared by them.
-MAX_LINKS = 10_000
-# Structured data beyond these limits is not read, so that a hostile page costs no more than others.
-MAX_DATA_CHARACTERS = 1 << 20
-MAX_DATA_VALUES = 20_000
-MAX_VALUE_CHARACTERS = 200
+# A page with more addresses is not compared by them.
+MAX_ADDRESSES = 10_000
+# Values beyond these limits count as one, so that a hostile page costs no more than others.
+MAX_VALUES = 5_000
+MAX_SCRIPT_CHARACTERS = 1 << 20
+# More values in one place count as one: all of them together.
+MAX_IN_PLACE = 16
+MAX_IDENTIFIER = 200
 
-_LINKING = etree.XPath("//a[@href] | //area[@href] | //link[@href][@rel]")
-_MARKED = etree.XPath("//*[@itemprop or @property]")
-_SCRIPTS = etree.XPath("//script[@type]")
+# Attributes that hold the address of something to follow, or to show, by tag.
+_LINKS = {"a": "href", "area": "href"}
+_MEDIA: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("img", "source", "input"), frozenset({"src", "srcset"})),
+    **dict.fromkeys(("audio", "embed", "frame", "iframe", "track"), frozenset({"src"})),
+    "video": frozenset({"src", "poster"}),
+    "object": frozenset({"data"}),
+}
+# Attributes that hold data, of any tag; so do those that begin with "data-".
+_DATA = frozenset(
+    {
+        *("action", "alt", "aria-description", "aria-label", "datetime", "download"),
+        *("formaction", "label", "placeholder", "title", "value"),
+    }
+)
+_PROPERTIES = frozenset({"itemprop", "property"})
+_STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
 
 # Properties of schema.org whose values name a thing (schema.org/Product, /Book, /identifier).
 IDENTIFIERS = frozenset(
@@ -40,37 +61,223 @@ IDENTIFIERS = frozenset(
     }
 )
 
+Addresses = Mapping[int, tuple[str, ...]]
 
-def links_of(tree: HtmlElement, url: str) -> tuple[str, ...] | None:
-    """Return the addresses that a page at *url* links to in its content, each once, in order.
 
-    Only addresses of http and https, without fragments.  Links in navigation and sidebars are left
-    out, but not those of a pagination.  None says that there are too many to be compared.
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What a page holds, by the places of the page (:mod:`scrapy_simhash.analysis.places`).
 
-    Cost: O(links x depth of the tree) at worst; links with one parent share the look at it.
+    *links* are the addresses that a spider can follow, *media* those of pictures and the like,
+    *mentioned* those in data: whole, of http and https, without fragments.  *data* are the 64-bit
+    hashes of all other values, each with the name of its attribute, or its names in JSON.
+    *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  *is_whole* is False if
+    there are too many addresses to be compared; then there are none.
+    """
+
+    links: Addresses = field(default_factory=dict)
+    media: Addresses = field(default_factory=dict)
+    mentioned: Addresses = field(default_factory=dict)
+    data: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    identity: bytes | None = None
+    is_whole: bool = True
+
+    def addresses(self) -> Iterator[str]:
+        """Yield all addresses; one that stands in two places comes twice."""
+        for kind in (self.links, self.media, self.mentioned):
+            yield from chain.from_iterable(kind.values())
+
+
+NOTHING = Holdings()
+
+
+def holdings_of(tree: HtmlElement, url: str, told: dict[int, str] | None = None) -> Holdings:
+    """Return what a page at *url* holds; *told* gets the names and value behind each hash of data.
+
+    Cost: O(elements x depth) at worst; elements with one parent share the look at what surrounds
+    them.
     """
     base = tree.find(".//base")
     if base is not None and base.get("href"):
         url = _joined(url, base.get("href")) or url
-    parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    places = _Places()
-    found: dict[str, None] = {}
-    taken: set[str] = set()  # as they are written; many differ in the fragment only
-    for element in _LINKING(tree):
-        href = element.get("href").partition("#")[0].strip()
-        if not href or href in taken or len(href) > MAX_ADDRESS:
-            continue
-        is_next = "next" in element.get("rel", "").lower().split()
-        if not is_next and (element.tag == "link" or places.is_beside(element.getparent())):
-            continue
-        taken.add(href)
-        address = _address(href, url, origin)
-        if address:
-            found[address] = None
-            if len(found) > MAX_LINKS:
-                return None
-    return tuple(found)
+    reader = _Reader(url, told)
+    for element in tree.iter("*"):
+        reader.read(element)
+    return reader.holdings()
+
+
+class _Reader:
+    """Reads one page, element by element."""
+
+    def __init__(self, url: str, told: dict[int, str] | None) -> None:
+        self._url = url
+        self._told = told
+        parts = urlsplit(url)
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._places = Places()
+        self._whole: dict[str, str | None] = {}  # many links differ in the fragment only
+        self._links: dict[int, dict[str, None]] = defaultdict(dict)
+        self._media: dict[int, dict[str, None]] = defaultdict(dict)
+        self._mentioned: dict[int, dict[str, None]] = defaultdict(dict)
+        self._data: dict[int, set[int]] = defaultdict(set)
+        self._identifiers: set[int] = set()
+        self._values_read = self._characters_read = self._rest = 0
+
+    def read(self, element: HtmlElement) -> None:
+        """Take note of what an element holds."""
+        tag, attributes = element.tag, element.attrib
+        if tag == "script":
+            self._read_script(element)
+            return
+        if not attributes:
+            return
+        link, media = _LINKS.get(tag), _MEDIA.get(tag, ())
+        if tag == "link" and "next" in attributes.get("rel", "").lower().split():
+            link = "href"
+        if link and "nofollow" in attributes.get("rel", "").lower() and _is_beside(element):
+            link = None  # "show the source", "share this"
+        for name, value in attributes.items():
+            if name == link:
+                self._add_address(self._links, element, name, value)
+            elif name in media:
+                for one in _sources(value) if name == "srcset" else (value,):
+                    self._add_address(self._media, element, name, one)
+            elif name in _DATA:
+                self._add_value(element, f"{name} {attributes.get('name', '')}", value)
+            elif name in _PROPERTIES:
+                self._read_property(element, value)
+            elif name.startswith("data-"):
+                self._read_data(element, name, value)
+            elif name == "style" and "url(" in value:
+                for one in _STYLE_ADDRESS.findall(value):
+                    self._add_address(self._media, element, name, one)
+            elif name.startswith("on"):
+                self._add_values(element, name, values_in_code(value))
+
+    def holdings(self) -> Holdings:
+        """Return what was found."""
+        found = [
+            {place: tuple(addresses) for place, addresses in kind.items()}
+            for kind in (self._links, self._media, self._mentioned)
+        ]
+        number = sum(len(addresses) for kind in found for addresses in kind.values())
+        links, media, mentioned = found if number <= MAX_ADDRESSES else ({}, {}, {})
+        data = {place: _together(values) for place, values in self._data.items()}
+        if self._rest:
+            data[0] = (self._rest,)
+        identity = identity_of(self._identifiers)
+        return Holdings(links, media, mentioned, data, identity, number <= MAX_ADDRESSES)
+
+    def _read_script(self, element: HtmlElement) -> None:
+        text = element.text
+        if not text:
+            return
+        self._characters_read += len(text)
+        if self._characters_read > MAX_SCRIPT_CHARACTERS:
+            self._rest ^= hash_feature(text)
+            return
+        kind = element.get("type", "").strip().lower()
+        values = values_in_json(text) if "json" in kind else None
+        if values is None:
+            self._add_values(element, kind, values_in_code(text))
+        elif kind == "application/ld+json":
+            self._add_values(element, kind, self._noting_identifiers(values))
+        else:
+            self._add_values(element, kind, values)
+
+    def _noting_identifiers(self, values: Iterable[Value]) -> Iterator[Value]:
+        for one in values:
+            names = [name.rpartition(":")[2].lower() for name in one.names[-2:]]
+            # An identifier may be a PropertyValue, which has the value in "value".
+            if names and names[-1] in ("value", "@value"):
+                names.pop()
+            if names:
+                self._note_identifier(names[-1], one.text)
+            yield one
+
+    def _read_property(self, element: HtmlElement, names: str) -> None:
+        """Take note of a value in microdata (itemprop) or RDFa (property)."""
+        value = element.get("content")
+        if value is not None:
+            self._add_value(element, f"content {names}", value)
+        for name in names.lower().split():
+            last = name.replace(":", "/").rpartition("/")[2]
+            if last in IDENTIFIERS:
+                self._note_identifier(last, value or element.get("value") or element.text_content())
+
+    def _note_identifier(self, name: str, value: str) -> None:
+        value = " ".join(value.split())
+        if name in IDENTIFIERS and 0 < len(value) <= MAX_IDENTIFIER:
+            self._identifiers.add(hash_of(f"{name}\0{value}"))
+
+    def _read_data(self, element: HtmlElement, name: str, value: str) -> None:
+        if value.startswith(("{", "[")):
+            values = values_in_json(value)
+            if values is not None:
+                self._add_values(element, name, values)
+                return
+        self._add_value(element, name, value)
+
+    def _add_values(self, element: HtmlElement, what: str, values: Iterable[Value]) -> None:
+        for one in values:
+            self._add_value(element, " ".join((what, *one.names)), one.text)
+
+    def _add_value(self, element: HtmlElement, what: str, value: str) -> None:
+        value = value.strip()
+        if not value:
+            return
+        self._values_read += 1
+        if self._values_read > MAX_VALUES:
+            self._rest ^= hash_feature(f"{what}\0{value}")
+        elif value.startswith(("http://", "https://", "/")) and " " not in value:
+            self._add_address(self._mentioned, element, what, value)
+        else:
+            self._add_datum(element, what, value)
+
+    def _add_datum(self, element: HtmlElement, what: str, value: str) -> None:
+        # Where it stands does not count: a print view has it elsewhere.
+        place = self._places.place(element, what)
+        datum = hash_feature(f"{what}\0{value}")
+        self._data[place].add(datum)
+        if self._told is not None:
+            self._told[datum] = f"{what}: {value}"
+
+    def _add_address(
+        self, kind: dict[int, dict[str, None]], element: HtmlElement, what: str, written: str
+    ) -> None:
+        written = written.partition("#")[0].strip()
+        if not written or len(written) > MAX_ADDRESS:
+            return
+        if written.startswith("data:"):  # a picture within the page
+            self._add_datum(element, what, written)
+            return
+        address = self._whole.get(written, "")
+        if address == "":
+            address = self._whole[written] = _address(written, self._url, self._origin)
+        if address is not None:
+            kind[self._places.place(element, what)][address] = None
+
+
+def _is_beside(element: HtmlElement) -> bool:
+    """Whether an element is beside the content of its page.  Cost: O(depth)."""
+    in_content = False
+    for one in reversed(list(element.iterancestors())):
+        in_content = in_content or one.tag in CONTENT_ELEMENTS
+        if one.tag in BLOCK_ELEMENTS and is_beside(one, in_content, is_named_beside):
+            return True
+    return False
+
+
+def _together(values: set[int]) -> tuple[int, ...]:
+    """Return the values of one place, or one that stands for all of many."""
+    return tuple(values) if len(values) <= MAX_IN_PLACE else (reduce(xor, values),)
+
+
+def _sources(srcset: str) -> Iterator[str]:
+    """Yield the addresses in a srcset: each comes before its width or density, and a comma."""
+    if "data:" not in srcset:  # these have commas of their own, and are rare
+        for candidate in srcset.split(","):
+            yield candidate.strip().partition(" ")[0]
 
 
 def _address(href: str, url: str, origin: str) -> str | None:
@@ -90,108 +297,3 @@ def _joined(url: str, href: str) -> str | None:
         return urljoin(url, href)
     except ValueError:  # no address at all
         return None
-
-
-class _Places:
-    """Where the elements of a page are: beside its content, or not, in a pagination or not."""
-
-    def __init__(self) -> None:
-        self._known: dict[HtmlElement, _Place] = {}
-        self._named_beside = cache(is_named_beside)
-
-    def is_beside(self, element: HtmlElement | None) -> bool:
-        """Whether an element is in something beside the content that is not a pagination.
-
-        Cost: O(depth); what is known of an ancestor is not looked up again.
-        """
-        path = []
-        while element is not None and element not in self._known:
-            path.append(element)
-            element = element.getparent()
-        place = _Place(False, False) if element is None else self._known[element]
-        for one in reversed(path):
-            place = self._known[one] = self._within(one, place)
-        return place.is_beside
-
-    def _within(self, element: HtmlElement, around: _Place) -> _Place:
-        tag = element.tag
-        if tag not in BLOCK_ELEMENTS:
-            return around
-        in_content = around.in_content or tag in CONTENT_ELEMENTS
-        beside = around.is_beside or is_beside(element, in_content, self._named_beside)
-        return _Place(beside and not _is_pagination(element), in_content)
-
-
-class _Place(NamedTuple):
-    is_beside: bool
-    in_content: bool
-
-
-def _is_pagination(element: HtmlElement) -> bool:
-    names = f"{element.get('class', '')} {element.get('id', '')}".lower()
-    return "pagination" in names or "pager" in names
-
-
-def identity_in(tree: HtmlElement) -> bytes | None:
-    """Return what the identifiers that a page gives of its things come to; None if it gives none.
-
-    Identifiers of schema.org (:data:`IDENTIFIERS`) are read from JSON-LD, microdata and RDFa.
-    """
-    found = {
-        (name, " ".join(value.split()))
-        for name, value in (*_in_json(tree), *_in_attributes(tree))
-        if value.strip() and len(value) <= MAX_VALUE_CHARACTERS
-    }
-    return identity_of({hash_of(f"{name}\0{value}") for name, value in found})
-
-
-def _in_attributes(tree: HtmlElement) -> Iterator[tuple[str, str]]:
-    """Yield name and value of identifiers in microdata (itemprop) and RDFa (property)."""
-    for element in _MARKED(tree):
-        yield from _named(element, element.get("itemprop") or element.get("property"))
-
-
-def _named(element: HtmlElement, names: str) -> Iterator[tuple[str, str]]:
-    for name in names.lower().split():
-        last = name.replace(":", "/").rpartition("/")[2]
-        if last in IDENTIFIERS:
-            value = element.get("content") or element.get("value") or element.text_content()
-            yield last, value
-
-
-def _in_json(tree: HtmlElement) -> Iterator[tuple[str, str]]:
-    """Yield name and value of identifiers in JSON-LD; what cannot be read counts for nothing."""
-    room = MAX_DATA_CHARACTERS
-    for script in _SCRIPTS(tree):
-        if script.get("type").strip().lower() != "application/ld+json":
-            continue
-        text = script.text or ""
-        room -= len(text)
-        if room < 0:
-            return
-        try:
-            yield from _identifiers(json.loads(text))
-        except (ValueError, RecursionError):
-            continue
-
-
-def _identifiers(value: object) -> Iterator[tuple[str, str]]:
-    """Yield name and value of the identifiers anywhere in a JSON value."""
-    waiting: list[tuple[str, object]] = [("", value)]
-    for _ in range(MAX_DATA_VALUES):
-        if not waiting:
-            return
-        name, one = waiting.pop()
-        if isinstance(one, dict):
-            # An identifier may be a PropertyValue, which has the value in "value".
-            waiting += _members(name, one)
-        elif isinstance(one, list):
-            waiting += [(name, item) for item in one]
-        elif name in IDENTIFIERS and isinstance(one, (str, int)):
-            yield name, str(one)
-
-
-def _members(name: str, value: dict[object, object]) -> Iterable[tuple[str, object]]:
-    for key, member in value.items():
-        own = str(key).rpartition(":")[2].lower()
-        yield (name if own in ("value", "@value") and name in IDENTIFIERS else own), member

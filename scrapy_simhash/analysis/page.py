@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,10 @@ from scrapy_simhash.analysis.extraction import (
     parse,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
-from scrapy_simhash.analysis.holdings import identity_in, links_of
+from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.links import pack_links
+from scrapy_simhash.rule.holdings import pack_addresses, pack_data
 from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
 
 if TYPE_CHECKING:
@@ -43,11 +44,9 @@ class PageAnalysis:
     share, *tokens* the number of words (and CJK characters), *seconds* the time it took.
     *content* is the second view of the page; it is None if the page has none, or if the settings
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
-    there.  *links* are the addresses that its content links to, None if there are too many, and
-    *packed_links* their hashes (:mod:`scrapy_simhash.rule.links`);
-    *identity* is what names the page (:mod:`scrapy_simhash.rule.identity`).  Links and identity
-    are empty, too, if the settings do not ask for verification.  *recalled* says that
-    this is the analysis of an earlier page with the same bytes.
+    there.  *holdings* are what it holds beside its text, *addresses* and *data* what is stored of
+    them (:mod:`scrapy_simhash.rule.holdings`); these are empty, too, if the settings do not ask for
+    verification.  *recalled* says that this is the analysis of an earlier page with the same bytes.
     """
 
     fingerprint: int
@@ -57,9 +56,16 @@ class PageAnalysis:
     content: Content | None = None
     recalled: bool = False
     canonical: str | None = None
-    links: tuple[str, ...] | None = ()
-    packed_links: bytes | None = None
-    identity: bytes | None = None
+    holdings: Holdings = NOTHING
+    addresses: bytes | None = None
+    data: bytes | None = None
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The ids of all that a site may repeat: the blocks of the page, and its values."""
+        if self.content is None:
+            return ()
+        return (*self.content.blocks, *chain.from_iterable(self.holdings.data.values()))
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class Analyser:
         max_tags: int = MAX_TAGS,
         max_depth: int = MAX_DEPTH,
     ) -> Analyser:
-        """Return the analyser for these settings; *verify* asks for content, links and identity.
+        """Return the analyser for these settings; *verify* asks for content and holdings.
 
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
@@ -101,7 +107,7 @@ class Analyser:
                 "tokens 1: nfkc, casefold",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                "content 3" if verify else "unverified",
+                "content 4" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, max_tags, max_depth, identity)
@@ -125,7 +131,7 @@ class Analyser:
     ) -> PageAnalysis:
         """Extract the main text and the content of *body*, and fingerprint them.
 
-        *template* holds the ids of the blocks that the site is known to repeat.
+        *template* holds the ids of the blocks and values that the site is known to repeat.
 
         :raises AnalysisError: the page cannot be analysed; the reason is ``too_many_tags``,
             ``too_deep`` or ``extraction_failed``.
@@ -142,14 +148,17 @@ class Analyser:
         self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
     ) -> PageAnalysis:
         page = self._parsed(body, encoding, url)
-        content, canonical, identity = None, None, None
-        links: tuple[str, ...] | None = ()
+        content, canonical, holdings = None, None, NOTHING
+        addresses, data = None, None
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
             if self.verify:
                 content = content_of(page.blocks, template, title_of(page.tree))
-                links = links_of(page.tree, url)
-                identity = identity_in(page.tree)
+                holdings = holdings_of(page.tree, url)
+                values = chain.from_iterable(holdings.data.values())
+                data = pack_data(value for value in values if value not in template)
+                if holdings.is_whole:
+                    addresses = pack_addresses(set(holdings.addresses()))
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -158,14 +167,22 @@ class Analyser:
             seconds=perf_counter() - started,
             content=content,
             canonical=canonical,
-            links=links,
-            packed_links=None if links is None else pack_links(links),
-            identity=identity,
+            holdings=holdings,
+            addresses=addresses,
+            data=data,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
         """Return the text that the fingerprint of a page is computed from."""
         return main_text(self.extractor, self._parsed(body, encoding, url))
+
+    def data_by_hash(self, body: bytes, encoding: str | None, url: str) -> dict[int, str]:
+        """Return the data that a page holds, by its hashes: names and value in one text."""
+        told: dict[int, str] = {}
+        tree = self._tree(body, encoding)
+        if tree is not None:
+            holdings_of(tree, url, told)
+        return told
 
     def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
         tree = self._tree(body, encoding)

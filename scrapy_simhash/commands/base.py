@@ -54,7 +54,7 @@ class Subcommand(ABC, Generic[R]):
 def decision_as_json(decision: Decision) -> dict[str, object]:
     """Return a decision as values that JSON has, without the links of the kept page."""
     found = asdict(decision)
-    del found["kept_links"]
+    del found["kept_addresses"]
     return found
 
 

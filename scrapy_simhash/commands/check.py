@@ -48,7 +48,7 @@ class CheckCommand(Subcommand[Checked]):
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:
-            page = await analysed_page(fetched, pipeline, index.template, options.spider)
+            page, _ = await analysed_page(fetched, pipeline, index.template, options.spider)
             decision = await index.check(page)
         return Checked(page.url, decision, page.fingerprint, page.tokens)
 

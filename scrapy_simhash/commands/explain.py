@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,20 +11,27 @@ from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of
 from scrapy_simhash.commands.pages import analysed_page, load
+from scrapy_simhash.crawl.apart import kept_apart
+from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.report.addresses import MAX_URL
+from scrapy_simhash.rule.noise import QUIET
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.rule.sketch import Sketch, overlap
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from rich.console import Console
 
+    from scrapy_simhash.analysis.holdings import Holdings
     from scrapy_simhash.rule.page import Page
 
 # Enough to see what a page is about, and in what it differs.
 SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
+SHOWN_HOLDINGS = 5
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,8 @@ class ContentOverlap:
 class Explanation:
     """What two pages have in common, and the decision on the second.
 
-    *distance* is that of the main texts, *limit* the largest that makes a candidate.
+    *distance* is that of the main texts, *limit* the largest that makes a candidate.  *new* are
+    some of the links, media and data that only the second page has.
     """
 
     decision: Decision
@@ -60,13 +69,15 @@ class Explanation:
     content: ContentOverlap | None
     features_in_common: int
     pages: list[OnePage]
+    new: dict[str, list[str]]
 
 
 class ExplainCommand(Subcommand[Explanation]):
     """Shows what is compared of two pages, how near it is, and the verdict on the second.
 
     The verdict is that of a crawl that meets the second right after the first and knows nothing
-    else.  What the site repeats on its pages is not known, and so counts like any other text.
+    else.  What the site repeats on its pages, or changes by itself, is not known, and so counts
+    like anything else.
     """
 
     name = "explain"
@@ -81,17 +92,23 @@ class ExplainCommand(Subcommand[Explanation]):
         analyser = pipeline.analyser
         places = (options.first, options.second)
         fetched = [load(place) for place in places]
-        pages, texts = [], []
+        pages, held, texts = [], [], []
         for number, one in enumerate(fetched):
-            page = await analysed_page(one, pipeline, lambda site: frozenset())
+            page, analysis = await analysed_page(one, pipeline, lambda site: frozenset())
+            held.append(analysis.holdings)
             # The two are compared even where they have one address, or scopes of their own.
             pages.append(replace(page, request_fingerprint=bytes([number]), scope=""))
             texts.append(analyser.main_text(one.body, one.encoding, one.url))
         features = [set(analyser.scheme.features(text)) for text in texts]
-        index = MemoryIndex(pipeline.parameters)
+        index, reach = MemoryIndex(pipeline.parameters), Reach()
         await index.check_and_add(pages[0])
+        reach.hand([pages[0].url, *held[0].addresses()])
+        decision = await index.check_and_add(pages[1])
+        if decision.is_duplicate and pipeline.settings.verify:
+            decision = kept_apart(reach, pages[1].url, held[1], decision, QUIET) or decision
+        data = analyser.data_by_hash(fetched[1].body, fetched[1].encoding, pages[1].url)
         return Explanation(
-            decision=await index.check_and_add(pages[1]),
+            decision=decision,
             distance=(pages[0].fingerprint ^ pages[1].fingerprint).bit_count(),
             limit=pipeline.parameters.distance,
             content=_content(*pages),
@@ -109,6 +126,7 @@ class ExplainCommand(Subcommand[Explanation]):
                     places, pages, texts, features, reversed(features), strict=True
                 )
             ],
+            new=_new(held[0], held[1], data),
         )
 
     def as_json(self, found: Explanation) -> object:
@@ -133,8 +151,30 @@ class ExplainCommand(Subcommand[Explanation]):
                 f"content: distance {content.distance}, share in common "
                 f"{content.share:.3f} of {content.compared} shingles compared"
             )
+        for kind, new in found.new.items():
+            for one in new:
+                console.print(f"{kind} only in the second: {one}", markup=False, soft_wrap=True)
         decision = found.decision
         console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
+
+
+def _new(one: Holdings, other: Holdings, data: Mapping[int, str]) -> dict[str, list[str]]:
+    """Return some of what only the *other* page holds, by kind; *data* says what hashes mean."""
+    known = set(one.addresses())
+    values = set(chain.from_iterable(one.data.values()))
+    new = {
+        "links": [url for url in chain.from_iterable(other.links.values()) if url not in known],
+        "media": [url for url in chain.from_iterable(other.media.values()) if url not in known],
+        "data": [
+            *(url for url in chain.from_iterable(other.mentioned.values()) if url not in known),
+            *(
+                data.get(value, "many values in one place")[:MAX_URL]
+                for value in chain.from_iterable(other.data.values())
+                if value not in values
+            ),
+        ],
+    }
+    return {kind: list(dict.fromkeys(found))[:SHOWN_HOLDINGS] for kind, found in new.items()}
 
 
 def _content(one: Page, other: Page) -> ContentOverlap | None:

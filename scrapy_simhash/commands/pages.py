@@ -11,6 +11,7 @@ import scrapy
 from scrapy.http import HtmlResponse, Request
 from scrapy.utils.request import fingerprint
 
+from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.pipeline import Fetched, Pipeline, TemplateOf
 from scrapy_simhash.rule.page import Page
@@ -37,18 +38,17 @@ def load(place: str, url: str | None = None) -> Fetched:
 
 async def analysed_page(
     fetched: Fetched, pipeline: Pipeline, template_of: TemplateOf, spider: str = ""
-) -> Page:
-    """Return a page as an index sees it; this process analyses it.
+) -> tuple[Page, PageAnalysis]:
+    """Return a page as an index sees it, and its analysis; this process analyses it.
 
     :raises SourceError: it cannot be analysed, or has no text to compare.
     """
     try:
-        page, _ = await pipeline.page(fetched, InProcess(pipeline.analyser), template_of, spider)
+        return await pipeline.page(fetched, InProcess(pipeline.analyser), template_of, spider)
     except AnalysisError as exc:
         if exc.reason == "no_text":
             raise SourceError(str(exc)) from exc
         raise SourceError(f"{fetched.url} cannot be analysed: {exc}") from exc
-    return page
 
 
 def _response(place: str) -> HtmlResponse:

@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.report.record import Record
+    from scrapy_simhash.rule.page import Reason
 
 logger = logging.getLogger(__name__)
+
+_APART: dict[Reason, str] = {
+    "new_links": "with new links",
+    "new_media": "with new media",
+    "new_data": "with new data",
+    "other_identity": "that name another thing",
+}
 
 
 class SimhashAccount:
@@ -112,12 +120,13 @@ def summary(stats: StatsCollector) -> str:
         f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
         f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
     ]
-    links, names = get("kept_apart/new_links"), get("kept_apart/other_identity")
-    if links or names:
-        lines.append(
-            f"  kept although the text is known: {links:,.0f} pages with new links, "
-            f"{names:,.0f} that name another thing"
-        )
+    apart = [f"{get(f'kept_apart/{reason}'):,.0f} {what}" for reason, what in _APART.items()]
+    if any(get(f"kept_apart/{reason}") for reason in _APART):
+        lines.append(f"  pages kept although their text is known: {', '.join(apart)}")
+    if visits := get("second_visits"):
+        lines.append(f"  {visits:,.0f} second visits, to learn what changes by itself")
+    if again := get("asked_again"):
+        lines.append(f"  {again:,.0f} pages asked for again, since a wall had stood in for them")
     if skipped := get("skipped"):
         reasons = sorted(
             (name.rpartition("/")[2], count)

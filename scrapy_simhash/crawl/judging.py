@@ -8,52 +8,48 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
-from scrapy.http import HtmlResponse
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.apart import kept_apart
+from scrapy_simhash.crawl.choices import action_on, is_start_request, jar_of, why_not
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import active_settings, index_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
+from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
+from scrapy_simhash.crawl.walls import Walls
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.page import Decision, NearMiss, Reason
-from scrapy_simhash.rule.scope import scope_key
-from scrapy_simhash.settings import ACTIONS, SimhashSettings
+from scrapy_simhash.report.record import Record
+from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.scope import host_of, scope_key
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.exceptions import IgnoreRequest
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
 
-META_KEY = "simhash"
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
-
-_ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
+# What is new in a page for these reasons may only have changed by itself.
+MAY_BE_NOISE: tuple[Reason, ...] = ("new_links", "new_media", "new_data")
 
 SECONDS_A_DAY = 86_400
-
-# As many bytes as Scrapy looks at to tell text from binary data, and the bytes that it takes for
-# binary: looking at each by itself, as Scrapy does, took 0.1 ms a page.
-_SNIFFED_BYTES = 5000
-_BINARY_BYTES = bytes(byte for byte in range(256) if not binary_is_text(bytes([byte])))
 
 
 class SimhashDownloaderMiddleware:
@@ -84,6 +80,8 @@ class SimhashDownloaderMiddleware:
         self.index = index
         self._crawl: int | None = None
         self._reach = Reach()
+        self._visits = SecondVisits(crawler, index, self.settings.probes)
+        self._walls = Walls(crawler) if self.settings.walls == "pass" else None
         self._failures: dict[Reason, RareWarning] = {}
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
@@ -149,7 +147,7 @@ class SimhashDownloaderMiddleware:
         decision = request.meta.get(DECISION_META_KEY)
         if decision is None or decision.is_duplicate:
             return
-        scope = scope_key(self.settings.scope, response.url, self.spider_name)
+        scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
         request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
         # The signal waits for nobody.
         self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
@@ -169,9 +167,19 @@ class SimhashDownloaderMiddleware:
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
         request.meta.pop(DECISION_META_KEY, None)
-        self._reach.hand([request.url])
+        if self._walls is not None and VISIT_META_KEY not in request.meta:
+            self._walls.note_request(request)
+        self._reach.hand([request.url], self.index.noise(host_of(request.url)))
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Leave it at the first visit to a page where a second one fails."""
+        if VISIT_META_KEY in request.meta:
+            raise IgnoreRequest(f"no second visit to {request.url}: {exception}")
 
     async def process_response(self, request: Request, response: Response) -> Response:
+        if (visit := request.meta.get(VISIT_META_KEY)) is not None:
+            await self._compare(visit, request, response)
+            raise IgnoreRequest(f"{response.url} was visited for a comparison")
         if request.callback is NO_CALLBACK:
             return response
         decision, record = await self._judge(request, response)
@@ -179,9 +187,11 @@ class SimhashDownloaderMiddleware:
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
         if record.action == "drop":
+            if self._walls is not None:
+                self._walls.note_dropped(request, decision)
             raise self._dropped(response, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
-        if record.action == "flag":
+        if record.action == "flag" or decision.reason == "wall":
             response.flags = [*response.flags, FLAG]
         return response
 
@@ -201,23 +211,21 @@ class SimhashDownloaderMiddleware:
             decision = Decision("skipped", reason)
             return decision, record(decision)
         try:
-            fetched = Fetched(
-                response.url,
-                response.body,
-                getattr(response, "encoding", None),
-                self.crawler.request_fingerprinter.fingerprint(request),
-            )
-            page, analysis = await self.pipeline.page(
-                fetched, self.workers, self.index.template, self.spider_name, self._crawl
-            )
+            page, analysis = await self._analysed(request, response)
             started = time.perf_counter()
             await self._withdrawals.wait()
             decision = await self.index.check_and_add(page)
-            if decision.is_duplicate and self._leads_on(analysis, page.url, decision):
-                await self.index.keep(page)
-                decision = Decision("unique", "new_links", closest=near_miss_of(decision))
+            if decision.is_duplicate:
+                if kept := self._apart(page, analysis, decision):
+                    await self.index.keep(page)
+                    decision = kept
             elif decision.verdict == "unique":
                 self._reach.note_unique(page.url)
+            if self._walls is not None:
+                decision = self._walls.seen(page.request_fingerprint, page.url, decision)
+            self._visits.note_judged()
+            if decision.reason in MAY_BE_NOISE:
+                self._visits.consider(request, page, analysis)
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")
@@ -233,7 +241,8 @@ class SimhashDownloaderMiddleware:
             return decision, record(decision, error=repr(exc))
         action = action_on(decision, request, self.settings)
         if action == "pass" or (action == "flag" and self.settings.follow_duplicate_links):
-            self._reach.hand([response.url, *(analysis.links or ())])
+            handed = (response.url, *analysis.holdings.addresses())
+            self._reach.hand(handed, self.index.noise(page.site))
         return decision, record(
             decision,
             action=action,
@@ -241,14 +250,35 @@ class SimhashDownloaderMiddleware:
             index_seconds=time.perf_counter() - started,
         )
 
-    def _leads_on(self, analysis: PageAnalysis, url: str, decision: Decision) -> bool:
-        """Whether a duplicate links to what the spider has not been handed: it is kept then."""
-        if not self.settings.verify or decision.representative is None:
-            return False
-        if analysis.links is None:  # too many to compare
-            return True
-        return self._reach.leads_on(
-            analysis.links, url, decision.representative, decision.kept_links
+    def _apart(self, page: Page, analysis: PageAnalysis, decision: Decision) -> Decision | None:
+        """Return the decision to keep a duplicate for what is new in it, None if nothing is."""
+        if not self.settings.verify:
+            return None
+        noise = self.index.noise(page.site)
+        return kept_apart(self._reach, page.url, analysis.holdings, decision, noise)
+
+    async def _compare(self, visit: int, request: Request, response: Response) -> None:
+        """Learn from the second visit to a page what changes by itself."""
+        first = self._visits.first(visit)
+        if first is None or why_not(request, response, self.settings):
+            return
+        try:
+            page, analysis = await self._analysed(request, response)
+            if await self._visits.compare(first, page, analysis):
+                self._reach.start_trials_over()
+        except Exception:  # nothing but a lesson is lost
+            logger.debug("A second visit taught nothing", exc_info=True)
+
+    async def _analysed(self, request: Request, response: Response) -> tuple[Page, PageAnalysis]:
+        fetched = Fetched(
+            response.url,
+            response.body,
+            getattr(response, "encoding", None),
+            self.crawler.request_fingerprinter.fingerprint(request),
+            jar_of(request),
+        )
+        return await self.pipeline.page(
+            fetched, self.workers, self.index.template, self.spider_name, self._crawl
         )
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
@@ -276,55 +306,3 @@ class SimhashDownloaderMiddleware:
             extra={"spider": self.crawler.spider},
         )
         return Decision("skipped", reason)
-
-
-def why_not(request: Request, response: Response, settings: SimhashSettings) -> Reason | None:
-    """Return the reason for which a page is not judged, None where it is."""
-    wish = request.meta.get(META_KEY)
-    if wish is False:
-        return "opt_out"
-    if not 200 <= response.status < 300:
-        return "status"
-    if not isinstance(response, HtmlResponse) or not _looks_like_text(response):
-        return "not_html"
-    if len(response.body) > settings.max_body_bytes:
-        return "too_large"
-    if wish not in (None, True, *ACTIONS):
-        return "bad_meta"
-    return None
-
-
-def action_on(decision: Decision, request: Request, settings: SimhashSettings) -> Action:
-    """Return what becomes of a judged page."""
-    if settings.protect_start_requests and is_start_request(request):
-        return "pass"
-    wish = request.meta.get(META_KEY)
-    action = _ACTION_TAKEN[wish if wish in ACTIONS else settings.action]
-    if settings.skip_unchanged and decision.is_unchanged and action == "drop":
-        return "drop"
-    return action if decision.is_duplicate else "pass"
-
-
-def near_miss_of(decision: Decision) -> NearMiss | None:
-    """Return the kept page of a duplicate, as what a unique page comes near."""
-    if decision.representative is None:
-        return None
-    share = 1.0 if decision.share is None else decision.share
-    return NearMiss(share, decision.distance or 0, decision.representative)
-
-
-def is_start_request(request: Request) -> bool:
-    """Whether a request is one that the crawl starts from.
-
-    Scrapy marks those in their meta; where a spider copies the meta of a response into its
-    requests, the mark comes along, but then their depth is above 0.
-    """
-    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
-
-
-def _looks_like_text(response: HtmlResponse) -> bool:
-    """Whether a body that claims to be HTML can be; UTF-16 and UTF-32 text holds NULs."""
-    if response.encoding.startswith(("utf-16", "utf-32")):
-        return True
-    start = response.body[:_SNIFFED_BYTES]
-    return len(start.translate(None, _BINARY_BYTES)) == len(start)

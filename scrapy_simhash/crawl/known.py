@@ -1,4 +1,4 @@
-"""The addresses that the spider has been handed, and whether a page leads to any other."""
+"""The addresses that the spider has been handed, and those in a page that it has not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import mmap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.report.addresses import Address, AddressRule, difference
+from scrapy_simhash.report.addresses import MAX_DIFFERENCES, Address, AddressRule, difference
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
-from scrapy_simhash.rule.links import unpack_links
+from scrapy_simhash.rule.holdings import unpack_addresses
+from scrapy_simhash.rule.noise import QUIET, Noise
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 11 % are.
@@ -75,26 +76,30 @@ class _Trial:
         return self.same >= TRUSTED_AFTER and self.different <= MOST_WRONG * self.same
 
 
-class Reach:
-    """What the spider has been handed, and whether a copy of a page leads anywhere else.
+def _trials() -> Heaviest[AddressRule, _Trial]:
+    return Heaviest(RULES, _Trial, attrgetter("pages"))
 
-    A link of a copy counts as handed, too, if it was under a rule by which addresses are one:
+
+class Reach:
+    """What the spider has been handed, and what a copy of a page has beside that.
+
+    An address in a copy counts as handed, too, if it was under a rule by which addresses are one:
 
     - what the addresses of the copy and of the kept page differ in, if that is a parameter that the
-      link has with the same value as the copy: a session;
+      address has with the same value as the copy: a session;
     - any rule that was right at least :data:`TRUSTED_AFTER` times, and hardly ever wrong.  It is
-      right if a copy, its links rewritten, leads nowhere new.  It is wrong if the copy leads on,
+      right if a copy, its addresses rewritten, has no new ones.  It is wrong if the copy leads on,
       or if of two addresses that the rule makes one both are kept for their texts.
     """
 
     def __init__(self) -> None:
         self._handed = KnownAddresses()
         self._kept = KnownAddresses(KEPT_SLOTS)
-        self._trials: Heaviest[AddressRule, _Trial] = Heaviest(RULES, _Trial, attrgetter("pages"))
+        self._trials = _trials()
 
-    def hand(self, addresses: Iterable[str]) -> None:
-        """Note that the spider gets these addresses, as links of a page or of a request."""
-        self._handed.add(addresses)
+    def hand(self, addresses: Iterable[str], noise: Noise = QUIET) -> None:
+        """Note that the spider gets these addresses, in a page or as that of a request."""
+        self._handed.add(map(noise.stripped, addresses) if noise.parameters else addresses)
 
     def note_unique(self, url: str) -> None:
         """Note that a page is like none before: rules that make it one of them are wrong.
@@ -110,42 +115,68 @@ class Reach:
                 trial.different += 1
         self._kept.add([url, *_marks(url)])
 
-    def leads_on(
-        self, links: Iterable[str], url: str, kept_url: str, kept_links: bytes | None = None
-    ) -> bool:
-        """Whether a copy at *url* of the page at *kept_url* links to what was never handed.
+    def start_trials_over(self) -> None:
+        """Try all rules anew: what seemed to be new so far may have changed by itself."""
+        self._trials = _trials()
 
-        *kept_links* are those of the kept page, which another process may have handed its spider.
+    def new_among(
+        self,
+        addresses: Iterable[str],
+        url: str,
+        kept_url: str,
+        kept: bytes | None = None,
+        noise: Noise = QUIET,
+    ) -> set[str]:
+        """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
 
-        Cost: 0.5 us for each link, and for each of at most :data:`MOST_NEW` new ones up to 5 us for
-        each trusted rule.
+        They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
+        which another process may have handed its spider.
+
+        Cost: 0.5 us for each address, and for each of at most :data:`MOST_NEW` new ones up to 5 us
+        for each trusted rule.
         """
-        own, kept = {url, kept_url}, unpack_links(kept_links)
+        own = {noise.stripped(url), noise.stripped(kept_url)}
+        kept_hashes = unpack_addresses(kept)
 
         def is_known(address: str) -> bool:
             if address in own or address in self._handed:
                 return True
-            return bool(kept) and hash_of(address) in kept
+            return bool(kept_hashes) and hash_of(address) in kept_hashes
 
         def is_known_by(rules: Iterable[AddressRule], link: str) -> bool:
             about = (rule for rule in rules if _may_be_about(rule, link))
             return any(is_known(rule.rewritten(link)) for rule in about)
 
-        new = [link for link in links if not is_known(link)]
+        new = {address for address in addresses if not is_known(address)}
         if len(new) > MOST_NEW:
-            return True
+            return new
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
-        new = [link for link in new if not is_known_by(trusted, link)]
-        rule = difference(Address.of(url), Address.of(kept_url))
+        session = _Session(url, kept_url)
+        new = {
+            address
+            for address in new
+            if not is_known(other := session(address))
+            and not is_known_by(trusted, address)
+            and (other == address or not is_known_by(trusted, other))
+        }
+        rule = _rule_of(Address.of(url), Address.of(kept_url))
         if rule is None:
-            return bool(new)
-        session = _Session(url, kept_url, rule)
-        new = [link for link in new if not is_known(session(link))]
-        is_right = all(is_known_by([rule], link) for link in new)
+            return new
+        is_right = all(is_known_by([rule], session(address)) for address in new)
         trial = self._trials[rule]
         trial.same += is_right
         trial.different += not is_right
-        return bool(new) and not (is_right and trial.is_trusted)
+        return set() if is_right and trial.is_trusted else new
+
+
+def _rule_of(address: Address, kept: Address) -> AddressRule | None:
+    """Return the rule that would make two addresses one; parameters are a matter of the session.
+
+    Where nothing else differs, the rule is about the parameters.
+    """
+    if address[:3] == kept[:3]:
+        return difference(address, kept)
+    return difference(address._replace(parameters=()), kept._replace(parameters=()))
 
 
 def _may_be_about(rule: AddressRule, url: str) -> bool:
@@ -154,27 +185,58 @@ def _may_be_about(rule: AddressRule, url: str) -> bool:
 
 
 class _Session:
-    """Replaces what a link has of the parameters of a copy by those of the kept page."""
+    """Gives the links of a copy what the kept page would have in its own.
 
-    def __init__(self, url: str, kept_url: str, rule: AddressRule) -> None:
-        self._host = rule.host
-        self._names = rule.drop.split("&") if rule.kind == "parameter" else []
+    That is: the address of the kept page where a link names that of the copy in its query ("log in
+    and come back"), and the parameters of the kept page instead of those of the copy.  Parameters
+    only if few differ, and only those with which a link is like the copy's address: the next page
+    of a list has another number.
+    """
+
+    def __init__(self, url: str, kept_url: str) -> None:
         self._own, self._kept = _parameters(url), _parameters(kept_url)
+        self._host = urlsplit(url).netloc
+        differing = {name for name, _ in self._own.items() ^ self._kept.items()}
+        self._names = differing if len(differing) <= MAX_DIFFERENCES else set()
+        self._named = [
+            (own, kept)
+            for own, kept in zip(_names_of(url), _names_of(kept_url), strict=True)
+            if len(own) > 1
+        ]
 
     def __call__(self, link: str) -> str:
-        parts = urlsplit(link)
-        if not self._names or parts.netloc.lower() != self._host:
+        start, mark, query = link.partition("?")
+        for own, kept in self._named:
+            if own in query:
+                link = start + mark + query.replace(own, kept, 1)
+                break
+        if not self._names or self._host not in link:
             return link
-        pieces = []
-        for piece in parts.query.split("&"):
-            name, _, value = piece.partition("=")
-            # Only the value of the page itself: the next page of a list has another number.
-            if name in self._names and self._own.get(name) == value:
-                if name not in self._kept:
-                    continue
-                piece = f"{name}={self._kept[name]}"
-            pieces.append(piece)
-        return parts._replace(query="&".join(pieces)).geturl()
+        parts = urlsplit(link)
+        if parts.netloc != self._host:
+            return link
+        found = _parameters(link)
+        # A link without a parameter belongs to the session of a copy without it.
+        if any(self._own.get(name) != found.get(name) for name in self._names):
+            return link
+        for name in self._names & self._kept.keys():
+            found[name] = self._kept[name]
+        kept_names = [name for name in found if name not in self._names or name in self._kept]
+        return parts._replace(
+            query="&".join(f"{name}={found[name]}" for name in kept_names)
+        ).geturl()
+
+
+def _names_of(url: str) -> tuple[str, ...]:
+    """Return what a query may name a page by: its address or path, quoted or not; longest first."""
+    parts = urlsplit(url)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return quote(url, safe=""), url, quote(path, safe=""), path
+
+
+def _pair(piece: str) -> tuple[str, str]:
+    name, _, value = piece.partition("=")
+    return name, value
 
 
 def _marks(url: str) -> Iterable[str]:
@@ -194,5 +256,4 @@ def _mark(short: str, rule: AddressRule) -> str:
 
 def _parameters(url: str) -> dict[str, str]:
     """Return the parameters of an address as they are written; of a repeated one the last."""
-    pieces = (piece.partition("=") for piece in urlsplit(url).query.split("&") if piece)
-    return {name: value for name, _, value in pieces}
+    return dict(_pair(piece) for piece in urlsplit(url).query.split("&") if piece)

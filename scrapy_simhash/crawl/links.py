@@ -34,9 +34,21 @@ class SimhashLinksMiddleware(BaseSpiderMiddleware):
         return cls(crawler, settings.follow_duplicate_links)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        if response is not None and FLAG in response.flags and not self.follow:
+        if response is not None and not self.follow and _is_cut(request, response):
             self.crawler.stats.inc_value("simhash/links_not_followed")
             return None
         request.meta.pop(DECISION_META_KEY, None)
         mark_copied(request.meta)
         return request
+
+
+def _is_cut(request: Request, response: Response) -> bool:
+    """Whether a request is a link of a flagged page.
+
+    One that asks for the page again is none, nor is a form that is sent.
+    """
+    if FLAG not in response.flags or response.request is None or request.method != "GET":
+        return False
+    decision = response.request.meta.get(DECISION_META_KEY)
+    is_wall = decision is not None and decision.reason == "wall"
+    return not is_wall and request.url not in (response.url, response.request.url)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Page, Row
 from scrapy_simhash.rule.rule import Parameters
 
@@ -43,7 +44,15 @@ class Index(ABC):
 
     @abstractmethod
     def template(self, site: str) -> frozenset[int]:
-        """Return the ids of the blocks that *site* is known to repeat."""
+        """Return the ids of the blocks and values that *site* is known to repeat."""
+
+    @abstractmethod
+    def noise(self, site: str) -> Noise:
+        """Return what is known to change by itself on *site*."""
+
+    @abstractmethod
+    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
+        """Learn what changes by itself on *site* from two visits to one address, and store it."""
 
     @abstractmethod
     async def check_and_add(self, page: Page) -> Decision:

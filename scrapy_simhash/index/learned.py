@@ -1,12 +1,19 @@
-"""The templates of sites: this process learns them, and the index stores them for all."""
+"""What is learned of sites: this process learns it, and the index stores it for all.
+
+What a site repeats (its template) is stored under its name, what changes by itself (its noise)
+under :func:`noise_key` of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.rule.noise import Noise, Noises, Visit
 from scrapy_simhash.rule.page import Decision, Page
+from scrapy_simhash.rule.rule import SiteKnowledge
 from scrapy_simhash.rule.template import Templates
 
 # Calls a function with the stored state of a site (None if there is none), stores the result in
@@ -14,16 +21,41 @@ from scrapy_simhash.rule.template import Templates
 Exchange = Callable[[str, Callable[["bytes | None"], bytes]], Awaitable[bytes]]
 
 
+# No host ends like this.
+_NOISE = " noise"
+
+
+def noise_key(site: str) -> str:
+    """Return what the noise of a site is stored under."""
+    return f"{site}{_NOISE}"
+
+
 class Learned:
-    """The templates of the sites of an index, exchanged with what others have learned of them."""
+    """What is known of the sites of an index, exchanged with what others have learned of them."""
 
     def __init__(self, exchange: Exchange | None = None) -> None:
         self._templates = Templates()
+        self._noises = Noises()
         self._exchange = exchange
+
+    def of(self, site: str) -> SiteKnowledge:
+        """Return what a page of *site* is judged by."""
+        return SiteKnowledge(self.blocks(site), self.noise(site).places)
 
     def blocks(self, site: str) -> frozenset[int]:
         """Return the ids of the blocks that *site* is known to repeat."""
         return self._templates.blocks(site)
+
+    def noise(self, site: str) -> Noise:
+        """Return what is known to change by itself on *site*."""
+        return self._noises.of(site)
+
+    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
+        """Learn from two visits to one address of a site, and store what is known now."""
+        self._noises.learn(site, first, second)
+        if self._exchange is not None:
+            with suppress(IndexUnavailableError):  # another visit will store it
+                await self._exchange(noise_key(site), partial(self._noises.merged, site))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the template of a site from a judged page; store it from time to time."""
@@ -39,13 +71,21 @@ class Learned:
 
     def restore(self, site: str, state: bytes) -> None:
         """Take over the stored state of a site; a damaged one is ignored and learned again."""
+        if site.endswith(_NOISE):
+            self._noises.restore(site.removesuffix(_NOISE), state)
+            return
         with suppress(ValueError):
             self._templates.restore(site, state)
 
     async def adopt(self, site: str, state: bytes) -> None:
         """Take over the state of a site from another index, and store it."""
         self.restore(site, state)
-        await self._store(site)
+        if not site.endswith(_NOISE):
+            await self._store(site)
+        elif self._exchange is not None:
+            noise_of = partial(self._noises.merged, site.removesuffix(_NOISE))
+            with suppress(IndexUnavailableError):
+                await self._exchange(site, noise_of)
 
     async def _store(self, site: str) -> None:
         if self._exchange is None:

@@ -10,6 +10,7 @@ from itertools import count
 from scrapy_simhash.index.contract import Counts, Index
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.views import ViewTables
+from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import Parameters, judge
 
@@ -33,9 +34,15 @@ class MemoryIndex(Index):
     def template(self, site: str) -> frozenset[int]:
         return self._learned.blocks(site)
 
+    def noise(self, site: str) -> Noise:
+        return self._learned.noise(site)
+
+    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
+        await self._learned.learn_noise(site, first, second)
+
     async def check_and_add(self, page: Page) -> Decision:
         found = self._look_up(page)
-        decision, kept = judge(page, found, self.parameters, self.template(page.site))
+        decision, kept = judge(page, found, self.parameters, self._learned.of(page.site))
         self._write(page, found.own, None if kept is None else kept.id)
         await self._learned.learn(page, decision)
         return decision
@@ -46,8 +53,8 @@ class MemoryIndex(Index):
             self._write(page, own, None)
 
     async def check(self, page: Page) -> Decision:
-        decision, _ = judge(page, self._look_up(page), self.parameters, self.template(page.site))
-        return decision
+        found = self._look_up(page)
+        return judge(page, found, self.parameters, self._learned.of(page.site))[0]
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         row = self._row_of_request(scope, request_fingerprint)
@@ -113,7 +120,7 @@ class MemoryIndex(Index):
             self._leave(own)
         row = Row(
             id=next(self._ids) if own is None else own.id,
-            page=replace(page, site="", blocks=(), canonical=None),
+            page=page.stored(),
             representative=representative,
         )
         self._rows[row.id] = row

@@ -59,14 +59,29 @@ class _Run:
     addresses: set[int] = field(default_factory=set)
     texts: set[int] = field(default_factory=set)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Record, text: str) -> None:
         self.addresses.add(hash_of(record.url))
-        self.texts.add(hash_of(record.kept_url))
+        self.texts.add(hash_of(text))
 
     def start_over(self) -> None:
         if self.addresses:
             self.addresses.clear()
             self.texts.clear()
+
+
+def _known_text(record: Record) -> str | None:
+    """Return the URL of the page whose text a page repeats, None if it has more to it.
+
+    A page that was kept for new links repeats it, too, if all that these lead to is like itself:
+    the next month of a calendar, say.
+    """
+    if record.is_duplicate:
+        return record.kept_url
+    decision = record.decision
+    if decision.reason != "new_links" or decision.closest is None or not decision.new:
+        return None
+    is_like_itself = all(Address.of(url).pattern == record.pattern for url in decision.new)
+    return decision.closest.url if is_like_itself else None
 
 
 def _runs() -> Heaviest[str, _Run]:
@@ -138,7 +153,7 @@ class Watch:
 
     def _without_text(self, record: Record) -> Iterator[Alarm]:
         host = self._hosts[record.address.host]
-        host.add(record)
+        host.add(record, record.kept_url)
         if host.pages and len(host.addresses) >= NO_TEXT_PAGES:
             host.start_over()
             message = (
@@ -190,10 +205,11 @@ class Watch:
     def _is_trap(self, record: Record) -> bool:
         pattern = self._patterns[record.pattern]
         pattern.pages += 1
-        if not record.is_duplicate:
+        text = _known_text(record)
+        if text is None:
             pattern.start_over()
             return False
-        pattern.add(record)
+        pattern.add(record, text)
         if len(pattern.addresses) < TRAP_PAGES:
             return False
         few = len(pattern.texts) <= TRAP_TEXTS

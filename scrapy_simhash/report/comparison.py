@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_simhash.report.document import SCHEMA
+from scrapy_simhash.rule.page import KEPT_APART
 
 # The numbers that are compared; times and bytes differ by accident.
 TOTALS = (
     *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "unchanged"),
-    *("new_links", "other_identity"),
+    *KEPT_APART,
     *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
 )
 

@@ -12,6 +12,7 @@ from scrapy_simhash._version import __version__
 from scrapy_simhash.report.addresses import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
 from scrapy_simhash.report.sample import Evidence
+from scrapy_simhash.rule.page import KEPT_APART
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1
@@ -112,8 +113,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
         "unchanged": collector.unchanged,
-        "new_links": collector.kept_apart["new_links"],
-        "other_identity": collector.kept_apart["other_identity"],
+        **{reason: collector.kept_apart[reason] for reason in KEPT_APART},
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,

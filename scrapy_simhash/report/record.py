@@ -151,6 +151,7 @@ class Record:
             "share": decision.share,
             "closest": None if closest is None else closest._asdict(),
             "reason": decision.reason,
+            **({"new": decision.new} if decision.new else {}),
             "changed": decision.changed,
             "action": self.action,
             "fingerprint": None if self.fingerprint is None else f"{self.fingerprint:016x}",
@@ -204,6 +205,7 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         None if share is None else float(_within(share, 1)),
         _if_of(bool, mapping.get("changed")),
         None if closest is None else _near_miss_in(closest),
+        new=_texts(mapping.get("new")),
     )
 
 

@@ -6,8 +6,8 @@ index and the export derive from it how they write and read the field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -21,16 +21,20 @@ Reason = Literal[
     # unique, near_duplicate, exact_duplicate
     "new_text",
     "new_links",
+    "new_media",
+    "new_data",
     "other_identity",
     "share_in_common",
     "within_distance",
     "same_text",
+    "wall",
     # refresh
     "seen_before",
     "unchanged",
     # skipped
     "opt_out",
     "bad_meta",
+    "method",
     "status",
     "not_html",
     "too_large",
@@ -39,7 +43,7 @@ Reason = Literal[
     "internal_error",
 ]
 # Reasons for which a page is kept although its text is known.
-KEPT_APART: frozenset[Reason] = frozenset({"new_links", "other_identity"})
+KEPT_APART: tuple[Reason, ...] = ("new_links", "new_media", "new_data", "other_identity")
 # Reasons that come neither from a user's choice nor from a property of the page.
 FAILURES: tuple[Reason, ...] = (
     "extraction_failed",
@@ -72,12 +76,13 @@ class Page:
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl that fetched it.  The second view of a page, for an index that
     verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
-    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *links* are the
-    hashes of where it leads (:mod:`scrapy_simhash.rule.links`), None if there are too many.
+    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *addresses* are
+    the hashes of the addresses that it holds, None if there are too many, and *data* those of its
+    other values (:mod:`scrapy_simhash.rule.holdings`), None if it was not looked for.
 
-    Not stored: the ids of the page's *blocks* on *site*, and *canonical*, the URL that the page
-    gives as its own (rel=canonical).  *canonical* only chooses among kept pages that are equally
-    good as its representative.
+    Not stored: the ids of the page's *blocks* on *site*, and what it *holds*: the 64-bit hashes of
+    its data by place.  *canonical* is the URL that the page gives as its own (rel=canonical).  It
+    only chooses among kept pages that are equally good as its representative.
     """
 
     url: Annotated[str, Kind.TEXT]
@@ -90,11 +95,17 @@ class Page:
     crawl: Annotated[int | None, Kind.NUMBER] = None
     content_fingerprint: Annotated[int | None, Kind.BITS] = None
     identity: Annotated[bytes | None, Kind.BYTES] = None
-    links: Annotated[bytes | None, Kind.BYTES] = None
+    addresses: Annotated[bytes | None, Kind.BYTES] = None
+    data: Annotated[bytes | None, Kind.BYTES] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     blocks: tuple[int, ...] = ()
+    holds: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
     canonical: str | None = None
+
+    def stored(self) -> Page:
+        """Return the page with its stored fields alone."""
+        return replace(self, site="", blocks=(), holds={}, canonical=None)
 
 
 class StoredField(NamedTuple):
@@ -169,7 +180,8 @@ class Decision:
     *share* is the share of text in common, if it was verified.  *changed* says whether the text of
     a ``refresh`` has changed; it is None for any other verdict.  *closest* is the candidate that
     shares most with a unique page, but not enough; it does not count when decisions are compared.
-    *kept_links* are the links of the representative (:mod:`scrapy_simhash.rule.links`).
+    *new* are some of the addresses in a page that was kept for them.  *kept_addresses* are those of
+    the representative (:mod:`scrapy_simhash.rule.holdings`).
     """
 
     verdict: Verdict
@@ -179,7 +191,8 @@ class Decision:
     share: float | None = None
     changed: bool | None = None
     closest: NearMiss | None = field(default=None, compare=False)
-    kept_links: bytes | None = field(default=None, compare=False, repr=False)
+    new: tuple[str, ...] = field(default=(), compare=False)
+    kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_duplicate(self) -> bool:

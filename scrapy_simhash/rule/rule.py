@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, zip_longest
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from scrapy_simhash.rule.holdings import has_new_data
 from scrapy_simhash.rule.identity import is_another
-from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Row
+from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
 
 # The two views of a page that have a fingerprint.
@@ -61,13 +62,23 @@ class Parameters:
         return self.views_of(page.tokens, page.fingerprint, page.content_fingerprint)
 
 
-def judge(
-    page: Page, found: Found, parameters: Parameters, template: Collection[int]
-) -> tuple[Decision, Row | None]:
-    """Return the decision on *page*, and its representative if it is a duplicate.
+class SiteKnowledge(NamedTuple):
+    """What is known of a site.
 
-    *template* holds the ids of the blocks that the page's site is known to repeat.  The first step
-    that applies decides:
+    *template* holds the ids of the blocks and values that it repeats, *noise* the places whose
+    values change by themselves.
+    """
+
+    template: Collection[int] = ()
+    noise: Collection[int] = ()
+
+
+def judge(
+    page: Page, found: Found, parameters: Parameters, site: SiteKnowledge
+) -> tuple[Decision, Row | None]:
+    """Return the decision on *page* of *site*, and its representative if it is a duplicate.
+
+    The first step that applies decides:
 
     1. The request is that of a representative: ``refresh``, compared with its own last text.
     2. Without verification: ``exact_duplicate`` if a representative has the same text.
@@ -75,17 +86,19 @@ def judge(
        are within ``distance`` bits; the representative is the closest, the oldest of several.
     3. With verification, the candidates are the representatives with the same text or within
        ``distance`` bits in one of the two views.  The page is a duplicate of the one that shares
-       most of its content, if it shares enough.
+       most of its content, if it shares enough, names nothing else and has all of the page's data.
     4. Any other page is ``unique``.
 
     If several representatives qualify, the one at the page's ``canonical`` URL is chosen: in step 2
     among those with the same text, or those equally close; in step 3 among all that share enough.
+    There, of those that share the same, the one whose path ends most like the page's is chosen,
+    then the first.
     """
     own = found.own
     if own is not None and own.is_kept:
-        return _refresh(page, own.page, found.delivered, parameters, template), None
+        return _refresh(page, own.page, found.delivered, parameters, site.template), None
     if parameters.share:
-        return _most_alike(page, found, parameters.share, parameters.min_tokens, template)
+        return _most_alike(page, found, parameters, site)
     return _closest(page, found)
 
 
@@ -94,6 +107,18 @@ def crawl_of(page: Page, found: Found, decision: Decision) -> int | None:
     if found.own is not None and decision.is_unchanged:
         return found.own.page.crawl
     return page.crawl
+
+
+def has_same_text(
+    page: Page, other: Page, parameters: Parameters, template: Collection[int]
+) -> bool:
+    """Whether two pages are duplicates by their texts alone."""
+    if page.sketch is None or other.sketch is None:
+        return page.sketch == other.sketch and page.digest == other.digest
+    shared = overlap(
+        Sketch.from_bytes(page.sketch), Sketch.from_bytes(other.sketch), _marks(template)
+    )
+    return _shares_enough(page, other, shared, parameters)
 
 
 def _refresh(
@@ -146,7 +171,7 @@ def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, i
 
 
 def _most_alike(
-    page: Page, found: Found, share: float, min_tokens: int, template: Collection[int]
+    page: Page, found: Found, parameters: Parameters, site: SiteKnowledge
 ) -> tuple[Decision, Row | None]:
     """Return the decision by the candidate that shares most of its content, if that is enough."""
     if page.sketch is None:
@@ -158,33 +183,48 @@ def _most_alike(
     ]
     if not candidates:  # most pages have none, and unpacking a sketch takes 8 us
         return Decision("unique", "new_text"), None
-    sketch, marks = Sketch.from_bytes(page.sketch), _marks(template)
-    best: tuple[tuple[bool, float], int, Row] | None = None
+    sketch, marks = Sketch.from_bytes(page.sketch), _marks(site.template)
+    best: tuple[tuple[bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
-    apart: NearMiss | None = None
+    apart: tuple[Reason, NearMiss] | None = None
     for row, kept, distance in candidates:
         shared = overlap(sketch, Sketch.from_bytes(kept), marks)
-        same_text = page.tokens if row.page.digest == page.digest else 0
         miss = NearMiss(shared.share, distance, row.page.url)
-        if not _is_enough(shared, same_text, share, min_tokens):
+        if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
                 missed = miss
-        elif is_another(page.identity, row.page.identity):
-            apart = miss
+        elif reason := _what_is_new(page, row.page, site):
+            if apart is None or miss.share > apart[1].share:
+                apart = reason, miss
         else:
-            rank = row.page.url == page.canonical, shared.share
+            is_canonical = row.page.url == page.canonical
+            rank = is_canonical, shared.share, _segments_in_common(row.page.url, page.url)
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
     if best is None:
         if apart is not None:
-            return Decision("unique", "other_identity", closest=apart), None
+            reason, miss = apart
+            return Decision("unique", reason, closest=miss), None
         return Decision("unique", "new_text", closest=missed), None
-    (_, most), distance, row = best
+    (_, most, _), distance, row = best
     if most == 1 and row.page.digest == page.digest:
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
     else:
         decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
-    return replace(decision, kept_links=row.page.links), row
+    return replace(decision, kept_addresses=row.page.addresses), row
+
+
+def _what_is_new(page: Page, kept: Page, site: SiteKnowledge) -> Reason | None:
+    """Return what a page with the text of a kept one has that this one has not, None if nothing."""
+    if is_another(page.identity, kept.identity):
+        return "other_identity"
+    return "new_data" if has_new_data(page.holds, kept.data, site.template, site.noise) else None
+
+
+def _segments_in_common(one: str, other: str) -> int:
+    """Return how many segments at the end of their paths two URLs share: aliases share many."""
+    paths = (url.partition("?")[0].split("/")[::-1] for url in (one, other))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False)))
 
 
 def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
@@ -199,6 +239,11 @@ def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
         if candidate is not None and candidate[0].id not in seen:
             seen.add(candidate[0].id)
             yield candidate
+
+
+def _shares_enough(page: Page, kept: Page, shared: Overlap, parameters: Parameters) -> bool:
+    same_text = page.tokens if kept.digest == page.digest else 0
+    return _is_enough(shared, same_text, parameters.share or 1, parameters.min_tokens)
 
 
 def _is_enough(shared: Overlap, same_text: int, share: float, min_tokens: int) -> bool:

@@ -12,16 +12,22 @@ from w3lib.url import safe_url_string
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
-def scope_key(scope: str, url: str, spider: str) -> str:
+def scope_key(scope: str, url: str, spider: str, jar: str = "") -> str:
     """Return the part of the index in which the page at *url* is compared.
 
-    A host without a registered domain (an IP address, ``localhost``) is a site of its own.
+    A host without a registered domain (an IP address, ``localhost``) is a site of its own.  Pages
+    of one cookie *jar* are compared with each other only: what they show depends on who asks.
 
     >>> scope_key("site", "https://news.example.co.uk/a", "news")
     'example.co.uk'
-    >>> scope_key("host", "https://news.example.co.uk/a", "news")
-    'news.example.co.uk'
+    >>> scope_key("host", "https://news.example.co.uk/a", "news", "7")
+    'news.example.co.uk cookiejar 7'
     """
+    key = _scope_key(scope, url, spider)
+    return f"{key} cookiejar {jar}" if jar else key
+
+
+def _scope_key(scope: str, url: str, spider: str) -> str:
     if scope == "global":
         return ""
     if scope == "spider":

@@ -131,6 +131,6 @@ class RecallingWorkers:
 
 
 def _in_template(outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> bytes:
-    if isinstance(outcome, AnalysisError) or outcome.content is None:
+    if isinstance(outcome, AnalysisError):
         return b""
-    return bytes(map(template.__contains__, outcome.content.blocks))
+    return bytes(map(template.__contains__, outcome.blocks))

@@ -34,6 +34,7 @@ from scrapy_simhash.index.redis.rows import (
 )
 from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
+from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import MAX_VERIFIED, Parameters, crawl_of, judge
 
@@ -96,6 +97,12 @@ class RedisIndex(LastingIndex):
 
     def template(self, site: str) -> frozenset[int]:
         return self._learned.blocks(site)
+
+    def noise(self, site: str) -> Noise:
+        return self._learned.noise(site)
+
+    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
+        await self._learned.learn_noise(site, first, second)
 
     async def check_and_add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
@@ -226,7 +233,7 @@ class RedisIndex(LastingIndex):
         return state
 
     def _judge(self, page: Page, found: Found) -> tuple[Decision, Row | None]:
-        return judge(page, found, self.parameters, self.template(page.site))
+        return judge(page, found, self.parameters, self._learned.of(page.site))
 
     def _question(self, page: Page) -> Question:
         digest = page.digest if self._has_text(page) else None

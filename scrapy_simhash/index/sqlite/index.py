@@ -20,10 +20,11 @@ from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
-from scrapy_simhash.index.sqlite.mounts import refuse_network
+from scrapy_simhash.index.sqlite.mounts import file_id, refuse_network
 from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import Group, ViewTables
+from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import Parameters, View, crawl_of, judge
 
@@ -82,7 +83,7 @@ class SQLiteIndex(LastingIndex):
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._rows = Rows(self._connection)
-        self._inode = self._inode_of_path()
+        self._inode = file_id(self._place)
         self._checkpoints = Checkpoints(self.path, self._segments)
 
     def __str__(self) -> str:
@@ -96,10 +97,16 @@ class SQLiteIndex(LastingIndex):
     def template(self, site: str) -> frozenset[int]:
         return self._learned.blocks(site)
 
+    def noise(self, site: str) -> Noise:
+        return self._learned.noise(site)
+
+    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
+        await self._learned.learn_noise(site, first, second)
+
     async def check_and_add(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            decision, kept = judge(page, found, self.parameters, self.template(page.site))
+            decision, kept = judge(page, found, self.parameters, self._learned.of(page.site))
             crawl = crawl_of(page, found, decision)
             self._write(page, found.own, None if kept is None else kept.id, crawl)
         await self._learned.learn(page, decision)
@@ -114,7 +121,7 @@ class SQLiteIndex(LastingIndex):
     async def check(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            return judge(page, found, self.parameters, self.template(page.site))[0]
+            return judge(page, found, self.parameters, self._learned.of(page.site))[0]
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
@@ -277,7 +284,7 @@ class SQLiteIndex(LastingIndex):
 
     def _begin(self) -> None:
         """Take the lock of the file; while others keep it, only the first page waits for it."""
-        if self._inode_of_path() != self._inode:
+        if file_id(self._place) != self._inode:
             raise IndexUnavailableError(f"{self.path} was taken away or replaced; start again")
         deadline = time.monotonic() + BUSY_SECONDS if self._patient else 0.0
         while True:
@@ -291,13 +298,6 @@ class SQLiteIndex(LastingIndex):
             else:
                 self._patient = True
                 return
-
-    def _inode_of_path(self) -> tuple[int, int] | None:
-        try:
-            found = os.stat(self._place)  # noqa: PTH116 - Path.stat takes twice as long
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Add to the tables the rows that were written since the last time."""

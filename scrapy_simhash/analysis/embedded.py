@@ -1,0 +1,71 @@
+"""Values in what scripts hold: JSON, state objects, and the literals of other code.
+
+A value comes with the names under which it stands: of JSON all of them, of code the last one
+before it.  Positions in a list do not count: a list in another order holds the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# JSON in a string in a script, and once more in that.
+MAX_LEVELS = 3
+
+# A string runs to the end of the text where its quote is missing: each character is read once.
+_TOKEN = re.compile(
+    r"""
+    ("(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)|'(?:[^'\\]|\\[\s\S]?)*(?:'|\Z))(\s*:)?  # a string, or a name
+    | ([A-Za-z_$][\w$]*)\s*[:=](?![=])                                     # a name
+    | (-?\b\d[\w.]*) | \b(true|false)\b
+    """,
+    re.VERBOSE,
+)
+
+
+class Value(NamedTuple):
+    """A value as text, and the names that lead to it."""
+
+    names: tuple[str, ...]
+    text: str
+
+
+def values_in_json(text: str) -> Iterator[Value] | None:
+    """Return the values of a JSON document; None if it is none."""
+    try:
+        return _members(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def values_in_code(text: str, level: int = 1) -> Iterator[Value]:
+    """Yield the literals of JavaScript or of any text like it; of a string with code, its own."""
+    name = ""
+    for token in _TOKEN.finditer(text):
+        string, is_name, identifier, number, word = token.groups()
+        if identifier is not None:
+            name = identifier
+        elif string is None:
+            yield Value((name,), number or word)
+        elif is_name:
+            name = string[1:-1]
+        elif '\\"' in string and level < MAX_LEVELS:
+            inner = string[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+            for one in values_in_code(inner, level + 1):
+                yield Value((name, *one.names), one.text)
+        else:
+            yield Value((name,), string[1:-1].replace("\\/", "/"))
+
+
+def _members(document: object) -> Iterator[Value]:
+    waiting: list[tuple[tuple[str, ...], object]] = [((), document)]
+    while waiting:
+        names, one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [((*names, str(name)), member) for name, member in one.items()]
+        elif isinstance(one, list):
+            waiting += [(names, member) for member in one]
+        elif one is not None:
+            yield Value(names, one if isinstance(one, str) else json.dumps(one))

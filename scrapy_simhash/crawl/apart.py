@@ -1,0 +1,49 @@
+"""Duplicates by their text that are kept for the addresses that they hold."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.rule.page import Decision, NearMiss, Reason
+
+if TYPE_CHECKING:
+    from scrapy_simhash.analysis.holdings import Holdings
+    from scrapy_simhash.crawl.known import Reach
+    from scrapy_simhash.rule.noise import Noise
+
+# As many of a page's new addresses are shown.
+SHOWN_ADDRESSES = 3
+
+
+def kept_apart(
+    reach: Reach, url: str, holdings: Holdings, decision: Decision, noise: Noise
+) -> Decision | None:
+    """Return the decision to keep a duplicate with addresses that the spider was never handed.
+
+    None if it has none: then it stays a duplicate.
+    """
+    if decision.representative is None:
+        return None
+    share = 1.0 if decision.share is None else decision.share
+    closest = NearMiss(share, decision.distance or 0, decision.representative)
+    kept = partial(Decision, "unique", closest=closest)
+    if not holdings.is_whole:
+        return kept("new_links")
+    kinds: dict[Reason, list[str]] = {
+        "new_links": noise.without(holdings.links),
+        "new_media": noise.without(holdings.media),
+        "new_data": noise.without(holdings.mentioned),
+    }
+    new = reach.new_among(
+        chain.from_iterable(kinds.values()),
+        url,
+        decision.representative,
+        decision.kept_addresses,
+        noise,
+    )
+    for reason, addresses in kinds.items():
+        if own := [address for address in addresses if address in new]:
+            return kept(reason, new=tuple(own[:SHOWN_ADDRESSES]))
+    return None

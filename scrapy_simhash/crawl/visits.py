@@ -1,0 +1,107 @@
+"""Second visits to a page, which tell what changes by itself from what is the page's own."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_simhash.report.addresses import Address
+from scrapy_simhash.rule.noise import Visit
+from scrapy_simhash.rule.rule import has_same_text
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+
+    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Page
+
+VISIT_META_KEY = "simhash_second_visit"
+
+# A visit is asked for at these of the pages of a pattern that are kept although their text is
+# known.
+ASKED_AT = (1, 8, 64, 512)
+# So many for the whole crawl, and this share of its pages.
+FREE_VISITS = 5
+MOST_SHARE = 0.01
+# Patterns that are watched, and visits that may be under way; the oldest is forgotten first.
+MAX_PATTERNS = 1_000
+MAX_UNDER_WAY = 100
+# Before other requests of the same kind: until the answer is there, copies pass.
+PRIORITY = 10
+
+
+class _FirstVisit(NamedTuple):
+    page: Page
+    visit: Visit
+
+
+class SecondVisits:
+    """Asks for a page that was just met once more, and compares the two answers.
+
+    The request is a copy of the page's own, so it goes through the crawl's scheduler, delays and
+    middlewares as any other; its answer never reaches the spider.  At most *most* visits are asked
+    for in pages of one host and pattern of addresses.
+    """
+
+    def __init__(self, crawler: Crawler, index: Index, most: int) -> None:
+        self._crawler = crawler
+        self._index = index
+        self._asked_at = frozenset(ASKED_AT[:most])
+        self._met: OrderedDict[str, int] = OrderedDict()
+        self._under_way: OrderedDict[int, _FirstVisit] = OrderedDict()
+        self._asked = self._judged = 0
+
+    def note_judged(self) -> None:
+        """Count one more judged page."""
+        self._judged += 1
+
+    def consider(self, request: Request, page: Page, analysis: PageAnalysis) -> None:
+        """Ask for a page once more that was kept although its text is known, if that may help."""
+        engine = self._crawler.engine
+        pattern = Address.of(page.url).pattern
+        met = self._met[pattern] = self._met.pop(pattern, 0) + 1
+        if len(self._met) > MAX_PATTERNS:
+            self._met.popitem(last=False)
+        if met not in self._asked_at or engine is None or request.method != "GET":
+            return
+        if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
+            return
+        self._asked += 1
+        self._under_way[self._asked] = _FirstVisit(page, visit_of(analysis))
+        if len(self._under_way) > MAX_UNDER_WAY:
+            self._under_way.popitem(last=False)
+        self._crawler.stats.inc_value("simhash/second_visits")
+        engine.crawl(
+            request.replace(
+                callback=NO_CALLBACK,
+                errback=None,
+                dont_filter=True,
+                priority=request.priority + PRIORITY,
+                meta={**request.meta, VISIT_META_KEY: self._asked, "dont_cache": True},
+            )
+        )
+
+    def first(self, number: int) -> _FirstVisit | None:
+        """Return what the first visit saw, for the answer of the second; None if it is unknown."""
+        return self._under_way.pop(number, None)
+
+    async def compare(self, first: _FirstVisit, page: Page, analysis: PageAnalysis) -> bool:
+        """Learn from the second visit to a page; return whether it shows the text of the first."""
+        template = self._index.template(page.site)
+        if page.url != first.page.url or not has_same_text(
+            page, first.page, self._index.parameters, template
+        ):
+            return False
+        self._crawler.stats.inc_value("simhash/second_visits_compared")
+        await self._index.learn_noise(page.site, first.visit, visit_of(analysis))
+        return True
+
+
+def visit_of(analysis: PageAnalysis) -> Visit:
+    """Return what a page held, as noise is learned from it."""
+    held = analysis.holdings
+    return Visit({**held.links, **held.media, **held.mentioned}, held.data)

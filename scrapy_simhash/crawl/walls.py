@@ -1,0 +1,86 @@
+"""Walls: texts that stand in for pages, such as a login form, a captcha, or a ban."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.crawl import signals
+from scrapy_simhash.report.addresses import MAX_URL
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+
+    from scrapy_simhash.report.alarms import Alarm
+    from scrapy_simhash.rule.page import Decision
+
+# Of each, the oldest is forgotten first.
+MAX_WALLS = 1_000
+MAX_JUDGED = 10_000
+MAX_DROPPED = 1_000
+
+
+class Walls:
+    """The kept pages whose text is known to be a wall, and the requests that were dropped for them.
+
+    It is known when the alarm ``one_text`` was raised on it, or when the spider sends a request
+    again that was answered with it: it saw that this was not the page.  Then the copies of the wall
+    reach the spider, too.  If it was the spider that told, what was dropped for the wall is asked
+    for once more.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        # The URLs of kept pages, cut as those of alarms are.
+        self._walls: OrderedDict[str, None] = OrderedDict()
+        self._text_of: OrderedDict[bytes, str] = OrderedDict()
+        self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+        crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
+
+    def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
+        if alarm.name == "one_text":
+            self._add(alarm.subject)
+
+    def note_request(self, request: Request) -> None:
+        """Look whether a request was answered before, in which case that answer was a wall.
+
+        Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
+        """
+        if self._text_of and (request.dont_filter or request.meta.get("retry_times")):
+            text = self._text_of.get(self._crawler.request_fingerprinter.fingerprint(request))
+            if text is not None:
+                self._add(text)
+                self._ask_again(text)
+
+    def seen(self, request_fingerprint: bytes, url: str, decision: Decision) -> Decision:
+        """Return the decision on a page, as it is if its kept page may be a wall."""
+        if decision.verdict == "refresh" and decision.changed:
+            self._walls.pop(url[:MAX_URL], None)  # now it is something else
+        is_copy = decision.is_duplicate and decision.representative is not None
+        text = (decision.representative or url if is_copy else url)[:MAX_URL]
+        self._text_of[request_fingerprint] = text
+        if len(self._text_of) > MAX_JUDGED:
+            self._text_of.popitem(last=False)
+        return replace(decision, reason="wall") if is_copy and text in self._walls else decision
+
+    def note_dropped(self, request: Request, decision: Decision) -> None:
+        """Remember a request whose page is dropped."""
+        self._dropped.append(((decision.representative or "")[:MAX_URL], request))
+
+    def _add(self, text: str) -> None:
+        self._walls[text] = None
+        if len(self._walls) > MAX_WALLS:
+            self._walls.popitem(last=False)
+
+    def _ask_again(self, text: str) -> None:
+        again = [request for of, request in self._dropped if of == text]
+        if not again or self._crawler.engine is None:
+            return
+        others = (one for one in self._dropped if one[0] != text)
+        self._dropped = deque(others, maxlen=MAX_DROPPED)
+        self._crawler.stats.inc_value("simhash/asked_again", len(again))
+        for request in again:
+            self._crawler.engine.crawl(request.replace(dont_filter=True))

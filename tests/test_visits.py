@@ -1,0 +1,130 @@
+"""Second visits tell what changes by itself, and cost little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
+
+TEXT = prose("the same text", 300)
+
+
+def live(number: int) -> Callable[[int], str]:
+    """A page with a text of its own that changes at each visit."""
+
+    def page(visit: int) -> str:
+        token = f"{number}-{visit}"
+        noise = (
+            f'<input type="hidden" name="csrf" value="{token}">'
+            f'<script>var request = {{"id": "{token}"}};</script>'
+            f'<aside class="ad"><a href="/ads/click/{token}"><img src="/ads/{token}.gif">'
+            f'</a></aside><a href="/start?s={token}">x</a><a href="/help?s={token}">y</a>'
+        )
+        body = f'<p data-product="{number // 3}">{TEXT}</p>{noise}'
+        return f"<html><head><title>Page</title></head><body><main>{body}</main></body></html>"
+
+    return page
+
+
+def served(site: Site, pages: int) -> None:
+    names = [f"/page/{i}" for i in range(pages)]
+    site["/"] = article(prose("start"), names)
+    for i, name in enumerate(names):
+        site[name] = live(i)
+
+
+def asked_for_pages(site: Site) -> int:
+    return sum(times for path, times in site.asked.items() if path.startswith("/page/"))
+
+
+def one_by_one(crawl: CrawlFixture, **settings: Any) -> Crawl:
+    return crawl(CONCURRENT_REQUESTS=1, SIMHASH_WORKERS=1, **settings)
+
+
+def test_what_changes_by_itself_makes_no_page_new(site: Site, crawl: CrawlFixture) -> None:
+    served(site, 30)
+    result = one_by_one(crawl)
+    products = {int(path.rpartition("/")[2]) // 3 for path in result.seen() if "page" in path}
+    assert products == set(range(10))
+    assert result.stats["simhash/second_visits"] == 2
+    assert result.stats["simhash/second_visits_compared"] == 2
+    # Of 20 copies, those pass that are met before the second visit is compared.
+    assert len(result.seen()) <= 1 + 10 + 3
+    assert asked_for_pages(site) == 30 + 2
+    assert sum("/page/" in d["url"] for d in result.decisions) == 30
+
+
+def test_without_second_visits_everything_that_differs_is_new(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    served(site, 12)
+    result = one_by_one(crawl, SIMHASH_PROBES=0)
+    assert len(result.seen()) == 13
+    assert "simhash/second_visits" not in result.stats
+
+
+def test_what_stays_is_not_learned_as_noise(site: Site, crawl: CrawlFixture) -> None:
+    names = [f"/{i}" for i in range(12)]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(TEXT).replace("<p>", f'<p data-product="p{name}">')
+    result = one_by_one(crawl)
+    assert result.seen() == {"/", *names}
+    assert result.stats["simhash/second_visits_compared"] == 2
+
+
+def test_what_was_learned_is_known_to_the_next_crawl(site: Site, crawl: CrawlFixture) -> None:
+    served(site, 12)
+    others = [f"/other/{i}" for i in range(30)]  # so that the text is not the site's template
+    site["/"] = article(prose("start"), [*others, *(f"/page/{i}" for i in range(9))])
+    for name in others:
+        site[name] = article(prose(name))
+    one_by_one(crawl, SIMHASH_INDEX="shared.simhash")
+    site["/"] = article(prose("start"), [f"/page/{i}" for i in (9, 10, 11)])
+    result = one_by_one(crawl, SIMHASH_INDEX="shared.simhash")
+    now = {f"/page/{i}" for i in (9, 10, 11)}
+    reasons = [d["reason"] for d in result.decisions if path_of(d["url"]) in now]
+    assert reasons[0] == "new_data"
+    assert set(reasons[1:]) <= {"same_text", "share_in_common"}
+
+
+@pytest.mark.parametrize("second", ["other", "wall", "gone"])
+def test_a_second_visit_that_shows_something_else_teaches_nothing(
+    site: Site, crawl: CrawlFixture, second: str
+) -> None:
+    served(site, 4)
+    site["/moved"] = article(prose("moved"))
+    answers = {
+        "other": Reply(article(prose("another text", 300))),
+        "wall": Reply(status=302, headers={"Location": "/moved"}),
+        "gone": Reply("gone", 404),
+    }
+    pages = [site.pages[f"/page/{i}"] for i in range(4)]
+
+    def answer(number: int) -> Callable[[int], str]:
+        def body(visit: int) -> str:
+            site.pages[f"/page/{number}"] = answers[second]
+            return live(number)(visit)
+
+        return body
+
+    for number in range(len(pages)):
+        site[f"/page/{number}"] = answer(number)
+    result = one_by_one(crawl, RETRY_ENABLED=False)
+    assert result.seen() == {"/", *(f"/page/{i}" for i in range(4))}
+    assert result.stats["simhash/second_visits"] == 1
+    assert "simhash/second_visits_compared" not in result.stats
+    assert "ERROR" not in result.log
+
+
+def test_a_second_visit_obeys_robots_and_leaves_no_trace_in_the_feed(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    served(site, 6)
+    result = one_by_one(crawl, HTTPCACHE_ENABLED=True)
+    assert [path_of(d["url"]) for d in result.decisions].count("/page/1") == 1
+    assert result.stats["simhash/second_visits"] == 1
+    assert max(site.asked.values()) == 2
