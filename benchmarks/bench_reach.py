@@ -13,7 +13,12 @@ Sites:
   in a script), *gallery* (one text, other pictures);
 - *kinds*: 24 kinds of pages, each of one text, whose items differ in one thing only: data in a
   script, a picture, a link, a field, an attribute ...  One row for each kind;
-- *twins*: the same items, each at three addresses, with noise.
+- *twins*: the same items, each at three addresses, with noise;
+- *forum* (threads over several pages, at addresses of threads and of posts; short and locked
+  threads; profiles), *news* (articles that pages of days and tags lead to, AMP versions), *wiki*
+  (articles, old versions, differences, print views, talk), *calendar* (months, weeks and days, most
+  without an event), *store* (a shop with facets, orders, variants, sessions, print views and
+  reviews).
 
 ``kinds/pictures`` crawls one kind alone: its text is then the template of the site.
 
@@ -41,7 +46,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from reach import kinds, shops
+from reach import events, forum, kinds, news, shops, store, wiki
 from reach.crawl import measure
 from reach.noise import NOISE
 from reach.pages import Site
@@ -51,6 +56,11 @@ SITES: dict[str, tuple[Callable[..., Site], int]] = {
     **{name: (site, 480) for name, site in shops.SITES.items()},
     "kinds": (kinds.kinds, 60),
     "twins": (kinds.twins, 60),
+    "forum": (forum.forum, 160),
+    "news": (news.news, 480),
+    "wiki": (wiki.wiki, 150),
+    "calendar": (events.calendar, 300),
+    "store": (store.store, 360),
 }
 NOISY = {"twins"}
 
