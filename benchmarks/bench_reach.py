@@ -25,7 +25,8 @@ Sites:
 Noise is what differs at each visit of a page: a token, the id of the request, the time, numbers in
 addresses of pictures, an advertisement, a box of related links, a session id in links, a comment.
 Twins have all of it, the other sites none; ``--noise NAME,NAME`` chooses for all sites, and
-``--noise each`` measures twins once for each.
+``--noise each`` measures a site once for each.  The session id is in links to leaves only, which
+twins have: elsewhere a crawl with new links at each visit would never end.
 
 Prints, for each row: requests; items reached; items lost, of those reached without the plug-in;
 items that arrived with the flag only; copies of an item that arrived again without the flag; the
@@ -62,6 +63,8 @@ SITES: dict[str, tuple[Callable[..., Site], int]] = {
     "calendar": (events.calendar, 300),
     "store": (store.store, 360),
 }
+# With a row for each kind of page.
+KINDS_OF = {"kinds", "twins"}
 NOISY = {"twins"}
 
 
@@ -71,8 +74,23 @@ def noises(site: str, asked: str | None) -> dict[str, tuple[str, ...]]:
         asked = "all" if site in NOISY else "none"
     if asked == "each":
         return {name: (name,) for name in NOISE}
-    named = {"all": tuple(NOISE), "none": ()}
-    return {asked: named.get(asked) or tuple(name for name in asked.split(",") if name != "none")}
+    if asked == "none":
+        return {"": ()}
+    return {asked: tuple(NOISE) if asked == "all" else tuple(asked.split(","))}
+
+
+def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuse names that nothing has."""
+    for site in args.sites:
+        name, _, kind = site.partition("/")
+        if name not in SITES or (kind and (name not in KINDS_OF or kind not in kinds.KINDS)):
+            parser.error(f"there is no site {site!r}")
+    for name in (args.noise or "").split(","):
+        if name not in ("", "all", "none", "each", *NOISE):
+            parser.error(f"there is no noise {name!r}; there are {', '.join(NOISE)}")
+    for setting in args.settings:
+        if "=" not in setting:
+            parser.error(f"-s takes NAME=VALUE: got {setting!r}")
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -107,6 +125,7 @@ def main() -> None:
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    check(parser, args)
     settings = dict(setting.split("=", 1) for setting in args.settings)
     rows = []
     for name in args.sites or SITES:
