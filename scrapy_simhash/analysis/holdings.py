@@ -6,9 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from itertools import chain
+from functools import lru_cache, reduce
+from itertools import chain, starmap
 from operator import xor
+from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -34,9 +35,13 @@ MAX_SCRIPT_CHARACTERS = 1 << 20
 # More values in one place count as one: all of them together.
 MAX_IN_PLACE = 16
 MAX_IDENTIFIER = 200
+# Scripts that are remembered, and their longest, in characters: a few megabytes.
+REMEMBERED_SCRIPTS = 64
+KNOWN_NAMES = 1_000
+MAX_REMEMBERED = 100_000
 
 # Attributes that hold the address of something to follow, or to show, by tag.
-_LINKS = {"a": "href", "area": "href"}
+_LINKS = {"a": "href", "area": "href", "link": "href"}
 _MEDIA: dict[str, frozenset[str]] = {
     **dict.fromkeys(("img", "source", "input"), frozenset({"src", "srcset"})),
     **dict.fromkeys(("audio", "embed", "frame", "iframe", "track"), frozenset({"src"})),
@@ -62,6 +67,7 @@ IDENTIFIERS = frozenset(
 )
 
 Addresses = Mapping[int, tuple[str, ...]]
+_Kind = Literal["link", "media", "field", "property", "data", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,14 @@ def holdings_of(tree: HtmlElement, url: str, told: dict[int, str] | None = None)
     return reader.holdings()
 
 
+class _Datum(NamedTuple):
+    """A value with its names, and its hash; None if the value is an address."""
+
+    what: str
+    value: str
+    hash: int | None
+
+
 class _Reader:
     """Reads one page, element by element."""
 
@@ -114,6 +128,7 @@ class _Reader:
         self._told = told
         parts = urlsplit(url)
         self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._folders = parts.path.split("/")[1:-1]
         self._places = Places()
         self._whole: dict[str, str | None] = {}  # many links differ in the fragment only
         self._links: dict[int, dict[str, None]] = defaultdict(dict)
@@ -125,34 +140,31 @@ class _Reader:
 
     def read(self, element: HtmlElement) -> None:
         """Take note of what an element holds."""
-        tag, attributes = element.tag, element.attrib
+        tag = element.tag
         if tag == "script":
             self._read_script(element)
             return
+        attributes = element.items()
         if not attributes:
             return
-        link, media = _LINKS.get(tag), _MEDIA.get(tag, ())
-        if tag == "link" and "next" in attributes.get("rel", "").lower().split():
-            link = "href"
-        if link and "nofollow" in attributes.get("rel", "").lower() and _is_beside(element):
-            link = None  # "show the source", "share this"
-        for name, value in attributes.items():
-            if name == link:
-                self._add_address(self._links, element, name, value)
-            elif name in media:
-                for one in _sources(value) if name == "srcset" else (value,):
+        for name, value in attributes:
+            kind = _kind_of(tag, name)
+            if kind is None:
+                continue
+            if kind == "link":
+                if _is_followed(element):
+                    self._add_address(self._links, element, name, value)
+            elif kind == "media":
+                for one in _sources(name, value):
                     self._add_address(self._media, element, name, one)
-            elif name in _DATA:
-                self._add_value(element, f"{name} {attributes.get('name', '')}", value)
-            elif name in _PROPERTIES:
+            elif kind == "field":
+                self._add(element, _datum_of(f"{name} {element.get('name', '')}", value))
+            elif kind == "property":
                 self._read_property(element, value)
-            elif name.startswith("data-"):
+            elif kind == "data":
                 self._read_data(element, name, value)
-            elif name == "style" and "url(" in value:
-                for one in _STYLE_ADDRESS.findall(value):
-                    self._add_address(self._media, element, name, one)
-            elif name.startswith("on"):
-                self._add_values(element, name, values_in_code(value))
+            else:
+                self._add(element, _data_in_code(name, value))
 
     def holdings(self) -> Holdings:
         """Return what was found."""
@@ -179,11 +191,11 @@ class _Reader:
         kind = element.get("type", "").strip().lower()
         values = values_in_json(text) if "json" in kind else None
         if values is None:
-            self._add_values(element, kind, values_in_code(text))
+            self._add(element, _data_in_code(kind, text))
         elif kind == "application/ld+json":
-            self._add_values(element, kind, self._noting_identifiers(values))
+            self._add(element, _data_of(kind, self._noting_identifiers(values)))
         else:
-            self._add_values(element, kind, values)
+            self._add(element, _data_of(kind, values))
 
     def _noting_identifiers(self, values: Iterable[Value]) -> Iterator[Value]:
         for one in values:
@@ -199,7 +211,7 @@ class _Reader:
         """Take note of a value in microdata (itemprop) or RDFa (property)."""
         value = element.get("content")
         if value is not None:
-            self._add_value(element, f"content {names}", value)
+            self._add(element, _datum_of(f"content {names}", value))
         for name in names.lower().split():
             last = name.replace(":", "/").rpartition("/")[2]
             if last in IDENTIFIERS:
@@ -214,33 +226,21 @@ class _Reader:
         if value.startswith(("{", "[")):
             values = values_in_json(value)
             if values is not None:
-                self._add_values(element, name, values)
+                self._add(element, _data_of(name, values))
                 return
-        self._add_value(element, name, value)
+        self._add(element, _datum_of(name, value))
 
-    def _add_values(self, element: HtmlElement, what: str, values: Iterable[Value]) -> None:
-        for one in values:
-            self._add_value(element, " ".join((what, *one.names)), one.text)
-
-    def _add_value(self, element: HtmlElement, what: str, value: str) -> None:
-        value = value.strip()
-        if not value:
-            return
-        self._values_read += 1
-        if self._values_read > MAX_VALUES:
-            self._rest ^= hash_feature(f"{what}\0{value}")
-        elif value.startswith(("http://", "https://", "/")) and " " not in value:
-            self._add_address(self._mentioned, element, what, value)
-        else:
-            self._add_datum(element, what, value)
-
-    def _add_datum(self, element: HtmlElement, what: str, value: str) -> None:
-        # Where it stands does not count: a print view has it elsewhere.
-        place = self._places.place(element, what)
-        datum = hash_feature(f"{what}\0{value}")
-        self._data[place].add(datum)
-        if self._told is not None:
-            self._told[datum] = f"{what}: {value}"
+    def _add(self, element: HtmlElement, data: Iterable[_Datum]) -> None:
+        for what, value, datum in data:
+            self._values_read += 1
+            if self._values_read > MAX_VALUES:
+                self._rest ^= hash_feature(f"{what}\0{value}")
+            elif datum is None:
+                self._add_address(self._mentioned, element, what, value)
+            else:
+                self._data[self._places.place(element, what)].add(datum)
+                if self._told is not None:
+                    self._told[datum] = f"{what}: {value}"
 
     def _add_address(
         self, kind: dict[int, dict[str, None]], element: HtmlElement, what: str, written: str
@@ -249,13 +249,61 @@ class _Reader:
         if not written or len(written) > MAX_ADDRESS:
             return
         if written.startswith("data:"):  # a picture within the page
-            self._add_datum(element, what, written)
+            self._add(element, [_Datum(what, written, hash_feature(f"{what}\0{written}"))])
             return
         address = self._whole.get(written, "")
         if address == "":
-            address = self._whole[written] = _address(written, self._url, self._origin)
+            address = self._whole[written] = self._address(written)
         if address is not None:
             kind[self._places.place(element, what)][address] = None
+
+    def _address(self, href: str) -> str | None:
+        """Return a whole address; None if it is not one of http or https."""
+        # Joining takes 3 us a link, half of the time of all; of these, it would refuse none.
+        if _is_plain(href):
+            if href.startswith(("http://", "https://")):
+                return href
+            if href.startswith("/") and not href.startswith("//"):
+                return self._origin + href
+            if ":" not in href and (href[0].isalnum() or href.startswith("../")):
+                return self._in_folder(href)
+        joined = _joined(self._url, href)
+        return joined if joined and joined.startswith(("http://", "https://")) else None
+
+    def _in_folder(self, href: str) -> str:
+        """Return the address of what is named from the page's own folder, or one above it."""
+        up = 0
+        while href.startswith("../", 3 * up):
+            up += 1
+        folders = self._folders[: max(0, len(self._folders) - up)]
+        return "/".join((self._origin, *folders, href[3 * up :]))
+
+
+def _datum_of(what: str, value: str) -> tuple[_Datum, ...]:
+    value = value.strip()
+    if not value:
+        return ()
+    if value.startswith(("http://", "https://", "/")) and " " not in value:
+        return (_Datum(what, value, None),)
+    # Where it stands does not count: a print view has it elsewhere.
+    return (_Datum(what, value, hash_feature(f"{what}\0{value}")),)
+
+
+def _data_of(what: str, values: Iterable[Value]) -> Iterator[_Datum]:
+    named = ((" ".join((what, *one.names)), one.text) for one in values)
+    return chain.from_iterable(starmap(_datum_of, named))
+
+
+def _data_in_code(what: str, code: str) -> Iterable[_Datum]:
+    """Return the data in code, each once; that of a script on many pages is looked up."""
+    if len(code) > MAX_REMEMBERED:
+        return _data_of(what, values_in_code(code))
+    return _remembered(what, code)
+
+
+@lru_cache(REMEMBERED_SCRIPTS)
+def _remembered(what: str, code: str) -> tuple[_Datum, ...]:
+    return tuple(dict.fromkeys(_data_of(what, values_in_code(code))))
 
 
 def _is_beside(element: HtmlElement) -> bool:
@@ -273,23 +321,45 @@ def _together(values: set[int]) -> tuple[int, ...]:
     return tuple(values) if len(values) <= MAX_IN_PLACE else (reduce(xor, values),)
 
 
-def _sources(srcset: str) -> Iterator[str]:
-    """Yield the addresses in a srcset: each comes before its width or density, and a comma."""
-    if "data:" not in srcset:  # these have commas of their own, and are rare
-        for candidate in srcset.split(","):
-            yield candidate.strip().partition(" ")[0]
+def _sources(name: str, value: str) -> Iterable[str]:
+    """Return the addresses in an attribute that names media."""
+    if name == "style":
+        return _STYLE_ADDRESS.findall(value) if "url(" in value else ()
+    if name != "srcset":
+        return (value,)
+    if "data:" in value:  # these have commas of their own, and are rare
+        return ()
+    # Each comes before its width or density, and a comma.
+    return [candidate.strip().partition(" ")[0] for candidate in value.split(",")]
 
 
-def _address(href: str, url: str, origin: str) -> str | None:
-    """Return a whole address; None if it is not one of http or https."""
-    # Joining takes 2 us; of these, it would change or refuse none.
-    is_plain = href.isascii() and "[" not in href and "]" not in href
-    if is_plain and href.startswith(("http://", "https://")):
-        return href
-    if href.startswith("/") and not href.startswith("//") and "/." not in href:
-        return origin + href
-    joined = _joined(url, href)
-    return joined if joined and joined.startswith(("http://", "https://")) else None
+@lru_cache(KNOWN_NAMES)
+def _kind_of(tag: str, name: str) -> _Kind | None:
+    """Return what an attribute holds, None if it is nothing of interest."""
+    if name == _LINKS.get(tag):
+        return "link"
+    if name == "style" or name in _MEDIA.get(tag, ()):
+        return "media"
+    if name in _DATA:
+        return "field"
+    if name in _PROPERTIES:
+        return "property"
+    if name.startswith("data-"):
+        return "data"
+    return "code" if name.startswith("on") else None
+
+
+def _is_followed(element: HtmlElement) -> bool:
+    """Whether the link that an element is counts as one to follow."""
+    words = element.get("rel", "").lower().split()
+    if element.tag == "link":
+        return "next" in words
+    # "Show the source", "share this"
+    return "nofollow" not in words or not _is_beside(element)
+
+
+# Characters of an address that mean nothing but themselves, and dots above it at the start.
+_is_plain = re.compile(r"(?:\.\./)*(?!.*(?:^|/)\.)[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+").fullmatch
 
 
 def _joined(url: str, href: str) -> str | None:
