@@ -8,10 +8,13 @@ analysis, template and index as in a crawl.  The others get the main text that t
 Leaves out: the network, the workers, and the effect of following links (crawl_quality.py has it).
 
     python benchmarks/bench_quality.py SITE_FOLDER ... --scorer score_crawl.py \
-        [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--json]
+        [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--json] \
+        [--variants SEED --server serve_site.py]
 
 SITE_FOLDER holds site.tar.xz, gold.jsonl.gz and site.json (with "start").  The scorer is a module
-with Pages, Texts and score().  Peers that are not installed are left out, with a message:
+with Pages, Texts and score(), the server one with Site, which changes pages as live sites do.  The
+last figure counts the pages of which no version is kept: two versions of a page have the same path
+without its first folder.  Peers that are not installed are left out, with a message:
 pip install datasketch simhash "numpy<2"
 """
 
@@ -47,6 +50,9 @@ from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import SimhashSettings
 
 HOST = "http://site.example"
+DROPPED = ("near_duplicate", "exact_duplicate")
+# The figures that are counts of pages, not shares.
+COUNTS = ("dropped", "lost", "wrong", "no version kept")
 
 
 @dataclass
@@ -59,8 +65,7 @@ class Source:
     links: list[str]
 
 
-def read_source(path: Path, url: str) -> Source:
-    body = path.read_bytes()
+def read_source(body: bytes, url: str) -> Source:
     tree = parse(body, None)
     if tree is None:
         return Source("", [], "", [])
@@ -75,16 +80,43 @@ def read_gold(folder: Path) -> dict[str, str]:
         return {unquote(row["path"]): row["text"] for row in map(json.loads, lines)}
 
 
-def read_site(folder: Path, gold: dict[str, str]) -> dict[str, Source]:
-    """Path -> source of every page in the gold file; a file behind several paths is read once."""
+def read_site(folder: Path, gold: dict[str, str], change: Change | None) -> dict[str, Source]:
+    """Path -> source of every page in the gold file, changed by *change* as a server would.
+
+    A file behind several paths is read once, unless its pages change.
+    """
     with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder / "site.tar.xz") as tar:
         tar.extractall(unpacked, filter="data")
         files = {path: (Path(unpacked) / path.lstrip("/")).resolve() for path in gold}
-        first = {file: path for path, file in reversed(files.items())}
+        if change is None:
+            bodies = {path: file.read_bytes() for path, file in files.items()}
+        else:
+            render = change(Path(unpacked))
+            bodies = {path: render(file.read_bytes(), path) for path, file in files.items()}
+        first = {body: path for path, body in reversed(bodies.items())}
         with Pool() as pool:
-            jobs = [(file, HOST + path) for file, path in first.items()]
+            jobs = [(body, HOST + path) for body, path in first.items()]
             sources = dict(zip(first, pool.starmap(read_source, jobs, chunksize=20), strict=True))
-    return {path: sources[file] for path, file in files.items()}
+    return {path: sources[body] for path, body in bodies.items()}
+
+
+# Given the folder of a site, returns what changes the body of the page at a path.
+Change = Callable[[Path], Callable[[bytes, str], bytes]]
+
+
+def changes(server: ModuleType, seed: str) -> Change:
+    """What a server script with a class Site adds to each page of a site that changes."""
+
+    def of_site(root: Path) -> Callable[[bytes, str], bytes]:
+        site = server.Site(root, variants=seed)
+
+        def render(body: bytes, path: str) -> bytes:
+            rendered: bytes = site.render(body, path, path, printed=False)
+            return rendered
+
+        return render
+
+    return of_site
 
 
 def order_of(sources: dict[str, Source], kind: str, start: list[str], seed: int) -> list[str]:
@@ -232,6 +264,21 @@ RECIPES: dict[str, Callable[[], Judge]] = {
 }
 
 
+def without_kept_version(decisions: list[dict[str, Any]], gold: dict[str, str]) -> list[str]:
+    """The pages of which no version is kept, nor a page with the same gold text.
+
+    The versions of a page (releases, languages) have the same path without its first folder.
+    """
+    kept = {row["path"] for row in decisions if row["verdict"] not in DROPPED}
+    texts = {gold[path] for path in kept}
+    pages: dict[str, bool] = {}
+    for row in decisions:
+        page = "/".join(row["path"].split("/")[2:])
+        has_one = row["path"] in kept or gold[row["path"]] in texts
+        pages[page] = pages.get(page, False) or has_one
+    return [page for page, has_one in pages.items() if not has_one]
+
+
 def figures(report: dict[str, Any]) -> dict[str, float]:
     """The figures of one class of pages; shares are in percent."""
 
@@ -252,8 +299,8 @@ def summed_up(runs: list[dict[str, float]]) -> Iterator[str]:
     """The median of the runs, and the worst in brackets if it differs."""
     for name in runs[0]:
         values = [run[name] for run in runs]
-        worst = max(values) if name in ("lost", "wrong") else min(values)
-        digits = 0 if name in ("dropped", "lost", "wrong") else 1
+        worst = max(values) if name in ("lost", "wrong", "no version kept") else min(values)
+        digits = 0 if name in COUNTS else 1
         middle = statistics.median(values)
         both = middle == worst or middle != middle or name == "dropped"
         yield f"{middle:.{digits}f}" if both else f"{middle:.{digits}f} ({worst:.{digits}f})"
@@ -276,15 +323,20 @@ def main() -> None:
     parser.add_argument("--order", choices=("random", "crawl"), default="random")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
+    parser.add_argument("--variants", metavar="SEED", help="judge pages that change by this seed")
+    parser.add_argument("--server", type=Path, help="the script that makes them change")
     parser.add_argument("--first", type=int, help="judge only this many pages of each site")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    if args.variants and not args.server:
+        parser.error("--variants needs --server")
     scorer: Any = load(args.scorer)
+    change = changes(load(args.server), args.variants) if args.variants else None
     seeds = args.seeds if args.order == "random" else [0]
     results: list[dict[str, Any]] = []
     for site in args.sites:
         gold = read_gold(site)
-        sources = read_site(site, gold)
+        sources = read_site(site, gold, change)
         start = json.loads((site / "site.json").read_text())["start"]
         pages = scorer.Pages(gold)
         texts = scorer.Texts(gold.values())
@@ -304,6 +356,7 @@ def main() -> None:
                     decisions.append(
                         {
                             "url": HOST + path,
+                            "path": path,
                             "verdict": verdict,
                             "representative": representative,
                             "distance": distance,
@@ -312,6 +365,7 @@ def main() -> None:
                 scored = scorer.score(decisions, pages, 0, texts)["classes"]
                 for kind in runs:
                     runs[kind].append(figures(scored[kind]))
+                runs["all"][-1]["no version kept"] = len(without_kept_version(decisions, gold))
             for kind, found in runs.items():
                 if not found or not found[0]["dropped"]:
                     continue
