@@ -49,10 +49,12 @@ BESIDE_NAMES = frozenset(
 # A block with at least this share of its characters in links is a menu entry, a breadcrumb or a
 # "next" link (measured on such blocks: 0.8 to 1).  A list of operands that are links has 0.71.
 LINK_SHARE = 0.8
-# If the blocks that are neither links nor beside the content hold less than this share of a page's
-# own text, the page is a list of links (tags, archives, pagination), and its link blocks count too.
-# If that is still less than this share, all the text is in a sidebar, and every block counts.
+# If the blocks in place that are not links hold less than this share of the page's own text in
+# place, the page is a list of links (tags, archives, pagination), and its link blocks count too.
 LEAST_SHARE = 0.2
+# With fewer shingles in texts, links count as well: a heading above child links says little, and
+# took 7 of 30 dropped pages of one site for another section.
+LEAST_SHINGLES = 20
 
 # All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
 # 8,000 bytes).  A longer one is not a real address, and is ignored.
@@ -60,6 +62,10 @@ MAX_ADDRESS = 8_000
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
+# "has-sidebar" says what an element has, not what it is.
+_PROPERTIES = re.compile(r"\b(?:has|no|with|without)[-_]\S*")
+# An article has a footer of its own, as with the elements.
+_PARTS_OF_CONTENT = re.compile(r"banner|footer", re.IGNORECASE)
 
 SHINGLE_WORDS = 3
 SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
@@ -155,12 +161,17 @@ def is_beside(
     if element.get("role") in BESIDE_ROLES:
         return True
     names = f"{element.get('class', '')} {element.get('id', '')}"
-    return names != " " and is_named_beside(names)
+    if names == " " or not is_named_beside(names):
+        return False
+    if in_content and not is_named_beside(_PARTS_OF_CONTENT.sub("", names)):
+        return False
+    # What holds the content is not beside it: the main column may be named "sidebar-left".
+    return next(element.iterdescendants("h1", "main"), None) is None
 
 
 def is_named_beside(names: str) -> bool:
     """Whether one of the names in a class or id is that of something beside the content."""
-    names = names.lower()
+    names = _PROPERTIES.sub("", names.lower())
     whole = _JOINERS.sub("", names).split()
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
 
@@ -185,32 +196,39 @@ def content_of(
 ) -> Content | None:
     """Return the content of a page, or None if there is none.
 
-    *template* holds the ids of the blocks that the site is known to repeat.  They are left out,
-    except on a page that has no others.  Such a page's *title* counts too: nothing else
-    distinguishes a page of pictures.
+    *template* holds the ids of the blocks that the site is known to repeat.  What is in place
+    beside them is the content.  A page that has nothing else in place is judged by its *title* and
+    by its template: a sidebar or an advertisement is never the content of a page.
     """
     ids = tuple({block.id: None for block in blocks})
-    own = [block for block in blocks if block.id not in template]
-    if not own:
-        own = [Block(title, hash_feature(title), is_beside=False, is_links=False), *blocks]
-    texts = _texts(own)
-    hashes: dict[int, int] = {}
-    # Backwards, so that a shingle belongs to the first block that contains it.
-    for block in reversed(texts):
-        hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
+    in_place = [block for block in blocks if block.id not in template and not block.is_beside]
+    if in_place:
+        hashes = _hashes_in_place(in_place)
+    else:
+        repeated = [block for block in blocks if block.id in template]
+        titled = Block(title, hash_feature(title), is_beside=False, is_links=False)
+        hashes = _hashes_of([titled, *(repeated or blocks)])
     if not hashes:
         return None
     return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids)
 
 
-def _texts(own: list[Block]) -> list[Block]:
-    """Return the content blocks: without sidebars and links, if that leaves enough text."""
-    in_place = [block for block in own if not block.is_beside]
+def _hashes_in_place(in_place: list[Block]) -> dict[int, int]:
+    """Return the shingles of the blocks in place: without links, if that leaves enough text."""
     texts = [block for block in in_place if not block.is_links]
-    for found in (texts, in_place):
-        if _length(found) >= LEAST_SHARE * _length(own):
-            return found
-    return own
+    if _length(texts) >= LEAST_SHARE * _length(in_place):
+        hashes = _hashes_of(texts)
+        if len(hashes) >= LEAST_SHINGLES:
+            return hashes
+    return _hashes_of(in_place)
+
+
+def _hashes_of(blocks: list[Block]) -> dict[int, int]:
+    """Return the hash of each shingle of *blocks* and the id of the first block that has it."""
+    hashes: dict[int, int] = {}
+    for block in reversed(blocks):
+        hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
+    return hashes
 
 
 def _length(blocks: list[Block]) -> int:
