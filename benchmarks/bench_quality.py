@@ -161,6 +161,7 @@ def ours(**parameters: Any) -> Judge:
             tokens=text.tokens,
             judged_at=0.0,
             content_fingerprint=None if content is None else content.fingerprint,
+            heading=None if content is None else content.heading,
             sketch=None if content is None else content.sketch,
             site="site",
             blocks=() if content is None else content.blocks,

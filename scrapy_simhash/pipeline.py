@@ -121,6 +121,7 @@ class Pipeline:
             identity=analysis.holdings.identity,
             addresses=analysis.addresses,
             data=analysis.data,
+            heading=None if content is None else content.heading,
             sketch=None if content is None else content.sketch,
             site=site,
             blocks=analysis.blocks,

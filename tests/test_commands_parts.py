@@ -61,6 +61,7 @@ PAGE = Page(
     identity=b"\x00\xff",
     addresses=b"\x00\x00\x00\x01",
     data=b"\x00\x00\x00\x02",
+    heading=0xAB,
     sketch=b"\x01",
 )
 RECORD = {
@@ -77,6 +78,7 @@ RECORD = {
     "identity": "00ff",
     "addresses": "00000001",
     "data": "00000002",
+    "heading": "00000000000000ab",
     "sketch": "AQ==",
 }
 

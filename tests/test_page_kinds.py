@@ -38,6 +38,7 @@ def is_duplicate(index: Blocking, html: str) -> bool:
         tokens=analysis.tokens,
         judged_at=float(number),
         content_fingerprint=analysis.content.fingerprint,
+        heading=analysis.content.heading,
         sketch=analysis.content.sketch,
         site=SITE,
         blocks=analysis.content.blocks,
@@ -160,3 +161,24 @@ def test_long_table_with_a_row_more_is_the_same_page(index: Blocking) -> None:
         (size, weight, f"{i * 7 % 90}.55 USD") for i, (size, weight, _) in enumerate(rows)
     ]
     assert not is_duplicate(index, table(*other_prices))
+
+
+def reference(model: str, release: int, menu: str = "") -> str:
+    """A page of a library's reference, nearly all of which its other pages have as well."""
+    own = " ".join(f"{model}{i}" for i in range(12))
+    common = "".join(
+        f"<p>Parameter p{i} is passed to step {i * i} of the fit.</p>" for i in range(30)
+    )
+    return site_page(
+        f"{menu}<h1>Our library</h1><h1>{model}</h1><p>{own} (release {release})</p>{common}"
+    )
+
+
+@pytest.mark.parametrize("menu", ["", "<ul><li><a href=/r>Ridge</a><li><a href=/l>Lasso</a></ul>"])
+def test_look_alikes_are_told_apart_by_their_headings(index: Blocking, menu: str) -> None:
+    for number in range(60):
+        assert not is_duplicate(index, product(number).replace("<h1>", f"{menu}<h1>"))
+    assert not is_duplicate(index, reference("Ridge", 1, menu))
+    assert not is_duplicate(index, reference("Lasso", 1, menu))
+    assert is_duplicate(index, reference("Ridge", 2, menu))
+    assert is_duplicate(index, reference("Lasso", 2, menu))

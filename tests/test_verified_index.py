@@ -112,6 +112,35 @@ def test_what_is_left_out_counts_for_little_only_around_a_text(
     assert index.check_and_add(page("b", other, main_text=main_text, tokens=tokens)) == UNIQUE
 
 
+@pytest.mark.parametrize(
+    ("kept", "new", "is_duplicate"),
+    [
+        (range(1, 31), range(1, 27), True),
+        (range(1, 31), range(1, 26), False),
+        (range(1, 31), range(2, 28), True),
+        (range(1, 31), range(4, 32), False),
+        (range(1, 20), range(1, 18), False),
+    ],
+    ids=["26 of 30", "25 of 30", "26 of 30 from within", "one is new", "too little to say so"],
+)
+def test_page_that_the_kept_one_has_whole_is_a_duplicate(
+    index: Blocking, kept: range, new: range, is_duplicate: bool
+) -> None:
+    index.check_and_add(page("page", kept))
+    assert index.check_and_add(page("rendered", new, main_text=1)).is_duplicate == is_duplicate
+
+
+def test_page_with_another_heading_must_share_more(index: Blocking) -> None:
+    for name, heading in {"ridge": 1, "lasso": 2, "no heading": None}.items():
+        one = replace(page(name, range(1, 81), main_text=heading or 0), heading=heading)
+        # Each of them is new to an index of its scope.
+        index.check_and_add(replace(one, scope=name))
+        like = replace(page(f"like {name}", range(5, 85), main_text=3), scope=name, heading=1)
+        assert index.check_and_add(like).is_duplicate == (name != "lasso")
+    most = replace(page("translated", range(2, 81), main_text=3), scope="lasso", heading=1)
+    assert index.check_and_add(most).is_duplicate
+
+
 @pytest.mark.parametrize(("shingles", "may_differ"), [(10, 0), (15, 0), (18, 2), (40, 4)])
 def test_the_more_content_the_more_may_differ(
     index: Blocking, shingles: int, may_differ: int

@@ -76,13 +76,14 @@ class Block(NamedTuple):
     """The text of one block-level element and its id.
 
     *is_beside* says that the block is in a sidebar or the like, *is_links* that it consists of
-    links.
+    links, *is_heading* that it is in an ``h1``.
     """
 
     text: str
     id: int
     is_beside: bool
     is_links: bool
+    is_heading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,13 @@ class Content:
 
     *fingerprint* is the simhash of its shingles, *sketch* a sample of them
     (:class:`~scrapy_simhash.rule.sketch.Sketch`), *blocks* the ids of all blocks of the page.
+    *heading* is the hash of what heads the page, None if nothing does.
     """
 
     fingerprint: int
     sketch: bytes
     blocks: tuple[int, ...]
+    heading: int | None = None
 
 
 def visible_blocks(tree: HtmlElement) -> list[Block]:
@@ -106,7 +109,7 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
     """
     found: list[Block] = []
     pieces: list[str] = []
-    in_links = links = contents = 0
+    in_links = links = contents = headings = 0
     beside = None  # the outermost open element that is beside the content
     named_beside = cache(is_named_beside)
 
@@ -115,7 +118,9 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
         text = " ".join("".join(pieces).split())
         if text:
             is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            found.append(Block(text, hash_feature(text), beside is not None, is_links))
+            found.append(
+                Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
+            )
         pieces.clear()
         in_links = 0
 
@@ -131,6 +136,8 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
                 finish()
             if tag in CONTENT_ELEMENTS:
                 contents += 1 if starts else -1
+            elif tag == "h1":
+                headings += 1 if starts else -1
             if beside is element:
                 beside = None
             elif starts and beside is None and is_beside(element, contents > 0, named_beside):
@@ -210,7 +217,17 @@ def content_of(
         hashes = _hashes_of([titled, *(repeated or blocks)])
     if not hashes:
         return None
-    return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids)
+    return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids, _heading_of(blocks))
+
+
+def _heading_of(blocks: list[Block]) -> int | None:
+    """Return the hash of the headings of a page, None if it has none.
+
+    All of them count, since the first may be the name of the site.  They count if they are
+    template, too: where each page has a menu of all pages, every heading is.
+    """
+    headings = [block.text for block in blocks if block.is_heading and not block.is_beside]
+    return hash_feature("\n".join(headings)) if headings else None
 
 
 def _hashes_in_place(in_place: list[Block]) -> dict[int, int]:

@@ -78,7 +78,8 @@ class Page:
     verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
     what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *addresses* are
     the hashes of the addresses that it holds, None if there are too many, and *data* those of its
-    other values (:mod:`scrapy_simhash.rule.holdings`), None if it was not looked for.
+    other values (:mod:`scrapy_simhash.rule.holdings`), None if it was not looked for; *heading* is
+    the hash of what heads it, None if nothing does.
 
     Not stored: the ids of the page's *blocks* on *site*, and what it *holds*: the 64-bit hashes of
     its data by place.  *canonical* is the URL that the page gives as its own (rel=canonical).  It
@@ -97,6 +98,7 @@ class Page:
     identity: Annotated[bytes | None, Kind.BYTES] = None
     addresses: Annotated[bytes | None, Kind.BYTES] = None
     data: Annotated[bytes | None, Kind.BYTES] = None
+    heading: Annotated[int | None, Kind.BITS] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     blocks: tuple[int, ...] = ()

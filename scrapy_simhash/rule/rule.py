@@ -29,6 +29,12 @@ MAX_VERIFIED = 100
 # nothing (measured on pages with and without a notice).
 SAME_TEXT_SHARE = 0.75
 CONTAINED_SHARE = 0.5
+# If the kept page has all content of the new one, this share is enough whatever the main texts are:
+# a page and its rendered view, which lacks the title and a "Retrieved from", share 0.87 to 0.97.
+ALL_KEPT_SHARE = 0.85
+# Pages with different headings need this share: those of two models of one library share up to
+# 0.961, translations of one page with a translated heading from 0.976 on.
+OTHER_HEADING_SHARE = 0.97
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +249,15 @@ def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
 
 def _shares_enough(page: Page, kept: Page, shared: Overlap, parameters: Parameters) -> bool:
     same_text = page.tokens if kept.digest == page.digest else 0
-    return _is_enough(shared, same_text, parameters.share or 1, parameters.min_tokens)
+    least = _least_share(page, kept, parameters.share or 1)
+    return _is_enough(shared, same_text, least, parameters.min_tokens)
+
+
+def _least_share(page: Page, kept: Page, share: float) -> float:
+    """Return the share that two pages need: more than *share* if their headings are different."""
+    if page.heading is None or kept.heading is None or page.heading == kept.heading:
+        return share
+    return max(share, OTHER_HEADING_SHARE)
 
 
 def _is_enough(shared: Overlap, same_text: int, share: float, min_tokens: int) -> bool:
@@ -262,6 +276,8 @@ def _is_enough(shared: Overlap, same_text: int, share: float, min_tokens: int) -
         least = CONTAINED_SHARE if shared.first_in_second else SAME_TEXT_SHARE
         if shared.share >= least:
             return True
+    if shared.first_in_second and shared.compared >= MIN_SAMPLES and shared.share >= ALL_KEPT_SHARE:
+        return True
     little = max(1, min_tokens)
     beyond = min(1.0, max(0.0, shared.compared / little - 1))
     return shared.share >= 1 - beyond * (1 - share)
