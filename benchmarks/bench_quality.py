@@ -47,6 +47,7 @@ from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.rule.scope import host_of, section_of
 from scrapy_simhash.settings import SimhashSettings
 
 HOST = "http://site.example"
@@ -148,7 +149,8 @@ def ours(**parameters: Any) -> Judge:
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
-        content = content_of(source.blocks, index.template("site"), source.title)
+        section = section_of(HOST + path)
+        content = content_of(source.blocks, index.template(section), source.title)
         text = fingerprint_text(source.text, scheme)
         if not text.tokens and content is None:
             return "skipped", None, None
@@ -163,7 +165,8 @@ def ours(**parameters: Any) -> Judge:
             content_fingerprint=None if content is None else content.fingerprint,
             heading=None if content is None else content.heading,
             sketch=None if content is None else content.sketch,
-            site="site",
+            site=host_of(HOST),
+            section=section,
             blocks=() if content is None else content.blocks,
         )
         decision = asyncio.run(index.check_and_add(page))

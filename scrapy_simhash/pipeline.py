@@ -15,7 +15,7 @@ from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key
+from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key, section_of
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
@@ -24,7 +24,7 @@ from scrapy_simhash.workers.recall import RecallingWorkers
 VERIFIED_DISTANCE = 7
 PLAIN_DISTANCE = 3
 
-# Returns the ids of the blocks that a site is known to repeat, as Index.template does.
+# Returns the ids of the blocks that a section of a site is known to repeat, as Index.template does.
 TemplateOf = Callable[[str], frozenset[int]]
 
 
@@ -103,8 +103,8 @@ class Pipeline:
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
         url, body, encoding, request_fingerprint, jar = fetched
-        site = host_of(url)
-        analysis = await workers.analyse(body, encoding, url, template_of(site))
+        section = section_of(url)
+        analysis = await workers.analyse(body, encoding, url, template_of(section))
         content = analysis.content
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
@@ -123,7 +123,8 @@ class Pipeline:
             data=analysis.data,
             heading=None if content is None else content.heading,
             sketch=None if content is None else content.sketch,
-            site=site,
+            site=host_of(url),
+            section=section,
             blocks=analysis.blocks,
             holds=analysis.holdings.data,
             canonical=canonical_url(url, analysis.canonical),

@@ -11,8 +11,9 @@ import pytest
 from scrapy_simhash.rule.identity import identity_of
 from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import MAX_VERIFIED
+from scrapy_simhash.rule.sketch import Sketch
 from tests.indexes import Blocking, open_index
-from tests.pages import UNIQUE
+from tests.pages import MASK, UNIQUE
 from tests.pages import VERIFIED as PARAMETERS
 from tests.pages import page_with_content as page
 
@@ -189,7 +190,7 @@ def test_page_without_content_is_kept(index: Blocking) -> None:
 
 
 def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blocking) -> None:
-    for i in range(5):
+    for i in range(20):
         start = 1000 * i + 1
         unique = replace(page(f"p{i}", range(start, start + 50), main_text=i << 8), blocks=(7, i))
         assert index.check_and_add(replace(unique, content_fingerprint=i << 40)) == UNIQUE
@@ -197,6 +198,43 @@ def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blo
         assert index.check_and_add(replace(copy, content_fingerprint=i << 40)).is_duplicate
     assert index.template("site.example") == {7}
     assert index.template("other.example") == frozenset()
+
+
+SECTIONS = ["site.example/de", "site.example/en", "site.example/fr", "site.example/ja"]
+
+
+def teach_sections(index: Blocking) -> None:
+    """Let the pages of each section have a header of its own, and all one footer."""
+    for i in range(160):
+        fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % MASK
+        section, start = i % len(SECTIONS), 1000 * (i + 1)
+        unique = page(
+            f"p{i}",
+            range(start, start + 50),
+            main_text=fingerprint,
+            content_fingerprint=fingerprint,
+        )
+        blocks = (7, 100 + section, 1000 + i)
+        assert index.check_and_add(replace(unique, section=SECTIONS[section], blocks=blocks)) == (
+            UNIQUE
+        )
+
+
+def test_what_a_section_repeats_is_template_in_it(index: Blocking) -> None:
+    teach_sections(index)
+    assert index.template("site.example") == {7}
+    assert [index.template(section) for section in SECTIONS] == [{7, 100 + i} for i in range(4)]
+    assert index.template("site.example/it") == {7}
+
+
+def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) -> None:
+    teach_sections(index)
+    shingles = {i * 0x9E3779B97F4A7C15 % MASK: 1 if i <= 50 else 100 for i in range(1, 91)}
+    whole = replace(page("whole", range(1, 91)), sketch=Sketch.of(shingles).to_bytes())
+    index.check_and_add(replace(whole, section=SECTIONS[0], blocks=(1,)))
+    bare = replace(page("printed", range(1, 51), main_text=3), blocks=(1,))
+    assert index.check(replace(bare, section=SECTIONS[1])) == UNIQUE
+    assert index.check(replace(bare, section=SECTIONS[0])).is_duplicate
 
 
 def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
@@ -214,6 +252,13 @@ def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
             )
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.template("site.example") == {1}
+
+
+def test_what_a_section_repeats_is_there_after_reopening(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
+        teach_sections(index)
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert index.template(SECTIONS[2]) == {7, 102}
 
 
 def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:

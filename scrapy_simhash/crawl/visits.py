@@ -91,7 +91,7 @@ class SecondVisits:
 
     async def compare(self, first: _FirstVisit, page: Page, analysis: PageAnalysis) -> bool:
         """Learn from the second visit to a page; return whether it shows the text of the first."""
-        template = self._index.template(page.site)
+        template = self._index.template(page.section or page.site)
         if page.url != first.page.url or not has_same_text(
             page, first.page, self._index.parameters, template
         ):

@@ -44,7 +44,10 @@ class Index(ABC):
 
     @abstractmethod
     def template(self, site: str) -> frozenset[int]:
-        """Return the ids of the blocks and values that *site* is known to repeat."""
+        """Return the ids of the blocks and values that *site* is known to repeat.
+
+        For a section of a site (``host/folder``): those that the site or the section repeats.
+        """
 
     @abstractmethod
     def noise(self, site: str) -> Noise:

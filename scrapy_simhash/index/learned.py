@@ -38,13 +38,15 @@ class Learned:
         self._noises = Noises()
         self._exchange = exchange
 
-    def of(self, site: str) -> SiteKnowledge:
-        """Return what a page of *site* is judged by."""
-        return SiteKnowledge(self.blocks(site), self.noise(site).places)
+    def of(self, page: Page) -> SiteKnowledge:
+        """Return what a page is judged by."""
+        return SiteKnowledge(self.blocks(page.section or page.site), self.noise(page.site).places)
 
     def blocks(self, site: str) -> frozenset[int]:
-        """Return the ids of the blocks that *site* is known to repeat."""
-        return self._templates.blocks(site)
+        """Return the ids of the blocks that a site, or a section and its site, repeat."""
+        host, is_section, _ = site.partition("/")
+        blocks = self._templates.blocks(host)
+        return blocks | self._templates.blocks(site) if is_section else blocks
 
     def noise(self, site: str) -> Noise:
         """Return what is known to change by itself on *site*."""
@@ -58,11 +60,12 @@ class Learned:
                 await self._exchange(noise_key(site), partial(self._noises.merged, site))
 
     async def learn(self, page: Page, decision: Decision) -> None:
-        """Learn the template of a site from a judged page; store it from time to time."""
-        if decision.verdict == "unique" and page.blocks:
-            self._templates.learn(page.site, page.blocks)
-        if self._templates.take_due(page.site):
-            await self._store(page.site)
+        """Learn the templates of a page's site and section from it; store them now and then."""
+        for place in {page.site, page.section or page.site}:
+            if decision.verdict == "unique" and page.blocks:
+                self._templates.learn(place, page.blocks)
+            if self._templates.take_due(place):
+                await self._store(place)
 
     async def store_all(self) -> None:
         """Store what was learned since the last time; ignore what the index cannot store."""

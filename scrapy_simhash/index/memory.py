@@ -42,7 +42,7 @@ class MemoryIndex(Index):
 
     async def check_and_add(self, page: Page) -> Decision:
         found = self._look_up(page)
-        decision, kept = judge(page, found, self.parameters, self._learned.of(page.site))
+        decision, kept = judge(page, found, self.parameters, self._learned.of(page))
         self._write(page, found.own, None if kept is None else kept.id)
         await self._learned.learn(page, decision)
         return decision
@@ -54,7 +54,7 @@ class MemoryIndex(Index):
 
     async def check(self, page: Page) -> Decision:
         found = self._look_up(page)
-        return judge(page, found, self.parameters, self._learned.of(page.site))[0]
+        return judge(page, found, self.parameters, self._learned.of(page))[0]
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         row = self._row_of_request(scope, request_fingerprint)

@@ -81,9 +81,11 @@ class Page:
     other values (:mod:`scrapy_simhash.rule.holdings`), None if it was not looked for; *heading* is
     the hash of what heads it, None if nothing does.
 
-    Not stored: the ids of the page's *blocks* on *site*, and what it *holds*: the 64-bit hashes of
-    its data by place.  *canonical* is the URL that the page gives as its own (rel=canonical).  It
-    only chooses among kept pages that are equally good as its representative.
+    Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
+    (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
+    *holds*: the 64-bit hashes of its data by place.  *canonical* is the URL that the page gives as
+    its own (rel=canonical).  It only chooses among kept pages that are equally good as its
+    representative.
     """
 
     url: Annotated[str, Kind.TEXT]
@@ -101,13 +103,14 @@ class Page:
     heading: Annotated[int | None, Kind.BITS] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
+    section: str = ""
     blocks: tuple[int, ...] = ()
     holds: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
     canonical: str | None = None
 
     def stored(self) -> Page:
         """Return the page with its stored fields alone."""
-        return replace(self, site="", blocks=(), holds={}, canonical=None)
+        return replace(self, site="", section="", blocks=(), holds={}, canonical=None)
 
 
 class StoredField(NamedTuple):

@@ -8,6 +8,9 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from tldextract import TLDExtract
 from w3lib.url import safe_url_string
 
+# A longer name is not that of a section, but data.
+MAX_FOLDER = 100
+
 # The list of public suffixes that comes with the package: no network access, no cache.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
@@ -39,6 +42,17 @@ def _scope_key(scope: str, url: str, spider: str) -> str:
 def host_of(url: str) -> str:
     """Return the host of a URL in lower case, without a port; empty if it has none."""
     return urlsplit(url).hostname or ""
+
+
+def section_of(url: str) -> str:
+    """Return the section of its site that a URL is in: the host with the first folder, if any.
+
+    >>> section_of("http://docs.example/de/mod/core.html"), section_of("http://docs.example/a.html")
+    ('docs.example/de', 'docs.example')
+    """
+    folder, slash, _ = urlsplit(url).path.lstrip("/").partition("/")
+    has_one = slash and len(folder) <= MAX_FOLDER
+    return f"{host_of(url)}/{folder}" if has_one else host_of(url)
 
 
 def canonical_url(url: str, address: str | None) -> str | None:

@@ -233,7 +233,7 @@ class RedisIndex(LastingIndex):
         return state
 
     def _judge(self, page: Page, found: Found) -> tuple[Decision, Row | None]:
-        return judge(page, found, self.parameters, self._learned.of(page.site))
+        return judge(page, found, self.parameters, self._learned.of(page))
 
     def _question(self, page: Page) -> Question:
         digest = page.digest if self._has_text(page) else None

@@ -106,7 +106,7 @@ class SQLiteIndex(LastingIndex):
     async def check_and_add(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            decision, kept = judge(page, found, self.parameters, self._learned.of(page.site))
+            decision, kept = judge(page, found, self.parameters, self._learned.of(page))
             crawl = crawl_of(page, found, decision)
             self._write(page, found.own, None if kept is None else kept.id, crawl)
         await self._learned.learn(page, decision)
@@ -121,7 +121,7 @@ class SQLiteIndex(LastingIndex):
     async def check(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            return judge(page, found, self.parameters, self._learned.of(page.site))[0]
+            return judge(page, found, self.parameters, self._learned.of(page))[0]
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
