@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.commands.base import (
@@ -21,12 +21,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# Nothing is learned of a site of this name: a host has no space.
+UNKNOWN_SITE = "unknown site"
+
+
 @dataclass(frozen=True)
 class Checked:
-    """A page, and what a crawl would decide of it."""
+    """A page, and what a crawl would decide of it.
+
+    *at_first* is the decision of a crawl that does not know yet what the site repeats, if the page
+    is unique only because this is known.
+    """
 
     url: str
     decision: Decision
+    at_first: Decision | None
     fingerprint: int
     tokens: int
 
@@ -50,7 +59,14 @@ class CheckCommand(Subcommand[Checked]):
         async with open_index(options.index, pipeline.parameters) as index:
             page, _ = await analysed_page(fetched, pipeline, index.template, options.spider)
             decision = await index.check(page)
-        return Checked(page.url, decision, page.fingerprint, page.tokens)
+            at_first = None
+            if decision.verdict == "unique":
+                plain = await analysed_page(
+                    fetched, pipeline, lambda site: frozenset(), options.spider
+                )
+                found = await index.check(replace(plain, site=UNKNOWN_SITE, section=""))
+                at_first = found if found.is_duplicate else None
+        return Checked(page.url, decision, at_first, page.fingerprint, page.tokens)
 
     def show(self, found: Checked, console: Console) -> None:
         decision = found.decision
@@ -59,6 +75,19 @@ class CheckCommand(Subcommand[Checked]):
         )
         if decision.representative is not None and decision.verdict != "refresh":
             console.print(f"kept page: {decision.representative}", markup=False, soft_wrap=True)
+        if (closest := decision.closest) is not None:
+            console.print(
+                f"closest page: {closest.url}, share in common {closest.share:.3f}",
+                markup=False,
+                soft_wrap=True,
+            )
+        if (at_first := found.at_first) is not None:
+            console.print(
+                f"before the crawl knew what the site repeats: {at_first.verdict} of "
+                f"{at_first.representative}",
+                markup=False,
+                soft_wrap=True,
+            )
         if decision.distance is not None:
             console.print(f"distance: {decision.distance} bits")
         if decision.share is not None:
@@ -69,6 +98,7 @@ class CheckCommand(Subcommand[Checked]):
         return {
             "url": found.url,
             **decision_as_json(found.decision),
+            "at_first": None if found.at_first is None else decision_as_json(found.at_first),
             "fingerprint": f"{found.fingerprint:016x}",
             "tokens": found.tokens,
         }
