@@ -61,7 +61,7 @@ class CheckCommand(Subcommand[Checked]):
             decision = await index.check(page)
             at_first = None
             if decision.verdict == "unique":
-                plain = await analysed_page(
+                plain, _ = await analysed_page(
                     fetched, pipeline, lambda site: frozenset(), options.spider
                 )
                 found = await index.check(replace(plain, site=UNKNOWN_SITE, section=""))
