@@ -63,6 +63,7 @@ class Pipeline:
             settings.verify,
             settings.max_tags,
             settings.max_depth,
+            settings.keep_apart,
         )
         distance = VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
         parameters = Parameters(

@@ -175,6 +175,7 @@ class SimhashSettings:
         None,
         Requirement("a mapping of words to weights, or the path of a JSON file of one", _read_idf),
     )
+    keep_apart: tuple[str, ...] = _setting((), Requirement("a list of rules", _read_names))
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)

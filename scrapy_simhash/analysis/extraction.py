@@ -107,18 +107,27 @@ def load_extractor(name: str) -> Extractor:
 
     :raises SettingsError: there is none at that path, or it cannot be called.
     """
+    return load_callable(
+        name,
+        f"an extractor must be {' or '.join(map(repr, NAMED))} or the import path of a callable "
+        "(body, encoding, url) -> str",
+    )
+
+
+def load_callable(name: str, rule: str) -> Callable[..., Any]:
+    """Return the callable at an import path; *rule* says in an error what it must be.
+
+    :raises SettingsError: there is none at that path, or it cannot be called.
+    """
     try:
         if _is_in_main_script(name):
             raise ImportError("a worker would run the main script; put it into a module")
-        extractor: Any = resolve_name(name)
+        found: Any = resolve_name(name)
+        if not callable(found):
+            raise ValueError(f"{found!r} cannot be called")
     except (ImportError, AttributeError, ValueError) as exc:
-        raise SettingsError(
-            f"an extractor must be {' or '.join(map(repr, NAMED))} or the import path of a "
-            f"callable (body, encoding, url) -> str: got {name!r} ({exc})"
-        ) from exc
-    if not callable(extractor):
-        raise SettingsError(f"an extractor must be callable: got {name!r}, {extractor!r}")
-    return extractor  # type: ignore[no-any-return]
+        raise SettingsError(f"{rule}: got {name!r} ({exc})") from exc
+    return found  # type: ignore[no-any-return]
 
 
 def _is_in_main_script(name: str) -> bool:

@@ -97,8 +97,15 @@ class Holdings:
 NOTHING = Holdings()
 
 
-def holdings_of(tree: HtmlElement, url: str, told: dict[int, str] | None = None) -> Holdings:
+def holdings_of(
+    tree: HtmlElement,
+    url: str,
+    names: Iterable[tuple[str, str]] = (),
+    told: dict[int, str] | None = None,
+) -> Holdings:
     """Return what a page at *url* holds; *told* gets the names and value behind each hash of data.
+
+    *names* are further names of the page, each with the rule that found it.
 
     Cost: O(elements x depth) at worst; elements with one parent share the look at what surrounds
     them.
@@ -107,6 +114,8 @@ def holdings_of(tree: HtmlElement, url: str, told: dict[int, str] | None = None)
     if base is not None and base.get("href"):
         url = _joined(url, base.get("href")) or url
     reader = _Reader(url, told)
+    for rule, name in names:
+        reader.note_name(rule, name)
     for element in tree.iter("*"):
         reader.read(element)
     return reader.holdings()
@@ -166,6 +175,12 @@ class _Reader:
             else:
                 self._add(element, _data_in_code(name, value))
 
+    def note_name(self, rule: str, name: str) -> None:
+        """Take note of what names the page, under a rule or as an identifier."""
+        name = " ".join(name.split())
+        if name:
+            self._identifiers.add(hash_of(f"{rule}\0{name}"))
+
     def holdings(self) -> Holdings:
         """Return what was found."""
         found = [
@@ -218,9 +233,8 @@ class _Reader:
                 self._note_identifier(last, value or element.get("value") or element.text_content())
 
     def _note_identifier(self, name: str, value: str) -> None:
-        value = " ".join(value.split())
-        if name in IDENTIFIERS and 0 < len(value) <= MAX_IDENTIFIER:
-            self._identifiers.add(hash_of(f"{name}\0{value}"))
+        if name in IDENTIFIERS and len(value) <= MAX_IDENTIFIER:
+            self.note_name(name, value)
 
     def _read_data(self, element: HtmlElement, name: str, value: str) -> None:
         if value.startswith(("{", "[")):

@@ -27,6 +27,7 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
+from scrapy_simhash.analysis.naming import is_callable_of_users, names_in, naming_by
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.holdings import pack_addresses, pack_data
@@ -80,6 +81,7 @@ class Analyser:
     verify: bool
     max_tags: int
     max_depth: int
+    keep_apart: tuple[str, ...]
     identity: str
 
     @classmethod
@@ -92,14 +94,19 @@ class Analyser:
         verify: bool = True,
         max_tags: int = MAX_TAGS,
         max_depth: int = MAX_DEPTH,
+        keep_apart: Iterable[str] = (),
     ) -> Analyser:
         """Return the analyser for these settings; *verify* asks for content and holdings.
 
+        *keep_apart* are rules for what names a page (:mod:`scrapy_simhash.analysis.naming`).
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
 
-        :raises SettingsError: there is no such extractor or feature scheme.
+        :raises SettingsError: there is no such extractor, feature scheme, or rule for names.
         """
+        rules = tuple(sorted(keep_apart))
+        for rule in rules:
+            naming_by(rule)
         scheme = FeatureScheme.from_name(features, stop_words, idf)
         identity = "; ".join(
             [
@@ -108,14 +115,15 @@ class Analyser:
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
                 "content 4" if verify else "unverified",
+                *(f"keep apart {rule}" for rule in rules),
             ]
         )
-        return cls(extractor, scheme, verify, max_tags, max_depth, identity)
+        return cls(extractor, scheme, verify, max_tags, max_depth, rules, identity)
 
     @property
     def reads_urls(self) -> bool:
         """Whether the analysis may depend on the URL: a callable of the user's receives it."""
-        return self.extractor not in NAMED
+        return self.extractor not in NAMED or any(map(is_callable_of_users, self.keep_apart))
 
     def load(self) -> None:
         """Import the modules that the analysis needs, before the first page comes in."""
@@ -154,7 +162,7 @@ class Analyser:
             canonical = canonical_of(page.tree)
             if self.verify:
                 content = content_of(page.blocks, template, title_of(page.tree))
-                holdings = holdings_of(page.tree, url)
+                holdings = holdings_of(page.tree, url, names_in(page, self.keep_apart))
                 values = chain.from_iterable(holdings.data.values())
                 data = pack_data(value for value in values if value not in template)
                 if holdings.is_whole:
@@ -181,7 +189,7 @@ class Analyser:
         told: dict[int, str] = {}
         tree = self._tree(body, encoding)
         if tree is not None:
-            holdings_of(tree, url, told)
+            holdings_of(tree, url, told=told)
         return told
 
     def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
