@@ -31,7 +31,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pool
@@ -138,6 +138,12 @@ def order_of(sources: dict[str, Source], kind: str, start: list[str], seed: int)
     return queue + [path for path in paths if path not in seen]
 
 
+def view_of(source: Source, template: Collection[int]) -> tuple[int, bytes] | None:
+    """The second view of a page under a template."""
+    content = content_of(source.blocks, template, source.title)
+    return None if content is None else (content.fingerprint, content.sketch)
+
+
 Judge = Callable[[str, Source], "tuple[str, str | None, int | None]"]
 
 
@@ -168,6 +174,7 @@ def ours(**parameters: Any) -> Judge:
             site=host_of(HOST),
             section=section,
             blocks=() if content is None else content.blocks,
+            view_under=None if index.template(section) else partial(view_of, source),
         )
         decision = asyncio.run(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance

@@ -7,10 +7,12 @@ what its site repeats, and what they find becomes the page that an index judges.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
+from scrapy_simhash.analysis.content import content_from
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.page import Page
@@ -129,5 +131,12 @@ class Pipeline:
             blocks=analysis.blocks,
             holds=analysis.holdings.data,
             canonical=canonical_url(url, analysis.canonical),
+            view_under=None if analysis.source is None else partial(_view, analysis.source),
         )
         return page, analysis
+
+
+def _view(source: bytes, template: Collection[int]) -> tuple[int, bytes] | None:
+    """Return the second view of a page under a template: fingerprint and sketch of its content."""
+    content = content_from(source, template)
+    return None if content is None else (content.fingerprint, content.sketch)

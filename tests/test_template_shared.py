@@ -29,7 +29,7 @@ def learned(pages: int, *blocks: int, own: int = 1_000_000) -> Template:
 def test_both_know_what_one_has_learned() -> None:
     one, other = learned(5, 1), learned(25, 1, 2)
     one.merge(other)
-    assert one.blocks == {1, 2}
+    assert one.likely_blocks == {1, 2}
     assert one.pages == pytest.approx(other.pages)
     for i in range(200):  # it goes on as if it had learned all by itself
         one.learn([1, 3, i + 100])

@@ -190,7 +190,7 @@ def test_page_without_content_is_kept(index: Blocking) -> None:
 
 
 def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blocking) -> None:
-    for i in range(20):
+    for i in range(40):
         start = 1000 * i + 1
         unique = replace(page(f"p{i}", range(start, start + 50), main_text=i << 8), blocks=(7, i))
         assert index.check_and_add(replace(unique, content_fingerprint=i << 40)) == UNIQUE

@@ -7,7 +7,9 @@ that is the page's own.  docs/quality.md gives the measured gain of each rule.
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -228,6 +230,17 @@ def _heading_of(blocks: list[Block]) -> int | None:
     """
     headings = [block.text for block in blocks if block.is_heading and not block.is_beside]
     return hash_feature("\n".join(headings)) if headings else None
+
+
+def pack_source(blocks: list[Block], title: str) -> bytes:
+    """Return what :func:`content_of` needs of a page, compressed."""
+    return zlib.compress(json.dumps([title, blocks]).encode(), 1)
+
+
+def content_from(source: bytes, template: Collection[int]) -> Content | None:
+    """Return the content of a page under a template, from what :func:`pack_source` returned."""
+    title, blocks = json.loads(zlib.decompress(source))
+    return content_of([Block(*block) for block in blocks], template, title)
 
 
 def _hashes_in_place(in_place: list[Block]) -> dict[int, int]:

@@ -12,6 +12,7 @@ from scrapy_simhash.analysis.content import (
     Content,
     canonical_of,
     content_of,
+    pack_source,
     title_of,
     visible_blocks,
 )
@@ -47,7 +48,9 @@ class PageAnalysis:
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
     there.  *holdings* are what it holds beside its text, *addresses* and *data* what is stored of
     them (:mod:`scrapy_simhash.rule.holdings`); these are empty, too, if the settings do not ask for
-    verification.  *recalled* says that this is the analysis of an earlier page with the same bytes.
+    verification.  *source* is what the content can be computed from again
+    (:func:`~scrapy_simhash.analysis.content.content_from`), if no template was given.  *recalled*
+    says that this is the analysis of an earlier page with the same bytes.
     """
 
     fingerprint: int
@@ -60,6 +63,7 @@ class PageAnalysis:
     holdings: Holdings = NOTHING
     addresses: bytes | None = None
     data: bytes | None = None
+    source: bytes | None = None
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -157,11 +161,13 @@ class Analyser:
     ) -> PageAnalysis:
         page = self._parsed(body, encoding, url)
         content, canonical, holdings = None, None, NOTHING
-        addresses, data = None, None
+        addresses, data, source = None, None, None
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
             if self.verify:
-                content = content_of(page.blocks, template, title_of(page.tree))
+                title = title_of(page.tree)
+                content = content_of(page.blocks, template, title)
+                source = None if template else pack_source(page.blocks, title)
                 holdings = holdings_of(page.tree, url, names_in(page, self.keep_apart))
                 values = chain.from_iterable(holdings.data.values())
                 data = pack_data(value for value in values if value not in template)
@@ -178,6 +184,7 @@ class Analyser:
             holdings=holdings,
             addresses=addresses,
             data=data,
+            source=source,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:

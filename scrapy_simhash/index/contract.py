@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Page, Row
 from scrapy_simhash.rule.rule import Parameters
@@ -82,6 +84,16 @@ class Index(ABC):
 
         :raises IndexUnavailableError: the index did not answer.
         """
+
+    async def _view_anew(self, pages: Iterable[Page]) -> None:
+        """Store representatives with another second view; those that are gone stay away.
+
+        If the index does not answer, they stay as they are: exact copies are found all the same.
+        """
+        with suppress(IndexUnavailableError):
+            for page in pages:
+                if (await self.check(page)).verdict == "refresh":
+                    await self.check_and_add(page)
 
     @abstractmethod
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:

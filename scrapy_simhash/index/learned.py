@@ -6,8 +6,10 @@ under :func:`noise_key` of it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -19,6 +21,11 @@ from scrapy_simhash.rule.template import Templates
 # Calls a function with the stored state of a site (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
 Exchange = Callable[[str, Callable[["bytes | None"], bytes]], Awaitable[bytes]]
+
+# A template is settled after 30 pages, or never, if a site repeats nothing.  The text of a page
+# takes about 20 KB, compressed; so all early pages take under 25 MB.
+EARLY_PAGES = 60
+EARLY_SITES = 20
 
 
 # No host ends like this.
@@ -36,17 +43,25 @@ class Learned:
     def __init__(self, exchange: Exchange | None = None) -> None:
         self._templates = Templates()
         self._noises = Noises()
+        self._early: OrderedDict[str, list[Page]] = OrderedDict()
         self._exchange = exchange
 
     def of(self, page: Page) -> SiteKnowledge:
-        """Return what a page is judged by."""
-        return SiteKnowledge(self.blocks(page.section or page.site), self.noise(page.site).places)
+        """Return what a page is judged by.
+
+        Templates that are not settled count as well.  They must not decide what a page is found by,
+        since many of their blocks change.
+        """
+        template = self._union(self._templates.likely_blocks, page.section or page.site)
+        return SiteKnowledge(template, self.noise(page.site).places)
 
     def blocks(self, site: str) -> frozenset[int]:
         """Return the ids of the blocks that a site, or a section and its site, repeat."""
+        return self._union(self._templates.blocks, site)
+
+    def _union(self, blocks_of: Callable[[str], frozenset[int]], site: str) -> frozenset[int]:
         host, is_section, _ = site.partition("/")
-        blocks = self._templates.blocks(host)
-        return blocks | self._templates.blocks(site) if is_section else blocks
+        return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
     def noise(self, site: str) -> Noise:
         """Return what is known to change by itself on *site*."""
@@ -66,6 +81,29 @@ class Learned:
                 self._templates.learn(place, page.blocks)
             if self._templates.take_due(place):
                 await self._store(place)
+        if decision.verdict == "unique" and page.view_under is not None:
+            self._remember(page)
+
+    def _remember(self, page: Page) -> None:
+        """Remember a page that is kept before the template of its site is settled."""
+        pages = self._early.setdefault(page.site, [])
+        if len(pages) < EARLY_PAGES:
+            pages.append(page)
+        if len(self._early) > EARLY_SITES:
+            self._early.popitem(last=False)
+
+    def take_settled(self, site: str) -> Iterator[Page]:
+        """Yield the pages that were kept before the template of *site* was settled, once it is.
+
+        Each has the view that it would have now.
+        """
+        if site not in self._early or not self._templates.blocks(site):
+            return
+        for page in self._early.pop(site):
+            view = page.view_under and page.view_under(self.blocks(page.section or site))
+            if view is not None:
+                fingerprint, sketch = view
+                yield replace(page, content_fingerprint=fingerprint, sketch=sketch, view_under=None)
 
     async def store_all(self) -> None:
         """Store what was learned since the last time; ignore what the index cannot store."""

@@ -45,6 +45,7 @@ class MemoryIndex(Index):
         decision, kept = judge(page, found, self.parameters, self._learned.of(page))
         self._write(page, found.own, None if kept is None else kept.id)
         await self._learned.learn(page, decision)
+        await self._view_anew(self._learned.take_settled(page.site))
         return decision
 
     async def keep(self, page: Page) -> None:

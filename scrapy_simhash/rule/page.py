@@ -6,7 +6,7 @@ index and the export derive from it how they write and read the field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -68,6 +68,10 @@ class Kind(Enum):
     SECONDS = "seconds since the epoch, stored as a whole number"
 
 
+# Returns the content fingerprint and the sketch that a page has under a template; None if none.
+ViewUnder = Callable[[Collection[int]], "tuple[int, bytes] | None"]
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page as an index sees it.
@@ -85,7 +89,8 @@ class Page:
     (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
     *holds*: the 64-bit hashes of its data by place.  *canonical* is the URL that the page gives as
     its own (rel=canonical).  It only chooses among kept pages that are equally good as its
-    representative.
+    representative.  *view_under* computes the second view anew; a page has it if the template of
+    its site was not settled.
     """
 
     url: Annotated[str, Kind.TEXT]
@@ -107,10 +112,13 @@ class Page:
     blocks: tuple[int, ...] = ()
     holds: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
     canonical: str | None = None
+    view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
     def stored(self) -> Page:
         """Return the page with its stored fields alone."""
-        return replace(self, site="", section="", blocks=(), holds={}, canonical=None)
+        return replace(
+            self, site="", section="", blocks=(), holds={}, view_under=None, canonical=None
+        )
 
 
 class StoredField(NamedTuple):

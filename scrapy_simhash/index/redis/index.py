@@ -127,6 +127,7 @@ class RedisIndex(LastingIndex):
             decision = unique  # the pages that it was judged by have been forgotten since
         self._store.taken(scope, row_id, page.request_fingerprint)
         await self._learned.learn(page, decision)
+        await self._view_anew(self._learned.take_settled(page.site))
         return decision
 
     async def keep(self, page: Page) -> None:

@@ -110,6 +110,7 @@ class SQLiteIndex(LastingIndex):
             crawl = crawl_of(page, found, decision)
             self._write(page, found.own, None if kept is None else kept.id, crawl)
         await self._learned.learn(page, decision)
+        await self._view_anew(self._learned.take_settled(page.site))
         return decision
 
     async def keep(self, page: Page) -> None:

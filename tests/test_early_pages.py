@@ -1,0 +1,116 @@
+"""Pages that are kept before the template of their site is settled are found under it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+import pytest
+
+from scrapy_simhash.analysis.content import content_from, content_of, pack_source, visible_blocks
+from scrapy_simhash.analysis.extraction import parse
+from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SITES, Learned
+from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.sketch import Sketch
+from scrapy_simhash.rule.template import LASTING_PAGES
+from tests.indexes import Blocking, open_index
+from tests.pages import MASK, UNIQUE, VERIFIED, page_with_content
+
+FRAME = 1  # the block that all pages of the site have
+
+
+@pytest.fixture
+def index(place: str) -> Iterator[Blocking]:
+    with open_index(place, VERIFIED) as opened:
+        yield opened
+
+
+def early_page(name: str = "early") -> Page:
+    """A page that has another second view once the template is known: that of *later*."""
+    first = page_with_content(name, range(1, 101), main_text=0xF0F0F0, content_fingerprint=0xFFFF)
+
+    def view_under(template: Collection[int]) -> tuple[int, bytes] | None:
+        assert FRAME in template
+        return later.content_fingerprint or 0, later.sketch or b""
+
+    later = later_page(name)
+    return replace(first, view_under=view_under)
+
+
+def later_page(name: str) -> Page:
+    """The page as it is analysed under the template."""
+    return page_with_content(name, range(201, 261), main_text=0xABCDEF, content_fingerprint=0)
+
+
+def settle(index: Blocking) -> None:
+    """Judge as many pages as it takes until the template is settled."""
+    for i in range(1, LASTING_PAGES + 5):
+        fingerprint = i * 0x9E3779B97F4A7C15 % MASK
+        other = page_with_content(
+            f"p{i}",
+            range(1000 * i, 1000 * i + 50),
+            main_text=fingerprint,
+            content_fingerprint=fingerprint,
+        )
+        assert index.check_and_add(other) == UNIQUE
+
+
+def test_early_page_is_found_by_what_it_is_under_the_template(index: Blocking) -> None:
+    index.check_and_add(early_page())
+    copy = replace(later_page("copy"), blocks=(7,))
+    assert index.check(copy) == UNIQUE
+    settle(index)
+    assert index.template("site.example") == {FRAME}
+    assert index.check(copy).representative == "http://site.example/early"
+
+
+def test_page_that_was_taken_back_stays_away(index: Blocking) -> None:
+    early = early_page()
+    decision = index.check_and_add(early)
+    index.withdraw("", early.request_fingerprint, decision)
+    settle(index)
+    assert index.check(later_page("copy")) == UNIQUE
+
+
+def test_only_pages_without_a_template_bring_their_source() -> None:
+    analyser = Analyser.create()
+    page = b"<html><body><h1>Title</h1><p>Some words of a page.</p></body></html>"
+    assert analyser.analyse(page, "utf-8", "").source is not None
+    assert analyser.analyse(page, "utf-8", "", {FRAME}).source is None
+
+
+def test_content_from_the_source_is_that_of_the_page() -> None:
+    body = "<title>T</title><nav>menu</nav><h1>Title</h1><ul><li><a href=x>A link</a></ul><p>\u7f51"
+    tree = parse(f"<html><body>{body}".encode(), "utf-8")
+    assert tree is not None
+    blocks = visible_blocks(tree)
+    for template in ((), {blocks[1].id}, {block.id for block in blocks}):
+        again = content_from(pack_source(blocks, "T"), template)
+        assert again == content_of(blocks, template, "T")
+
+
+def test_early_pages_are_bounded() -> None:
+    learned = Learned()
+    for site in range(EARLY_SITES + 3):
+        for _ in range(EARLY_PAGES + 3):
+            learned._remember(replace(early_page(), site=f"{site}.example"))
+    assert len(learned._early) == EARLY_SITES
+    assert {len(pages) for pages in learned._early.values()} == {EARLY_PAGES}
+
+
+def framed(name: str, own: int, fingerprint: int) -> Page:
+    """A page of which nearly all is the frame of its site."""
+    shingles = {i * 0x9E3779B97F4A7C15 % MASK: FRAME for i in range(1, 97)}
+    shingles |= {i * 0x9E3779B97F4A7C15 % MASK: own for i in range(1000 * own, 1000 * own + 4)}
+    page = page_with_content(name, range(1), fingerprint, content_fingerprint=fingerprint)
+    return replace(page, sketch=Sketch.of(shingles).to_bytes(), blocks=(FRAME, own))
+
+
+def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking) -> None:
+    assert index.check(framed("b", 3, 1)) == UNIQUE
+    index.check_and_add(framed("a", 2, 0))
+    assert index.check(framed("b", 3, 1)).is_duplicate  # nothing is known of one page
+    index.check_and_add(framed("far", 4, 0xFFFFFFFF))
+    assert index.template("site.example") == frozenset()
+    assert index.check(framed("b", 3, 1)) == UNIQUE
