@@ -33,7 +33,7 @@ CONTAINED_SHARE = 0.5
 # a page and its rendered view, which lacks the title and a "Retrieved from", share 0.87 to 0.97.
 ALL_KEPT_SHARE = 0.85
 # Pages with different headings need this share: those of two models of one library share up to
-# 0.961, translations of one page with a translated heading from 0.976 on.
+# 0.961, pages whose heading names another edition of one text from 0.976 on.
 OTHER_HEADING_SHARE = 0.97
 
 
