@@ -7,6 +7,7 @@ machine lets the crawl go on meanwhile.  Commands run the same coroutines to the
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
@@ -86,14 +87,16 @@ class Index(ABC):
         """
 
     async def _view_anew(self, pages: Iterable[Page]) -> None:
-        """Store representatives with another second view; those that are gone stay away.
+        """Store representatives with another second view, if they are there with the same text.
 
         If the index does not answer, they stay as they are: exact copies are found all the same.
         """
         with suppress(IndexUnavailableError):
             for page in pages:
-                if (await self.check(page)).verdict == "refresh":
+                decision = await self.check(page)
+                if decision.verdict == "refresh" and decision.distance == 0:
                     await self.check_and_add(page)
+                await asyncio.sleep(0)  # each takes milliseconds
 
     @abstractmethod
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
