@@ -91,7 +91,7 @@ def test_content_from_the_source_is_that_of_the_page() -> None:
 
 
 def test_early_pages_are_bounded() -> None:
-    learned = Learned()
+    learned = Learned(0.9)
     for site in range(EARLY_SITES + 3):
         for _ in range(EARLY_PAGES + 3):
             learned._remember(replace(early_page(), site=f"{site}.example"))
@@ -114,3 +114,12 @@ def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking
     index.check_and_add(framed("far", 4, 0xFFFFFFFF))
     assert index.template("site.example") == frozenset()
     assert index.check(framed("b", 3, 1)) == UNIQUE
+
+
+def test_pages_that_are_like_one_another_do_not_make_their_text_a_template(index: Blocking) -> None:
+    settle(index)
+    for i in range(3 * LASTING_PAGES):
+        alike = replace(page_with_content(f"m{i}", range(500, 700), 1, 1), heading=i)
+        alike = replace(alike, blocks=(FRAME, 9), identity=b"\0" + i.to_bytes(4, "big"))
+        assert index.check_and_add(alike).verdict == "unique"
+    assert index.template("site.example") == {FRAME}

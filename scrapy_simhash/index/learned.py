@@ -40,7 +40,8 @@ def noise_key(site: str) -> str:
 class Learned:
     """What is known of the sites of an index, exchanged with what others have learned of them."""
 
-    def __init__(self, exchange: Exchange | None = None) -> None:
+    def __init__(self, share: float | None, exchange: Exchange | None = None) -> None:
+        self._share = share
         self._templates = Templates()
         self._noises = Noises()
         self._early: OrderedDict[str, list[Page]] = OrderedDict()
@@ -75,9 +76,16 @@ class Learned:
                 await self._exchange(noise_key(site), partial(self._noises.merged, site))
 
     async def learn(self, page: Page, decision: Decision) -> None:
-        """Learn the templates of a page's site and section from it; store them now and then."""
+        """Learn the templates of a page's site and section from it; store them now and then.
+
+        A page that looks like a kept one, but has another name, say, tells nothing of the site: its
+        text would count for as many pages as there are like it.  While no template is known, many
+        pages look alike.
+        """
+        is_one_more = decision.closest is not None and decision.closest.share >= (self._share or 2)
         for place in {page.site, page.section or page.site}:
-            if decision.verdict == "unique" and page.blocks:
+            is_known = is_one_more and self._templates.blocks(place)
+            if decision.verdict == "unique" and page.blocks and not is_known:
                 self._templates.learn(place, page.blocks)
             if self._templates.take_due(place):
                 await self._store(place)

@@ -20,7 +20,7 @@ class MemoryIndex(Index):
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._learned = Learned()
+        self._learned = Learned(parameters.share)
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
         self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)

@@ -64,7 +64,7 @@ class RedisIndex(LastingIndex):
     def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self._learned = Learned(self._exchange_template)
+        self._learned = Learned(parameters.share, self._exchange_template)
         self._calls = count(random.getrandbits(32))
         self._buckets = _run_apart(self._open(pages))
 

@@ -63,7 +63,7 @@ class SQLiteIndex(LastingIndex):
         self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
-        self._learned = Learned(self._exchange_template)
+        self._learned = Learned(parameters.share, self._exchange_template)
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
         self._seen_version = -1
