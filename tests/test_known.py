@@ -54,6 +54,8 @@ def test_an_address_that_was_handed_is_not_new() -> None:
         ("/x?sid=2", "/p?sid=2", "/p", "/x"),
         ("/x?a=1", "/p", "/p?sid=1", "/x?a=1&sid=1"),
         ("/x?sid=2", "/other/p?sid=2", "/p?sid=1", "/x?sid=1"),
+        ("/x?sid=2", "/p?sid=2", "/p?ref=mail", "/x"),
+        ("/x", "/p?ref=mail", "/p?sid=2", "/x?sid=2"),
         ("/login?next=/print/p", "/print/p", "/p", "/login?next=/p"),
         ("/login?next=%2Fp%3Fsid%3D2", "/p?sid=2", "/p", "/login?next=%2Fp"),
         (
@@ -82,6 +84,7 @@ def test_links_of_a_mirror_in_another_session_are_known() -> None:
 
 def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
     assert leads("/list?page=4", "/list?page=3", "/list?page=2", "/list?page=2", "/list?page=3")
+    assert leads("/other", "/list?page=3", "/list?page=2", "/other?page=2")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def wiki(size: int) -> Site:
     """*size* articles; items are the articles, their versions, differences and talk pages.
 
     A version changes, adds or removes one of an article's paragraphs, so most of a version is in
-    the others.  Every sixth article is a stub under a note that all stubs share.  The newest
+    the others.  One that the next has whole is the same item.  Every sixth article is a stub under a note that all stubs share.  The newest
     version is the article itself.
     """
 
@@ -59,6 +59,14 @@ def _versions(i: int) -> tuple[tuple[str, ...], ...]:
     return tuple(made)
 
 
+def _whole_in(i: int, version: int) -> int:
+    """Return the newest version that has all of a version: dropping the older one loses nothing."""
+    versions = _versions(i)
+    while version + 1 < VERSIONS and set(versions[version]) <= set(versions[version + 1]):
+        version += 1
+    return version
+
+
 def _view(i: int, asked: dict[str, str]) -> str | None:
     version = int(asked.get("oldid", VERSIONS - 1))
     if not 0 <= version < VERSIONS:
@@ -67,7 +75,7 @@ def _view(i: int, asked: dict[str, str]) -> str | None:
         return _difference(i, version)
     paragraphs = "".join(f"<p>{text}</p>" for text in _versions(i)[version])
     stub = f"<p>{prose('stub', 60)}</p>" if i % 6 == 5 else ""
-    item = f"{i}/{version}"
+    item = f"{i}/{_whole_in(i, version)}"
     if asked.get("printable") == "yes":
         return (
             f"<!DOCTYPE html><html><head><title>{_title(i)}</title>{marker(item)}</head><body>"

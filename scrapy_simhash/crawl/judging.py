@@ -219,7 +219,7 @@ class SimhashDownloaderMiddleware:
                 if kept := self._apart(page, analysis, decision):
                     await self.index.keep(page)
                     decision = kept
-            elif decision.verdict == "unique":
+            elif decision.reason == "new_text":
                 self._reach.note_unique(page.url)
             if self._walls is not None:
                 decision = self._walls.seen(page.request_fingerprint, page.url, decision)

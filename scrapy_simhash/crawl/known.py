@@ -152,17 +152,21 @@ class Reach:
             return new
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
         session = _Session(url, kept_url)
-        new = {
-            address
-            for address in new
-            if not is_known(other := session(address))
-            and not is_known_by(trusted, address)
-            and (other == address or not is_known_by(trusted, other))
-        }
+
+        def is_new(address: str) -> bool:
+            return not any(
+                is_known(other) or is_known_by(trusted, other)
+                for other in (address, *session(address))
+            )
+
+        new = set(filter(is_new, new))
         rule = _rule_of(Address.of(url), Address.of(kept_url))
         if rule is None:
             return new
-        is_right = all(is_known_by([rule], session(address)) for address in new)
+        is_right = all(
+            any(is_known_by([rule], other) for other in (address, *session(address)))
+            for address in new
+        )
         trial = self._trials[rule]
         trial.same += is_right
         trial.different += not is_right
@@ -185,12 +189,11 @@ def _may_be_about(rule: AddressRule, url: str) -> bool:
 
 
 class _Session:
-    """Gives the links of a copy what the kept page would have in its own.
+    """Says what the links of a copy would be on the kept page.
 
-    That is: the address of the kept page where a link names that of the copy in its query ("log in
-    and come back"), and the parameters of the kept page instead of those of the copy.  Parameters
-    only if few differ, and only those with which a link is like the copy's address: the next page
-    of a list has another number.
+    Where a link names the copy in its query ("log in and come back"), it would name the kept page.
+    Where it has a parameter with the value that the copy's own address has, it would have that of
+    the kept page.  Parameters only if the two addresses differ in few.
     """
 
     def __init__(self, url: str, kept_url: str) -> None:
@@ -204,27 +207,30 @@ class _Session:
             if len(own) > 1
         ]
 
-    def __call__(self, link: str) -> str:
+    def __call__(self, link: str) -> list[str]:
+        """Return what a link of the copy may be on the kept page; nothing if it would be the same.
+
+        Whether the kept page has a parameter of its own in its links is not known: both are tried.
+        """
         start, mark, query = link.partition("?")
-        for own, kept in self._named:
-            if own in query:
-                link = start + mark + query.replace(own, kept, 1)
-                break
-        if not self._names or self._host not in link:
-            return link
-        parts = urlsplit(link)
-        if parts.netloc != self._host:
-            return link
+        others = [
+            start + mark + query.replace(own, kept, 1) for own, kept in self._named if own in query
+        ][:1]
+        if not self._names or self._host not in link or urlsplit(link).netloc != self._host:
+            return others
         found = _parameters(link)
-        # A link without a parameter belongs to the session of a copy without it.
-        if any(self._own.get(name) != found.get(name) for name in self._names):
-            return link
-        for name in self._names & self._kept.keys():
-            found[name] = self._kept[name]
-        kept_names = [name for name in found if name not in self._names or name in self._kept]
-        return parts._replace(
-            query="&".join(f"{name}={found[name]}" for name in kept_names)
-        ).geturl()
+        if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self._names):
+            return others  # the next page of a list, say
+        own = {name: value for name, value in found.items() if name not in self._names}
+        # A link without a parameter that the copy has is in no session.
+        names = (name for name in self._kept if name in found or name not in self._own)
+        given = [{name: self._kept[name]} for name in names if name in self._names]
+        for more in ({}, *given, {n: v for one in given for n, v in one.items()}):
+            # In the place where the link had it, if it had it.
+            changed = {name: {**own, **more}.get(name) for name in (*found, *own, *more)}
+            pieces = [f"{name}={value}" for name, value in changed.items() if value is not None]
+            others.append(urlsplit(link)._replace(query="&".join(pieces)).geturl())
+        return others
 
 
 def _names_of(url: str) -> tuple[str, ...]:
