@@ -15,8 +15,9 @@ def wiki(size: int) -> Site:
     """*size* articles; items are the articles, their versions, differences and talk pages.
 
     A version changes, adds or removes one of an article's paragraphs, so most of a version is in
-    the others.  One that the next has whole is the same item.  Every sixth article is a stub under a note that all stubs share.  The newest
-    version is the article itself.
+    the others.  One that the next has whole is the same item; so copies that arrive again are
+    mostly versions that were met before the longer ones.  Every sixth article is a stub under a
+    note that all stubs share.  The newest version is the article itself.
     """
 
     def body(path: str) -> str | None:
