@@ -259,3 +259,10 @@ class Jars(Links):
     def follow(self, response: Response, link: str) -> Request:
         jar = link.split("/")[1] if link.count("/") > 1 else None
         return response.follow(link, meta={} if jar is None else {"cookiejar": jar})
+
+
+class Unfiltered(Links):
+    """Send every request with ``dont_filter``."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        return response.follow(link, dont_filter=True)

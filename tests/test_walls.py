@@ -97,3 +97,13 @@ def test_pages_of_one_cookie_jar_are_compared_with_each_other(
         site[name] = article(prose("same"))
     result = crawl("Jars", SIMHASH_INDEX="jars.simhash")
     assert result.seen() == {"/", "/one/a", "/two/a", "/a"}
+
+
+def test_a_spider_that_filters_nothing_has_no_walls(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b", "/list"])
+    site["/list"] = article(prose("list"), ["/a", "/b", "/c"])
+    site["/a"] = site["/b"] = site["/c"] = article(prose("same"))
+    result = crawl("Unfiltered")
+    assert "wall" not in {d["reason"] for d in result.decisions}
+    assert "simhash/asked_again" not in result.stats
+    assert result.verdicts()["/c"] == "exact_duplicate"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_WALLS = 1_000
 MAX_JUDGED = 10_000
 MAX_DROPPED = 1_000
+# Of the requests of a spider that asks for some pages again, at most this share does.
+MOST_UNFILTERED = 0.5
 
 
 class Walls:
@@ -38,6 +40,7 @@ class Walls:
         self._walls: OrderedDict[str, None] = OrderedDict()
         self._text_of: OrderedDict[bytes, str] = OrderedDict()
         self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+        self._requests = self._unfiltered = 0
         crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
@@ -48,8 +51,12 @@ class Walls:
         """Look whether a request was answered before, in which case that answer was a wall.
 
         Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
+        If a spider sends most requests with ``dont_filter``, that says nothing.
         """
-        if self._text_of and (request.dont_filter or request.meta.get("retry_times")):
+        self._requests += 1
+        self._unfiltered += request.dont_filter
+        is_habit = self._unfiltered > MOST_UNFILTERED * self._requests
+        if request.meta.get("retry_times") or (request.dont_filter and not is_habit):
             text = self._text_of.get(self._crawler.request_fingerprinter.fingerprint(request))
             if text is not None:
                 self._add(text)
