@@ -65,6 +65,7 @@ def identity(html: str) -> bytes | None:
         ("./x", "http://a.example/shop/x"),
         ("x/y?a=../b", "http://a.example/shop/x/y?a=../b"),
         ("..", "http://a.example/"),
+        ("../..", "http://a.example/"),
         ("x:y", None),
         ("http://b.example/[x]", "http://b.example/[x]"),
         ("http://b.example/x\u00e4", "http://b.example/x\u00e4"),
@@ -155,6 +156,10 @@ def test_values_that_differ_are_other_data_in_the_same_place(html: str) -> None:
 )
 def test_addresses_in_data_are_whole(html: str) -> None:
     assert mentioned(html.format("/other")) == ("http://a.example/other",)
+
+
+def test_the_title_of_another_page_is_no_data() -> None:
+    assert not held('<link rel="next" href="/2" title="Next">').data
 
 
 def test_equal_values_in_other_places_are_other_data() -> None:

@@ -354,6 +354,8 @@ def _kind_of(tag: str, name: str) -> _Kind | None:
         return "link"
     if name == "style" or name in _MEDIA.get(tag, ()):
         return "media"
+    if tag == "link":  # its title is that of another page
+        return None
     if name in _DATA:
         return "field"
     if name in _PROPERTIES:
@@ -373,7 +375,7 @@ def _is_followed(element: HtmlElement) -> bool:
 
 
 # Characters of an address that mean nothing but themselves, and dots above it at the start.
-_is_plain = re.compile(r"(?:\.\./)*(?!.*(?:^|/)\.)[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+").fullmatch
+_is_plain = re.compile(r"(?:\.\./)*(?!\.|.*/\.)[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+").fullmatch
 
 
 def _joined(url: str, href: str) -> str | None:
