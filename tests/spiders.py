@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 from scrapy import FormRequest, Request, Spider
+from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
@@ -266,3 +267,12 @@ class Unfiltered(Links):
 
     def follow(self, response: Response, link: str) -> Request:
         return response.follow(link, dont_filter=True)
+
+
+class RefusingScheduler(Scheduler):
+    """Fail on requests that the plug-in makes."""
+
+    def enqueue_request(self, request: Request) -> bool:
+        if "simhash_second_visit" in request.meta:
+            raise ValueError("not one of mine")
+        return super().enqueue_request(request)

@@ -128,3 +128,20 @@ def test_a_second_visit_obeys_robots_and_leaves_no_trace_in_the_feed(
     assert [path_of(d["url"]) for d in result.decisions].count("/page/1") == 1
     assert result.stats["simhash/second_visits"] == 1
     assert max(site.asked.values()) == 2
+
+
+def test_a_scheduler_on_disk_takes_second_visits(site: Site, crawl: CrawlFixture) -> None:
+    served(site, 12)
+    result = one_by_one(crawl, JOBDIR="job")
+    assert result.stats["simhash/second_visits_compared"] >= 1
+    assert "scheduler/unserializable" not in result.stats
+
+
+def test_a_scheduler_that_refuses_second_visits_costs_no_page(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    served(site, 12)
+    result = one_by_one(crawl, SCHEDULER="tests.spiders.RefusingScheduler")
+    assert len(result.seen()) == 13
+    assert "simhash/second_visits" not in result.stats
+    assert "simhash/skipped/internal_error" not in result.stats

@@ -257,7 +257,7 @@ class SimhashDownloaderMiddleware:
         noise = self.index.noise(page.site)
         return kept_apart(self._reach, page.url, analysis.holdings, decision, noise)
 
-    async def _compare(self, visit: int, request: Request, response: Response) -> None:
+    async def _compare(self, visit: str, request: Request, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         first = self._visits.first(visit)
         if first is None or why_not(request, response, self.settings):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy.http.request import NO_CALLBACK
-
+from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.rule.noise import Visit
 from scrapy_simhash.rule.rule import has_same_text
@@ -52,7 +52,7 @@ class SecondVisits:
         self._index = index
         self._asked_at = frozenset(ASKED_AT[:most])
         self._met: OrderedDict[str, int] = OrderedDict()
-        self._under_way: OrderedDict[int, _FirstVisit] = OrderedDict()
+        self._under_way: OrderedDict[str, _FirstVisit] = OrderedDict()
         self._asked = self._judged = 0
 
     def note_judged(self) -> None:
@@ -61,31 +61,32 @@ class SecondVisits:
 
     def consider(self, request: Request, page: Page, analysis: PageAnalysis) -> None:
         """Ask for a page once more that was kept although its text is known, if that may help."""
-        engine = self._crawler.engine
         pattern = Address.of(page.url).pattern
         met = self._met[pattern] = self._met.pop(pattern, 0) + 1
         if len(self._met) > MAX_PATTERNS:
             self._met.popitem(last=False)
-        if met not in self._asked_at or engine is None or request.method != "GET":
+        if met not in self._asked_at or request.method != "GET":
             return
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
+        # Another process may get the request from a scheduler that is shared.
+        number = token_hex(8)
+        visit = request.replace(
+            callback=None,  # which any scheduler can store; the answer ends in the middleware
+            errback=None,
+            dont_filter=True,
+            priority=request.priority + PRIORITY,
+            meta={**request.meta, VISIT_META_KEY: number, "dont_cache": True},
+        )
+        if not ask(self._crawler, visit):
+            return
         self._asked += 1
-        self._under_way[self._asked] = _FirstVisit(page, visit_of(analysis))
+        self._crawler.stats.inc_value("simhash/second_visits")
+        self._under_way[number] = _FirstVisit(page, visit_of(analysis))
         if len(self._under_way) > MAX_UNDER_WAY:
             self._under_way.popitem(last=False)
-        self._crawler.stats.inc_value("simhash/second_visits")
-        engine.crawl(
-            request.replace(
-                callback=NO_CALLBACK,
-                errback=None,
-                dont_filter=True,
-                priority=request.priority + PRIORITY,
-                meta={**request.meta, VISIT_META_KEY: self._asked, "dont_cache": True},
-            )
-        )
 
-    def first(self, number: int) -> _FirstVisit | None:
+    def first(self, number: str) -> _FirstVisit | None:
         """Return what the first visit saw, for the answer of the second; None if it is unknown."""
         return self._under_way.pop(number, None)
 

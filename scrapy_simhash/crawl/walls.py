@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.report.addresses import MAX_URL
 
 if TYPE_CHECKING:
@@ -84,10 +85,10 @@ class Walls:
 
     def _ask_again(self, text: str) -> None:
         again = [request for of, request in self._dropped if of == text]
-        if not again or self._crawler.engine is None:
+        if not again:
             return
         others = (one for one in self._dropped if one[0] != text)
         self._dropped = deque(others, maxlen=MAX_DROPPED)
-        self._crawler.stats.inc_value("simhash/asked_again", len(again))
         for request in again:
-            self._crawler.engine.crawl(request.replace(dont_filter=True))
+            if ask(self._crawler, request.replace(dont_filter=True)):
+                self._crawler.stats.inc_value("simhash/asked_again")
