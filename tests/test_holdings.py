@@ -97,6 +97,12 @@ def test_links_count_wherever_they_stand() -> None:
     assert set(found) == {f"http://a.example/{name}" for name in names}
 
 
+def test_links_beside_the_content_that_are_not_to_be_followed_do_not_count() -> None:
+    link = '<a rel="nofollow" href="/source">x</a>'
+    assert links(f'<div class="sidebar"><p>{link}</p></div><main>x</main>') == ()
+    assert links(f"<main>{link}</main>") == ("http://a.example/source",)
+
+
 @pytest.mark.parametrize(
     ("html", "addresses"),
     [
@@ -160,6 +166,9 @@ def test_addresses_in_data_are_whole(html: str) -> None:
 
 def test_the_title_of_another_page_is_no_data() -> None:
     assert not held('<link rel="next" href="/2" title="Next">').data
+    link = '<a href="/2" title="Next">Next</a>'
+    assert not held(f"<div role=navigation><ul><li>{link}</ul></div><p>x</p>").data
+    assert held(f"<main><ul><li>{link}</ul></main>").data
 
 
 def test_equal_values_in_other_places_are_other_data() -> None:

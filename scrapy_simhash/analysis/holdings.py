@@ -129,6 +129,13 @@ class _Datum(NamedTuple):
     hash: int | None
 
 
+class _Around(NamedTuple):
+    """Where an element stands: beside the content, or within a content element."""
+
+    is_beside: bool
+    in_content: bool
+
+
 class _Reader:
     """Reads one page, element by element."""
 
@@ -139,6 +146,7 @@ class _Reader:
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folders = parts.path.split("/")[1:-1]
         self._places = Places()
+        self._around: dict[HtmlElement, _Around] = {}
         self._whole: dict[str, str | None] = {}  # many links differ in the fragment only
         self._links: dict[int, dict[str, None]] = defaultdict(dict)
         self._media: dict[int, dict[str, None]] = defaultdict(dict)
@@ -161,12 +169,14 @@ class _Reader:
             if kind is None:
                 continue
             if kind == "link":
-                if _is_followed(element):
+                if self._is_followed(element):
                     self._add_address(self._links, element, name, value)
             elif kind == "media":
                 for one in _sources(name, value):
                     self._add_address(self._media, element, name, one)
             elif kind == "field":
+                if name == "title" and tag in _LINKS and self._is_beside(element):
+                    continue  # it says where the link leads
                 self._add(element, _datum_of(f"{name} {element.get('name', '')}", value))
             elif kind == "property":
                 self._read_property(element, value)
@@ -180,6 +190,29 @@ class _Reader:
         name = " ".join(name.split())
         if name:
             self._identifiers.add(hash_of(f"{rule}\0{name}"))
+
+    def _is_followed(self, element: HtmlElement) -> bool:
+        """Whether the link that an element is counts as one to follow."""
+        words = element.get("rel", "").lower().split()
+        if element.tag == "link":
+            return "next" in words
+        # "Show the source", "share this"
+        return "nofollow" not in words or not self._is_beside(element)
+
+    def _is_beside(self, element: HtmlElement) -> bool:
+        """Whether an element is beside the content; what is known of those around it is kept."""
+        path = []
+        above: HtmlElement | None = element
+        while above is not None and above not in self._around:
+            path.append(above)
+            above = above.getparent()
+        around = _Around(False, False) if above is None else self._around[above]
+        for one in reversed(path):
+            if one.tag in BLOCK_ELEMENTS and not around.is_beside:
+                in_content = around.in_content or one.tag in CONTENT_ELEMENTS
+                around = _Around(is_beside(one, in_content, is_named_beside), in_content)
+            self._around[one] = around
+        return around.is_beside
 
     def holdings(self) -> Holdings:
         """Return what was found."""
@@ -320,16 +353,6 @@ def _remembered(what: str, code: str) -> tuple[_Datum, ...]:
     return tuple(dict.fromkeys(_data_of(what, values_in_code(code))))
 
 
-def _is_beside(element: HtmlElement) -> bool:
-    """Whether an element is beside the content of its page.  Cost: O(depth)."""
-    in_content = False
-    for one in reversed(list(element.iterancestors())):
-        in_content = in_content or one.tag in CONTENT_ELEMENTS
-        if one.tag in BLOCK_ELEMENTS and is_beside(one, in_content, is_named_beside):
-            return True
-    return False
-
-
 def _together(values: set[int]) -> tuple[int, ...]:
     """Return the values of one place, or one that stands for all of many."""
     return tuple(values) if len(values) <= MAX_IN_PLACE else (reduce(xor, values),)
@@ -363,15 +386,6 @@ def _kind_of(tag: str, name: str) -> _Kind | None:
     if name.startswith("data-"):
         return "data"
     return "code" if name.startswith("on") else None
-
-
-def _is_followed(element: HtmlElement) -> bool:
-    """Whether the link that an element is counts as one to follow."""
-    words = element.get("rel", "").lower().split()
-    if element.tag == "link":
-        return "next" in words
-    # "Show the source", "share this"
-    return "nofollow" not in words or not _is_beside(element)
 
 
 # Characters of an address that mean nothing but themselves, and dots above it at the start.
