@@ -28,6 +28,8 @@ TRUSTED_AFTER = 5
 # Some copies of a mirror are kept, since they are too short, say.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
+# That both pages are kept for their texts speaks against a rule more, and no noise explains it.
+MOST_TEXTS = 0.005
 # Of a kept address, so many parameters are looked at one by one.
 MARKED_PARAMETERS = 5
 
@@ -62,22 +64,24 @@ def _hash(address: str) -> int:
 
 @dataclass(slots=True)
 class _Trial:
-    """How often the two addresses that a rule makes one had the same text, or had not."""
+    """How often two addresses that a rule makes one were the *same*, or one held something else.
+
+    *texts* says how often both were kept for their texts.
+    """
 
     same: int = 0
     different: int = 0
+    texts: int = 0
 
     @property
     def pages(self) -> int:
-        return self.same + self.different
+        return self.same + self.different + self.texts
 
     @property
     def is_trusted(self) -> bool:
-        return self.same >= TRUSTED_AFTER and self.different <= MOST_WRONG * self.same
-
-
-def _trials() -> Heaviest[AddressRule, _Trial]:
-    return Heaviest(RULES, _Trial, attrgetter("pages"))
+        if self.same < TRUSTED_AFTER or self.texts > MOST_TEXTS * self.same:
+            return False
+        return self.different <= MOST_WRONG * self.same
 
 
 class Reach:
@@ -95,7 +99,7 @@ class Reach:
     def __init__(self) -> None:
         self._handed = KnownAddresses()
         self._kept = KnownAddresses(KEPT_SLOTS)
-        self._trials = _trials()
+        self._trials: Heaviest[AddressRule, _Trial] = Heaviest(RULES, _Trial, attrgetter("pages"))
 
     def hand(self, addresses: Iterable[str], noise: Noise = QUIET) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
@@ -112,12 +116,13 @@ class Reach:
                 continue
             short = rule.rewritten(url)
             if short != url and (short in self._kept or _mark(short, rule) in self._kept):
-                trial.different += 1
+                trial.texts += 1
         self._kept.add([url, *_marks(url)])
 
     def start_trials_over(self) -> None:
-        """Try all rules anew: what seemed to be new so far may have changed by itself."""
-        self._trials = _trials()
+        """Forget what spoke against rules, but for texts: it may have changed by itself."""
+        for _, trial in self._trials.items():
+            trial.different = 0
 
     def new_among(
         self,
