@@ -28,8 +28,6 @@ TRUSTED_AFTER = 5
 # Some copies of a mirror are kept, since they are too short, say.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
-# That both pages are kept for their texts speaks against a rule more, and no noise explains it.
-MOST_TEXTS = 0.005
 # Of a kept address, so many parameters are looked at one by one.
 MARKED_PARAMETERS = 5
 
@@ -79,7 +77,7 @@ class _Trial:
 
     @property
     def is_trusted(self) -> bool:
-        if self.same < TRUSTED_AFTER or self.texts > MOST_TEXTS * self.same:
+        if self.same < TRUSTED_AFTER or self.texts > MOST_WRONG * self.same:
             return False
         return self.different <= MOST_WRONG * self.same
 
