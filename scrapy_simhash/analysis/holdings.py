@@ -23,7 +23,7 @@ from scrapy_simhash.analysis.content import (
 )
 from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.places import Places
+from scrapy_simhash.analysis.places import Places, inherited
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.identity import identity_of
 
@@ -201,18 +201,7 @@ class _Reader:
 
     def _is_beside(self, element: HtmlElement) -> bool:
         """Whether an element is beside the content; what is known of those around it is kept."""
-        path = []
-        above: HtmlElement | None = element
-        while above is not None and above not in self._around:
-            path.append(above)
-            above = above.getparent()
-        around = _Around(False, False) if above is None else self._around[above]
-        for one in reversed(path):
-            if one.tag in BLOCK_ELEMENTS and not around.is_beside:
-                in_content = around.in_content or one.tag in CONTENT_ELEMENTS
-                around = _Around(is_beside(one, in_content, is_named_beside), in_content)
-            self._around[one] = around
-        return around.is_beside
+        return inherited(element, self._around, _Around(False, False), _within).is_beside
 
     def holdings(self) -> Holdings:
         """Return what was found."""
@@ -324,6 +313,13 @@ class _Reader:
             up += 1
         folders = self._folders[: max(0, len(self._folders) - up)]
         return "/".join((self._origin, *folders, href[3 * up :]))
+
+
+def _within(element: HtmlElement, around: _Around) -> _Around:
+    if element.tag not in BLOCK_ELEMENTS or around.is_beside:
+        return around
+    in_content = around.in_content or element.tag in CONTENT_ELEMENTS
+    return _Around(is_beside(element, in_content, is_named_beside), in_content)
 
 
 def _datum_of(what: str, value: str) -> tuple[_Datum, ...]:

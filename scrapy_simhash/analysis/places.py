@@ -7,11 +7,16 @@ they number things.  So are those of the whole body: they say what kind of page 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from lxml.html import HtmlElement
 
 from scrapy_simhash.rule.hashes import hash_of
 
 WHOLE_PAGE = frozenset({"body", "html"})
+T = TypeVar("T")
+
 # So many of the named elements around one tell where it is: a rotating box has a name of its own.
 NAMED_AROUND = 3
 
@@ -32,17 +37,33 @@ class Places:
         return place
 
     def _names_around(self, element: HtmlElement) -> tuple[str, ...]:
-        path = []
-        above: HtmlElement | None = element
-        while above is not None and above not in self._around:
-            path.append(above)
-            above = above.getparent()
-        around = () if above is None else self._around[above]
-        for one in reversed(path):
-            if name := _name_of(one):
-                around = (*around, name)[-NAMED_AROUND:]
-            self._around[one] = around
-        return around
+        return inherited(element, self._around, (), _within)
+
+
+def inherited(
+    element: HtmlElement,
+    known: dict[HtmlElement, T],
+    outermost: T,
+    within: Callable[[HtmlElement, T], T],
+) -> T:
+    """Return what an element has of those around it: *within* says what each makes of it.
+
+    *outermost* is what there is around the whole page.  *known* remembers each element.
+    """
+    path = []
+    above: HtmlElement | None = element
+    while above is not None and above not in known:
+        path.append(above)
+        above = above.getparent()
+    around = outermost if above is None else known[above]
+    for one in reversed(path):
+        around = known[one] = within(one, around)
+    return around
+
+
+def _within(element: HtmlElement, around: tuple[str, ...]) -> tuple[str, ...]:
+    name = _name_of(element)
+    return (*around, name)[-NAMED_AROUND:] if name else around
 
 
 def _name_of(element: HtmlElement) -> str:
