@@ -210,6 +210,27 @@ def test_what_is_beyond_the_limits_counts_as_one(monkeypatch: pytest.MonkeyPatch
         assert one[0] != other[0]
 
 
+def test_values_beyond_the_limits_do_not_cancel_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(holdings, "MAX_VALUES", 1)
+    one, other = (held(f'<i data-a="1">{f"<i data-b={i}>" * 2}').data for i in (3, 4))
+    assert one[0] != other[0]
+
+
+@pytest.mark.parametrize("end", ["#{}", "x" * 10_000 + "{}"])
+def test_a_picture_within_the_page_counts_whole(end: str) -> None:
+    one, other = (held(f'<img src="data:image/png;base64,{end.format(i)}">').data for i in (1, 2))
+    assert one.keys() == other.keys()
+    assert one != other
+
+
+def test_sources_with_a_picture_within_the_page_count() -> None:
+    one, other = (held(f'<img srcset="data:image/png,x 1x, /{i}.jpg 2x">') for i in (1, 2))
+    assert one != other
+    assert one.data
+
+
 def test_too_many_addresses_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holdings, "MAX_ADDRESSES", 2)
     pages = [held("".join(f'<a href="/{i}">x</a>' for i in range(number))) for number in (2, 3)]
@@ -243,6 +264,23 @@ def test_hostile_scripts_take_no_longer_than_others(text: str) -> None:
     started = perf_counter()
     held(f"<script>{text}</script>")
     assert perf_counter() - started < 2  # quadratic, it is 20 s and more
+
+
+def test_a_long_name_costs_no_more_than_others() -> None:
+    document = f'{{"{"k" * 500_000}":[{"1," * 200_000}1]}}'
+    started = perf_counter()
+    held(f'<script type="application/json">{document}</script>')
+    assert perf_counter() - started < 5  # with the whole name before each value, 31 s
+
+
+def test_names_that_end_differently_tell_values_apart() -> None:
+    def data(names: list[str]) -> dict[int, tuple[int, ...]]:
+        document = "".join(f'{{"{name}":' for name in names) + "1" + "}" * len(names)
+        return dict(held(f'<script type="application/json">{document}</script>').data)
+
+    path = ["a"] * 20
+    assert data([*path, "b"]) != data([*path, "c"])
+    assert data([*path, "b"]) == data([*path, "b"])
 
 
 def in_json(**fields: object) -> str:

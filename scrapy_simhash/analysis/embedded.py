@@ -1,7 +1,7 @@
 """Values in what scripts hold: JSON, state objects, and the literals of other code.
 
-A value comes with the names under which it stands: of JSON all of them, of code the last one
-before it.  Positions in a list do not count: a list in another order holds the same.
+A value comes with the names under which it stands: of JSON the last :data:`MAX_NAMES`, of code the
+one before it.  Positions in a list do not count: a list in another order holds the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from typing import NamedTuple
 
 # JSON in a string in a script, and once more in that.
 MAX_LEVELS = 3
+# Of the names that lead to a value, the last ones count, and their beginnings: half a megabyte of
+# name before each of 200,000 values took 31 s.
+MAX_NAMES = 8
+MAX_NAME = 100
 
 # A string runs to the end of the text where its quote is missing: each character is read once.
 _TOKEN = re.compile(
@@ -46,11 +50,11 @@ def values_in_code(text: str, level: int = 1) -> Iterator[Value]:
     for token in _TOKEN.finditer(text):
         string, is_name, identifier, number, word = token.groups()
         if identifier is not None:
-            name = identifier
+            name = identifier[:MAX_NAME]
         elif string is None:
             yield Value((name,), number or word)
         elif is_name:
-            name = string[1:-1]
+            name = string[1:-1][:MAX_NAME]
         elif '\\"' in string and level < MAX_LEVELS:
             inner = string[1:-1].replace('\\"', '"').replace("\\\\", "\\")
             for one in values_in_code(inner, level + 1):
@@ -64,7 +68,10 @@ def _members(document: object) -> Iterator[Value]:
     while waiting:
         names, one = waiting.pop()
         if isinstance(one, dict):
-            waiting += [((*names, str(name)), member) for name, member in one.items()]
+            waiting += [
+                ((*names, str(name)[:MAX_NAME])[-MAX_NAMES:], member)
+                for name, member in one.items()
+            ]
         elif isinstance(one, list):
             waiting += [(names, member) for member in one]
         elif one is not None:

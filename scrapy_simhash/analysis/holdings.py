@@ -223,7 +223,7 @@ class _Reader:
             return
         self._characters_read += len(text)
         if self._characters_read > MAX_SCRIPT_CHARACTERS:
-            self._rest ^= hash_feature(text)
+            self._add_rest(text)
             return
         kind = element.get("type", "").strip().lower()
         values = values_in_json(text) if "json" in kind else None
@@ -270,7 +270,7 @@ class _Reader:
         for what, value, datum in data:
             self._values_read += 1
             if self._values_read > MAX_VALUES:
-                self._rest ^= hash_feature(f"{what}\0{value}")
+                self._add_rest(f"{what}\0{value}")
             elif datum is None:
                 self._add_address(self._mentioned, element, what, value)
             else:
@@ -278,14 +278,19 @@ class _Reader:
                 if self._told is not None:
                     self._told[datum] = f"{what}: {value}"
 
+    def _add_rest(self, text: str) -> None:
+        # The sum: two equal values must not cancel each other.
+        self._rest = (self._rest + hash_feature(text)) % (1 << 64)
+
     def _add_address(
         self, kind: dict[int, dict[str, None]], element: HtmlElement, what: str, written: str
     ) -> None:
-        written = written.partition("#")[0].strip()
-        if not written or len(written) > MAX_ADDRESS:
-            return
+        written = written.strip()
         if written.startswith("data:"):  # a picture within the page
-            self._add(element, [_Datum(what, written, hash_feature(f"{what}\0{written}"))])
+            self._add(element, _datum_of(what, written))
+            return
+        written = written.partition("#")[0].rstrip()
+        if not written or len(written) > MAX_ADDRESS:
             return
         address = self._whole.get(written, "")
         if address == "":
@@ -360,8 +365,8 @@ def _sources(name: str, value: str) -> Iterable[str]:
         return _STYLE_ADDRESS.findall(value) if "url(" in value else ()
     if name != "srcset":
         return (value,)
-    if "data:" in value:  # these have commas of their own, and are rare
-        return ()
+    if "data:" in value:  # such an address has commas of its own
+        return (value,)
     # Each comes before its width or density, and a comma.
     return [candidate.strip().partition(" ")[0] for candidate in value.split(",")]
 
