@@ -120,9 +120,10 @@ def summary(stats: StatsCollector) -> str:
         f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
         f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
     ]
-    apart = [f"{get(f'kept_apart/{reason}'):,.0f} {what}" for reason, what in _APART.items()]
-    if any(get(f"kept_apart/{reason}") for reason in _APART):
-        lines.append(f"  pages kept although their text is known: {', '.join(apart)}")
+    apart = {what: get(f"kept_apart/{reason}") for reason, what in _APART.items()}
+    if any(apart.values()):
+        counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in apart.items())
+        lines.append(f"  pages kept although their text is known: {counts}")
     if visits := get("second_visits"):
         lines.append(f"  {visits:,.0f} second visits, to learn what changes by itself")
     if again := get("asked_again"):

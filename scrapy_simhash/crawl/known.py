@@ -156,19 +156,18 @@ class Reach:
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
         session = _Session(url, kept_url)
 
-        def is_new(address: str) -> bool:
-            return not any(
-                is_known(other) or is_known_by(trusted, other)
-                for other in (address, *session(address))
-            )
-
-        new = set(filter(is_new, new))
+        # Each with what it may be on the kept page; what is in neither form known is new.
+        forms = {address: (address, *session(address)) for address in new}
+        new = {
+            address
+            for address, others in forms.items()
+            if not any(is_known(other) or is_known_by(trusted, other) for other in others)
+        }
         rule = _rule_of(Address.of(url), Address.of(kept_url))
         if rule is None:
             return new
         is_right = all(
-            any(is_known_by([rule], other) for other in (address, *session(address)))
-            for address in new
+            any(is_known_by([rule], other) for other in forms[address]) for address in new
         )
         trial = self._trials[rule]
         trial.same += is_right
@@ -219,7 +218,10 @@ class _Session:
         others = [
             start + mark + query.replace(own, kept, 1) for own, kept in self._named if own in query
         ][:1]
-        if not self._names or self._host not in link or urlsplit(link).netloc != self._host:
+        if not self._names or self._host not in link:
+            return others
+        parts = urlsplit(link)
+        if parts.netloc != self._host:
             return others
         found = _parameters(link)
         if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self._names):
@@ -232,7 +234,7 @@ class _Session:
             # In the place where the link had it, if it had it.
             changed = {name: {**own, **more}.get(name) for name in (*found, *own, *more)}
             pieces = [f"{name}={value}" for name, value in changed.items() if value is not None]
-            others.append(urlsplit(link)._replace(query="&".join(pieces)).geturl())
+            others.append(parts._replace(query="&".join(pieces)).geturl())
         return others
 
 

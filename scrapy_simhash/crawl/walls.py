@@ -67,12 +67,13 @@ class Walls:
         """Return the decision on a page, as it is if its kept page may be a wall."""
         if decision.verdict == "refresh" and decision.changed:
             self._walls.pop(url[:MAX_URL], None)  # now it is something else
-        is_copy = decision.is_duplicate and decision.representative is not None
-        text = (decision.representative or url if is_copy else url)[:MAX_URL]
+        text = decision.kept_url(url)[:MAX_URL]
         self._text_of[request_fingerprint] = text
         if len(self._text_of) > MAX_JUDGED:
             self._text_of.popitem(last=False)
-        return replace(decision, reason="wall") if is_copy and text in self._walls else decision
+        if decision.is_duplicate and text in self._walls:
+            return replace(decision, reason="wall")
+        return decision
 
     def note_dropped(self, request: Request, decision: Decision) -> None:
         """Remember a request whose page is dropped."""

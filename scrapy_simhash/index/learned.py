@@ -71,9 +71,7 @@ class Learned:
     async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
         """Learn from two visits to one address of a site, and store what is known now."""
         self._noises.learn(site, first, second)
-        if self._exchange is not None:
-            with suppress(IndexUnavailableError):  # another visit will store it
-                await self._exchange(noise_key(site), partial(self._noises.merged, site))
+        await self._store_noise(site)
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
@@ -131,10 +129,13 @@ class Learned:
         self.restore(site, state)
         if not site.endswith(_NOISE):
             await self._store(site)
-        elif self._exchange is not None:
-            noise_of = partial(self._noises.merged, site.removesuffix(_NOISE))
-            with suppress(IndexUnavailableError):
-                await self._exchange(site, noise_of)
+        else:
+            await self._store_noise(site.removesuffix(_NOISE))
+
+    async def _store_noise(self, site: str) -> None:
+        if self._exchange is not None:
+            with suppress(IndexUnavailableError):  # another visit will store it
+                await self._exchange(noise_key(site), partial(self._noises.merged, site))
 
     async def _store(self, site: str) -> None:
         if self._exchange is None:

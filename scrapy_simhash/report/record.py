@@ -67,11 +67,9 @@ class Record:
         # The report needs all of these of each page: as cached properties they took 3 us a page
         # more, on Python 3.11, of 28 (benchmarks/bench_report.py).
         put = partial(object.__setattr__, self)
-        is_duplicate = self.decision.verdict in DUPLICATES
-        representative = self.decision.representative if is_duplicate else None
         address = Address.of(self.url)
-        put("is_duplicate", is_duplicate)
-        put("kept_url", self.url if representative is None else representative)
+        put("is_duplicate", self.decision.is_duplicate)
+        put("kept_url", self.decision.kept_url(self.url))
         put("address", address)
         put("pattern", address.pattern)
         put("slug", address.slug)

@@ -212,6 +212,10 @@ class Decision:
         """Whether the page is a duplicate of a kept one."""
         return self.verdict in DUPLICATES
 
+    def kept_url(self, url: str) -> str:
+        """Return the URL of the kept page that has the text of the page at *url*: maybe its own."""
+        return self.representative or url if self.is_duplicate else url
+
     @property
     def is_unchanged(self) -> bool:
         """Whether the page has not changed since an earlier crawl passed it on to its spider."""
