@@ -194,6 +194,25 @@ def test_calibrate_shows_what_each_distance_would_drop(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.simhash")) == []
 
 
+def test_calibrate_counts_what_is_kept_although_its_text_is_known(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    text = prose("one", 400)
+    site["/"] = article(prose("start"), ["/a", "/b", "/c"])
+    site["/a"] = article(text, ["/next/1"])
+    site["/b"] = article(text, ["/next/2"])
+    site["/c"] = article(text, ["/next/1"])
+    cache = cached(crawl, tmp_path)
+    found = simhash_json(tmp_path, "calibrate", str(cache), *FAST)
+    assert found["pages"] == 4
+    others = dict.fromkeys(("new_media", "new_data", "other_identity"), 0)
+    assert found["kept_apart"] == {"new_links": 1, **others}
+    ((url, kept_url),) = found["examples"]["new_links"]
+    assert {url, kept_url} < {f"{site.url}/{name}" for name in "abc"}
+    shown = simhash(tmp_path, "calibrate", str(cache), *FAST).stdout
+    assert "kept although their text is known (new_links): 1" in shown
+
+
 def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(
     pages: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:

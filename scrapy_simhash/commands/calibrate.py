@@ -13,8 +13,10 @@ from rich.table import Table as Grid
 from scrapy_simhash.commands.base import Subcommand, pipeline_of
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
+from scrapy_simhash.crawl.apart import decide
+from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.rule.page import Page, Verdict
+from scrapy_simhash.rule.page import KEPT_APART, Page, Reason, Verdict
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
@@ -53,12 +55,19 @@ class DistanceCounts:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What each distance would drop of a number of pages; *chosen* is the one of the settings."""
+    """What each distance would drop of a number of pages; *chosen* is the one of the settings.
+
+    *kept_apart* are the pages, by their reason, that a crawl with the chosen distance would keep
+    although their text is known, each page with the kept one, as *examples* has them.  The counts
+    of the distances know nothing of links and pictures.
+    """
 
     pages: int
     verified: bool
     chosen: int
     distances: list[DistanceCounts]
+    kept_apart: dict[str, int]
+    examples: dict[str, list[tuple[str, str]]]
 
 
 class CalibrateCommand(Subcommand[Calibration]):
@@ -76,7 +85,7 @@ class CalibrateCommand(Subcommand[Calibration]):
     async def find(self, options: argparse.Namespace) -> Calibration:
         pipeline = pipeline_of(options)
         parameters = pipeline.parameters
-        pages = await _pages(source_at(options.source), pipeline)
+        pages, apart = await _pages(source_at(options.source), pipeline)
         distances: list[DistanceCounts] = []
         known: set[str] = set()
         with progress("Judging pages", MAX_DISTANCE + 1) as advance:
@@ -100,6 +109,8 @@ class CalibrateCommand(Subcommand[Calibration]):
             verified=parameters.share is not None,
             chosen=parameters.distance,
             distances=distances,
+            kept_apart={reason: len(pairs) for reason, pairs in apart.items()},
+            examples={reason: pairs[: options.samples] for reason, pairs in apart.items()},
         )
 
     def show(self, found: Calibration, console: Console) -> None:
@@ -128,22 +139,39 @@ class CalibrateCommand(Subcommand[Calibration]):
                     markup=False,
                     soft_wrap=True,
                 )
+        for reason, number in found.kept_apart.items():
+            console.print(f"kept although their text is known ({reason}): {number:,}")
+            for url, kept_url in found.examples[reason]:
+                console.print(f"  {url} beside {kept_url}", markup=False, soft_wrap=True)
 
 
-async def _pages(source: Source, pipeline: Pipeline) -> list[Page]:
-    """Return the pages of a source that have text, analysed with what their sites repeat."""
+async def _pages(
+    source: Source, pipeline: Pipeline
+) -> tuple[list[Page], dict[Reason, list[tuple[str, str]]]]:
+    """Return the pages of a source that have text, analysed with what their sites repeat.
+
+    With them, the URLs of those that a crawl in this order would keep although their text is known.
+    """
     learning = MemoryIndex(pipeline.parameters)
+    reach = Reach()
     pages = []
+    apart: dict[Reason, list[tuple[str, str]]] = {reason: [] for reason in KEPT_APART}
     with progress("Analysing pages", source.count) as advance:
         async with aclosing(
             analysed_pages(source.read(), pipeline, learning.template, spider="")
         ) as analysed:
-            async for _, page in analysed:
+            async for _, one in analysed:
                 advance(1)
-                if page is not None:
-                    await learning.check_and_add(page)
-                    pages.append(page)
-    return pages
+                if one is None:
+                    continue
+                page, analysis = one
+                pages.append(page)
+                decision = await decide(learning, reach, page, analysis.holdings)
+                if decision.reason in KEPT_APART and decision.closest is not None:
+                    apart[decision.reason].append((page.url, decision.closest.url))
+                if not decision.is_duplicate:
+                    reach.hand((page.url, *analysis.holdings.addresses()))
+    return pages, apart
 
 
 async def _duplicates(pages: list[Page], parameters: Parameters) -> list[Duplicate]:

@@ -77,12 +77,12 @@ async def _import_source(
             open_index(index_place, pipeline.parameters, expected) as index,
             aclosing(analysed_pages(source.read(), pipeline, index.template, spider)) as pages,
         ):
-            async for _, page in pages:
+            async for _, found in pages:
                 advance(1)
-                if page is None:
+                if found is None:
                     verdicts["skipped"] += 1
                 else:
-                    verdicts[(await index.check_and_add(page)).verdict] += 1
+                    verdicts[(await index.check_and_add(found.page)).verdict] += 1
     return verdicts
 
 

@@ -88,9 +88,9 @@ async def _judge_anew(
     with progress(f"Analysing {place.name}", source.count) as advance:
         wanted = _wanted(source.read(), requests, advance)
         async with aclosing(analysed_pages(wanted, pipeline, index.template, spider)) as pages:
-            async for url, page in pages:
-                if page is not None and url in requests:
-                    await index.check_and_add(page)
+            async for url, found in pages:
+                if found is not None and url in requests:
+                    await index.check_and_add(found.page)
                     del requests[url]
 
 

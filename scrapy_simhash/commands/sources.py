@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -26,6 +27,7 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
+from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.pipeline import Fetched, Pipeline, TemplateOf
 from scrapy_simhash.rule.page import Page
@@ -77,10 +79,17 @@ def source_at(place: Path) -> Source:
     )
 
 
+class Analysed(NamedTuple):
+    """A page as an index sees it, and its analysis."""
+
+    page: Page
+    analysis: PageAnalysis
+
+
 async def analysed_pages(
     pages: Iterable[Fetched], pipeline: Pipeline, template_of: TemplateOf, spider: str
-) -> AsyncGenerator[tuple[str, Page | None], None]:
-    """Yield the URL of each page, and the page as an index sees it; None if it has no such view.
+) -> AsyncGenerator[tuple[str, Analysed | None], None]:
+    """Yield the URL of each page, and what was found in it; None of one that an index cannot judge.
 
     That is a page that has no text, or that cannot be analysed.  The pages keep their order.  The
     workers are those of a crawl, with its time limit, and at most ``WAITING`` pages for each are
@@ -88,14 +97,13 @@ async def analysed_pages(
     """
     workers = pipeline.workers()
     most = WAITING * max(pipeline.settings.workers, 1)
-    under_way: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
+    under_way: deque[tuple[str, asyncio.Task[Analysed | None]]] = deque()
 
-    async def analysed(fetched: Fetched) -> Page | None:
+    async def analysed(fetched: Fetched) -> Analysed | None:
         try:
-            page, _ = await pipeline.page(fetched, workers, template_of, spider)
+            return Analysed(*await pipeline.page(fetched, workers, template_of, spider))
         except AnalysisError:
             return None
-        return page
 
     try:
         for fetched in pages:

@@ -1,4 +1,4 @@
-"""Duplicates by their text that are kept for the addresses that they hold."""
+"""What an index decides on a page, and what the page has that the spider was never handed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,28 @@ from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 if TYPE_CHECKING:
     from scrapy_simhash.analysis.holdings import Holdings
     from scrapy_simhash.crawl.known import Reach
+    from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.noise import Noise
+    from scrapy_simhash.rule.page import Page
 
 # As many of a page's new addresses are shown.
 SHOWN_ADDRESSES = 3
+
+
+async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> Decision:
+    """Return the decision on a page: a duplicate by its text is kept for addresses that are new.
+
+    Where candidates are not verified, the index alone decides.
+    """
+    decision = await index.check_and_add(page)
+    if decision.reason == "new_text":
+        reach.note_unique(page.url)
+    elif decision.is_duplicate and index.parameters.share is not None:
+        kept = kept_apart(reach, page.url, holdings, decision, index.noise(page.site))
+        if kept is not None:
+            await index.keep(page)
+            return kept
+    return decision
 
 
 def kept_apart(

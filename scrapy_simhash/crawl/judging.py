@@ -13,7 +13,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.apart import kept_apart
+from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.choices import action_on, is_start_request, jar_of, why_not
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.known import Reach
@@ -214,13 +214,7 @@ class SimhashDownloaderMiddleware:
             page, analysis = await self._analysed(request, response)
             started = time.perf_counter()
             await self._withdrawals.wait()
-            decision = await self.index.check_and_add(page)
-            if decision.is_duplicate:
-                if kept := self._apart(page, analysis, decision):
-                    await self.index.keep(page)
-                    decision = kept
-            elif decision.reason == "new_text":
-                self._reach.note_unique(page.url)
+            decision = await decide(self.index, self._reach, page, analysis.holdings)
             if self._walls is not None:
                 decision = self._walls.seen(page.request_fingerprint, page.url, decision)
             self._visits.note_judged()
@@ -249,13 +243,6 @@ class SimhashDownloaderMiddleware:
             analysis=analysis,
             index_seconds=time.perf_counter() - started,
         )
-
-    def _apart(self, page: Page, analysis: PageAnalysis, decision: Decision) -> Decision | None:
-        """Return the decision to keep a duplicate for what is new in it, None if nothing is."""
-        if not self.settings.verify:
-            return None
-        noise = self.index.noise(page.site)
-        return kept_apart(self._reach, page.url, analysis.holdings, decision, noise)
 
     async def _compare(self, visit: str, request: Request, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
