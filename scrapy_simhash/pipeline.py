@@ -15,6 +15,8 @@ from typing import NamedTuple
 from scrapy_simhash.analysis.content import content_from
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.index.contract import Run
+from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key, section_of
@@ -99,9 +101,11 @@ class Pipeline:
         workers: Workers,
         template_of: TemplateOf,
         spider: str,
-        crawl: int | None = None,
+        run: Run | None = None,
     ) -> tuple[Page, PageAnalysis]:
-        """Return a page as an index sees it, met by *crawl* of *spider*, and its analysis.
+        """Return a page as an index sees it, met by a *run* of *spider*, and its analysis.
+
+        Without a run, and with ``SIMHASH_SINCE = "ever"``, all kept pages stand for others.
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
@@ -119,7 +123,8 @@ class Pipeline:
             digest=analysis.digest,
             tokens=analysis.tokens,
             judged_at=time.time(),
-            crawl=crawl,
+            crawl=None if run is None else run.id,
+            met_by=None if run is None or self.settings.since == "ever" else met_by(run.crawl),
             content_fingerprint=None if content is None else content.fingerprint,
             identity=analysis.holdings.identity,
             addresses=analysis.addresses,

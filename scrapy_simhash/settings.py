@@ -166,6 +166,8 @@ class SimhashSettings:
     )
     expected_pages: int = _setting(EXPECTED_PAGES, _number(int, 1))
     scope: str = _setting("global", _choice(*SCOPES))
+    since: str = _setting("crawl", _choice("crawl", "ever"))
+    crawl: str | None = _setting(None, Requirement("the name of a crawl", _read_text))
     extractor: str = _setting("trafilatura", Requirement("a name or an import path", _read_text))
     features: str = _setting("words-3", Requirement("the name of a feature scheme", _read_text))
     stop_words: tuple[str, ...] = _setting(

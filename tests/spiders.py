@@ -45,6 +45,10 @@ class Links(Spider):
         return response.follow(link)
 
 
+class OtherLinks(Links):
+    name = "other links"
+
+
 class Hostile(Links):
     """Follow the links of the first page only, look into no other, and weigh this process."""
 

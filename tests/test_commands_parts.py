@@ -90,7 +90,7 @@ def test_line_of_an_export_has_the_stored_fields_of_a_page() -> None:
 @given(PAGES)
 def test_line_of_an_export_holds_every_page_without_its_crawl(page: Page) -> None:
     text = json.dumps(record_of(Row(1, page)))
-    assert page_from(Line("", json.loads(text))) == replace(page, crawl=None)
+    assert page_from(Line("", json.loads(text))) == replace(page, crawl=None, met_by=None)
 
 
 @pytest.mark.parametrize(

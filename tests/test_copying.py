@@ -68,12 +68,12 @@ def told(index: Blocking) -> dict[tuple[str, str], tuple[Page, str | None]]:
 
 
 def fill(index: Blocking) -> None:
-    crawl = index.begin_crawl("spider")
+    run = index.begin_crawl("spider")
     for i in range(300):
         scope = f"{i % 3}.example"
         for writer in range(2):
-            index.check_and_add(replace(page_of(i, writer), scope=scope, crawl=crawl))
-    index.end_crawl(crawl)
+            index.check_and_add(replace(page_of(i, writer), scope=scope, crawl=run.id))
+    index.end_crawl(run)
     # A duplicate that is older than the page that it points to.
     index.check_and_add(page("old", 0b0))
     index.check_and_add(page("moves", 0b1))
@@ -90,7 +90,7 @@ def test_all_that_is_in_an_index_is_in_its_copy(path: str, to_redis: bool) -> No
         assert told(target) == told(source)
         assert target.counts() == source.counts()
         assert target.check_and_add(page("another", 0xFF10)) == near("new", 1)
-        again = replace(page_of(3, 0), scope="0.example", crawl=target.begin_crawl("spider"))
+        again = replace(page_of(3, 0), scope="0.example", crawl=target.begin_crawl("spider").id)
         assert target.check_and_add(again).reason == "unchanged"
 
 

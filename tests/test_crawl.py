@@ -204,18 +204,17 @@ def test_robots_txt_and_requests_without_a_callback_pass(site: Site, crawl: Craw
 def test_start_requests_are_judged_but_never_dropped(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("same"), ["/copy"])
     site["/copy"] = article(prose("same"), ["/"])
-    first = crawl(SIMHASH_INDEX="shared.simhash")
+    settings = {"SIMHASH_INDEX": "shared.simhash", "SIMHASH_SINCE": "ever"}
+    first = crawl(**settings)
     assert first.verdicts() == {"/": "unique", "/copy": "exact_duplicate"}
-    second = crawl(SIMHASH_INDEX="shared.simhash", start="/copy")
+    second = crawl(start="/copy", **settings)
     assert [(path_of(d["url"]), d["verdict"], d["action"]) for d in second.decisions[2:]] == [
         ("/copy", "exact_duplicate", "pass"),
         ("/", "refresh", "pass"),
         ("/copy", "exact_duplicate", "drop"),  # met again as a link, it is no start request
     ]
     assert second.stats["simhash/start_requests_protected"] == 1
-    third = crawl(
-        SIMHASH_INDEX="shared.simhash", start="/copy", SIMHASH_PROTECT_START_REQUESTS=False
-    )
+    third = crawl(start="/copy", SIMHASH_PROTECT_START_REQUESTS=False, **settings)
     assert third.decisions[-1]["action"] == "drop"
 
 
@@ -223,8 +222,9 @@ def test_links_of_a_flagged_start_request_are_followed(site: Site, crawl: CrawlF
     site["/"] = article(prose("same"), ["/copy"])
     site["/copy"] = article(prose("same"), ["/next"])
     site["/next"] = article(prose("next"))
-    crawl(SIMHASH_INDEX="shared.simhash")
-    second = crawl(SIMHASH_INDEX="shared.simhash", start="/copy", SIMHASH_ACTION="flag")
+    settings = {"SIMHASH_INDEX": "shared.simhash", "SIMHASH_SINCE": "ever"}
+    crawl(**settings)
+    second = crawl(start="/copy", SIMHASH_ACTION="flag", **settings)
     assert second.seen() == {"/", "/copy", "/next"}
 
 

@@ -231,14 +231,14 @@ def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         now = rng.choice([0.0, -1e9, 4e9, 1.7e9, 1e12])
         monkeypatch.setattr(time, "time", lambda now=now: now)
         with open_index(path, PARAMETERS) as index:
-            crawl = index.begin_crawl("spider")
+            run = index.begin_crawl("spider")
             for i in range(20):
                 new = replace(
-                    page_of(20 * jump + i, 0), judged_at=now + rng.uniform(-5, 5), crawl=crawl
+                    page_of(20 * jump + i, 0), judged_at=now + rng.uniform(-5, 5), crawl=run.id
                 )
                 assert index.check_and_add(new) == UNIQUE
                 assert index.check_and_add(new).verdict == "refresh"
-            index.end_crawl(crawl)
+            index.end_crawl(run)
     assert repair(path) == []
     assert len(stored(path)) == 20 * FAULTS
 

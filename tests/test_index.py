@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scrapy_simhash import hamming_distance
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Decision, Page, Reason
 from tests.indexes import Blocking, ids_by_name, open_index, write_segments
 from tests.pages import MASK, PARAMETERS, UNIQUE, exact, near, page, refreshed
@@ -192,41 +193,41 @@ def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(lasting_pla
     crawls = [(False, None), (True, "seen_before"), (False, "unchanged")]
     for ends, reason in crawls:
         with open_index(lasting_place, PARAMETERS) as index:
-            crawl = index.begin_crawl("spider")
-            decision = index.check_and_add(replace(page("a", 0b0), crawl=crawl))
+            run = index.begin_crawl("spider")
+            decision = index.check_and_add(replace(page("a", 0b0), crawl=run.id))
             if reason is None:
                 assert decision == UNIQUE
             else:
                 assert decision == refreshed("a", 0, changed=False, reason=reason)
                 # Only what an earlier crawl has passed on counts, not the one that goes on.
-                again = replace(page("a", 0b0), crawl=crawl)
+                again = replace(page("a", 0b0), crawl=run.id)
                 assert index.check_and_add(again).reason == reason
             if ends:
-                index.end_crawl(crawl)
+                index.end_crawl(run)
 
 
 def test_refreshed_page_that_was_not_passed_on_is_not_skipped(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         for reason in ("new_text", "unchanged", "seen_before"):
-            crawl = index.begin_crawl("spider")
-            new = replace(page("a", 0b0), crawl=crawl)
+            run = index.begin_crawl("spider")
+            new = replace(page("a", 0b0), crawl=run.id)
             decision = index.check_and_add(new)
             assert decision.reason == reason
             if decision.reason == "unchanged":
                 index.withdraw("", new.request_fingerprint, decision)
-            index.end_crawl(crawl)
+            index.end_crawl(run)
 
 
 def test_spiders_that_share_an_index_end_their_crawls_by_themselves(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
-        crawls = {name: index.begin_crawl(name) for name in ("quick", "slow")}
+        runs = {name: index.begin_crawl(name) for name in ("quick", "slow")}
         pages = {
-            name: replace(page(name, f), crawl=crawls[name])
+            name: replace(page(name, f), crawl=runs[name].id)
             for name, f in (("quick", 0), ("slow", 0xFF))
         }
         for name in pages:
             assert index.check_and_add(pages[name]) == UNIQUE
-        index.end_crawl(crawls["quick"])
+        index.end_crawl(runs["quick"])
         assert index.check_and_add(pages["quick"]).reason == "unchanged"
         assert index.check_and_add(pages["slow"]).reason == "seen_before"
 
@@ -300,6 +301,7 @@ def test_forgetting_is_seen_by_others_who_have_it_open(lasting_place: str) -> No
 class Stored:
     page: Page
     representative: str | None
+    met_by: tuple[int, ...] = ()
 
 
 class LinearScan:
@@ -311,22 +313,46 @@ class LinearScan:
     def kept(self) -> int:
         return sum(one.representative is None for one in self.stored.values())
 
-    def check_and_add(self, name: str, new: Page) -> Decision:
+    def check_and_add(self, name: str, new: Page, crawl: int | None) -> Decision:
         own = self.stored.get(name)
         if own is not None and own.representative is None:
             distance = hamming_distance(own.page.fingerprint, new.fingerprint)
-            changed = own.page.digest != new.digest
-            own.page = new
-            return refreshed(name, distance, changed)
-        decision, representative = self.compare(new)
+            return self.take_place(name, name, new, crawl, distance)
+        for are_met in (True, False):
+            decision, of = self.compare(new, crawl, are_met)
+            if decision.is_duplicate and not are_met:
+                self.stored.pop(name, None)
+                return self.take_place(of, name, new, crawl, decision.distance or 0)
+            if decision.is_duplicate:
+                break
+        met_by = () if of or crawl is None else (crawl,)
         if own is None:
-            self.stored[name] = Stored(new, representative)
+            self.stored[name] = Stored(new, of or None, met_by)
         else:
-            own.page, own.representative = new, representative
+            own.page, own.representative, own.met_by = new, of or None, met_by
         return decision
 
-    def compare(self, new: Page) -> tuple[Decision, str | None]:
-        kept = {name: one.page for name, one in self.stored.items() if not one.representative}
+    def take_place(
+        self, of: str, name: str, new: Page, crawl: int | None, distance: int
+    ) -> Decision:
+        """Store a page in place of a kept one, whose age it has then."""
+        old = self.stored[of]
+        changed = old.page.digest != new.digest
+        numbers = dict.fromkeys((*([] if crawl is None else [crawl]), *old.met_by))
+        old.page, old.met_by = new, tuple(numbers)[:4]
+        self.stored = {name if one == of else one: found for one, found in self.stored.items()}
+        for other in self.stored.values():
+            if other.representative == of:
+                other.representative = name
+        return refreshed(of, distance, changed, "seen_before" if of == name else "moved")
+
+    def compare(self, new: Page, crawl: int | None, are_met: bool) -> tuple[Decision, str]:
+        """Compare a page with those that its crawl has met, or with the others."""
+        kept = {
+            name: one.page
+            for name, one in self.stored.items()
+            if not one.representative and (crawl is None or crawl in one.met_by) is are_met
+        }
         for name, old in kept.items():
             if old.digest == new.digest:
                 return exact(name), name
@@ -338,7 +364,7 @@ class LinearScan:
         distance, _, name = min(found, default=(99, 0, ""))
         if distance <= PARAMETERS.distance:
             return near(name, distance), name
-        return UNIQUE, None
+        return UNIQUE, ""
 
     def forget(self, names: set[str]) -> None:
         for name in names:
@@ -350,7 +376,10 @@ class LinearScan:
                     if other.representative == gone:
                         other.representative = name
 
-    def withdraw(self, name: str) -> None:
+    def withdraw(self, name: str, decision: Decision) -> None:
+        if decision.verdict == "refresh":
+            self.stored[name].met_by = ()
+            return
         group = {n for n, one in self.stored.items() if one.representative == name}
         for one in group | {name}:
             del self.stored[one]
@@ -373,16 +402,20 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         name=st.sampled_from("abcdefgh"),
         fingerprint=st.integers(0, 255),
         tokens=st.sampled_from([5, 50]),
+        crawl=st.one_of(st.none(), st.integers(1, 6)),
         fails=st.booleans(),
     )
-    def judge(self, name: str, fingerprint: int, tokens: int, fails: bool) -> None:
+    def judge(
+        self, name: str, fingerprint: int, tokens: int, crawl: int | None, fails: bool
+    ) -> None:
         new = page(name, fingerprint, tokens, text=f"text {fingerprint} {tokens}")
-        expected = self.model.check_and_add(name, new)
+        new = new if crawl is None else replace(new, met_by=met_by(crawl))
+        expected = self.model.check_and_add(name, new, crawl)
         indexes = [self.memory, self.shared[next(self.turn)]]
         for index in indexes:
             assert index.check_and_add(new) == expected
-        if fails and expected == UNIQUE:
-            self.model.withdraw(name)
+        if fails and not expected.is_duplicate:
+            self.model.withdraw(name, expected)
             for index in indexes:
                 index.withdraw("", new.request_fingerprint, expected)
 

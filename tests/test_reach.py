@@ -40,11 +40,12 @@ def test_listing_with_links_of_its_own_is_kept(
 
 def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFixture) -> None:
     site["/first"] = listing(["/a", "/b"])
-    assert crawl(start="/first", SIMHASH_INDEX="shared.simhash").seen() == {"/first"}
+    settings = {"SIMHASH_INDEX": "shared.simhash", "SIMHASH_CRAWL": "one"}
+    assert crawl(start="/first", **settings).seen() == {"/first"}
     site["/"] = article(prose("start"), ["/copy", "/more"])
     site["/copy"] = listing(["/a"])
     site["/more"] = listing(["/a", "/c"])
-    result = crawl(SIMHASH_INDEX="shared.simhash")
+    result = crawl(**settings)
     assert result.verdicts()["/copy"] == "exact_duplicate"
     assert result.verdicts()["/more"] == "unique"
 

@@ -25,13 +25,14 @@ def twins(site: Site) -> Site:
 def test_crawl_drops_what_another_machine_has_kept(
     twins: Site, crawl: CrawlFixture, redis_url: str
 ) -> None:
-    first = crawl(SIMHASH_INDEX=redis_url)
+    settings = {"SIMHASH_INDEX": redis_url, "SIMHASH_CRAWL": "one"}
+    first = crawl(**settings)
     assert first.returncode == 0
     assert first.seen() == {"/", "/a", "/b"}
     assert first.simhash_stats()["exact_duplicate"] == 1
     twins["/"] = article(prose("another start"), ["/elsewhere"])
     twins["/elsewhere"] = article(prose("boat"))
-    second = crawl(SIMHASH_INDEX=redis_url)
+    second = crawl(**settings)
     assert second.verdicts()["/elsewhere"] == "exact_duplicate"
     assert f"pages in {redis_url.replace('PASSWORD', '***')}" in second.log
     assert "PASSWORD" not in first.log + second.log

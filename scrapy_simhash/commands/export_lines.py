@@ -27,7 +27,7 @@ DIGEST_BYTES = 16
 Record = dict[str, Any]
 
 _BITS = re.compile(r"[0-9A-Fa-f]{16}")
-_FIELDS = [field for field in STORED if field.name != "crawl"]
+_FIELDS = [field for field in STORED if field.name not in ("crawl", "met_by")]
 
 
 class Line(NamedTuple):

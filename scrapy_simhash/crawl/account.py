@@ -85,6 +85,8 @@ class SimhashAccount:
         self._add_seconds("analysis", record.analysis_seconds or 0.0)
         if record.is_recalled:
             stats.inc_value("simhash/analyses_avoided")
+        if decision.reason == "moved":
+            stats.inc_value("simhash/moved")
         if decision.changed is False:
             stats.inc_value("simhash/unchanged")
         if decision.reason in KEPT_APART:
@@ -116,7 +118,8 @@ def summary(stats: StatsCollector) -> str:
     lines = [
         f"Near-duplicates: {judged:,.0f} pages judged, {get('unique'):,.0f} unique, "
         f"{near:,.0f} near-duplicates and {exact:,.0f} exact ones{share}, "
-        f"{get('refresh'):,.0f} seen before",
+        f"{get('refresh'):,.0f} seen before"
+        + (f", {moved:,.0f} at another address than before" if (moved := get("moved")) else ""),
         f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
         f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
@@ -78,7 +80,7 @@ class SimhashDownloaderMiddleware:
         self.settings = pipeline.settings
         self.workers = workers
         self.index = index
-        self._crawl: int | None = None
+        self._run = CrawlRun(crawler, index, self.settings)
         self._reach = Reach()
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         self._walls = Walls(crawler) if self.settings.walls == "pass" else None
@@ -109,6 +111,8 @@ class SimhashDownloaderMiddleware:
 
     async def spider_opened(self, spider: Spider) -> None:
         self.workers.start()
+        with suppress(IndexUnavailableError):  # the first page tries again
+            await self._run.current()
         logger.info(
             "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
             {
@@ -119,22 +123,21 @@ class SimhashDownloaderMiddleware:
             },
             extra={"spider": spider},
         )
-        self._crawl = await self.index.begin_crawl(self.spider_name)
         await self._expire(spider)
 
     async def spider_closed(self, spider: Spider) -> None:
         try:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
-            if left := await self._withdrawals.finish():
+            left = await self._withdrawals.finish()
+            await self._run.end(delivered=not left)
+            if left:
                 logger.warning(
                     "Pages whose callback failed are still in the index: %(n)d. So no page of "
                     "this crawl counts as passed on, and none will be skipped as unchanged",
                     {"n": left},
                     extra={"spider": spider},
                 )
-            else:
-                await self.index.end_crawl(self._crawl)
         finally:
             if INDEXES.give_back(self.index):
                 await self.index.close()
@@ -264,8 +267,9 @@ class SimhashDownloaderMiddleware:
             self.crawler.request_fingerprinter.fingerprint(request),
             jar_of(request),
         )
+        run = await self._run.current()
         return await self.pipeline.page(
-            fetched, self.workers, self.index.template, self.spider_name, self._crawl
+            fetched, self.workers, self.index.template, self.spider_name, run
         )
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:

@@ -31,6 +31,13 @@ class Counts(NamedTuple):
     kept: int
 
 
+class Run(NamedTuple):
+    """One process's part in a crawl: its number, and that of the crawl."""
+
+    id: int
+    crawl: int
+
+
 class Index(ABC):
     """Pages judged so far, of which the kept ones are compared with a new one.
 
@@ -65,7 +72,7 @@ class Index(ABC):
         """Judge *page* and store it; when this returns, both are done for good.
 
         Atomic among all who share the index.  A ``unique`` page becomes a representative; a
-        ``refresh`` stays one, with its new text.
+        ``refresh`` stays one, with its new text; one that has moved takes the place of what it was.
 
         :raises IndexUnavailableError: the index did not answer; nothing was stored.
         """
@@ -126,12 +133,26 @@ class Index(ABC):
         """
 
     @abstractmethod
-    async def begin_crawl(self, spider: str) -> int | None:
-        """Return a number for the pages that *spider* is about to meet; None where none is kept."""
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        """Return the run of *spider* that begins, and the crawl that it is part of.
+
+        It is part of the crawl of that *name*, if there was one.  Otherwise, if it *joins* others,
+        it is part of the crawl of another run of the spider that joins others, if one is running
+        (:mod:`scrapy_simhash.index.running`).  Otherwise it is a crawl of its own.
+
+        :raises IndexUnavailableError: the index did not answer.
+        """
 
     @abstractmethod
-    async def end_crawl(self, crawl: int | None) -> None:
-        """Note that all pages of a crawl that began were passed on, or dropped."""
+    async def beat(self, run: Run) -> None:
+        """Note that a run is still going on; to be called every ``running.BEAT_SECONDS``.
+
+        :raises IndexUnavailableError: the index did not answer.
+        """
+
+    @abstractmethod
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        """Note that a run has ended; *delivered*: all its pages were passed on, or dropped."""
 
     @abstractmethod
     async def counts(self) -> Counts:
@@ -159,7 +180,7 @@ class Index(ABC):
 
 @dataclass(frozen=True)
 class CrawlRecord:
-    """A crawl that began: its number, when it began, and when it ended, None if it did not."""
+    """A run of a crawl: its number, when it began, and when it ended well, None if it did not."""
 
     id: int
     spider: str

@@ -14,8 +14,8 @@ async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row
     """Copy the content of *source*, and yield each of its rows when it is in *target*.
 
     An interrupted copy continues when it is started again: rows that are in *target* stay.  Kept
-    pages are copied first, so that each duplicate finds its kept page.  Cost: memory for one number
-    for each page.
+    pages are copied first, so that each duplicate finds its kept page.  No crawl of *target*
+    has met its pages yet.  Cost: memory for one number for each page.
 
     :raises IndexMismatchError: the two differ in scheme or scope.
     """
@@ -34,6 +34,6 @@ async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row
     for are_kept in (True, False):
         async for row in source.rows():
             if row.is_kept == are_kept:
-                page = replace(row.page, crawl=crawls.get(row.page.crawl))
+                page = replace(row.page, crawl=crawls.get(row.page.crawl), met_by=None)
                 ids[row.id] = await target.adopt(page, ids[row.representative])
                 yield row

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from scrapy_simhash.index.contract import Counts, Index
+from scrapy_simhash.index.contract import Counts, Index, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.views import ViewTables
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Parameters, judge
+from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
 
 
 class MemoryIndex(Index):
@@ -27,6 +27,10 @@ class MemoryIndex(Index):
         self._tables = ViewTables(parameters.distance)
         self._groups: dict[int, set[int]] = defaultdict(set)
         self._ids = count(1)
+        self._runs = count(1)
+        self._named: dict[str, int] = {}
+        # The runs of each spider that are going on, and join others.
+        self._running: dict[str, set[Run]] = defaultdict(set)
 
     def __str__(self) -> str:
         return "memory:"
@@ -42,11 +46,11 @@ class MemoryIndex(Index):
 
     async def check_and_add(self, page: Page) -> Decision:
         found = self._look_up(page)
-        decision, kept = judge(page, found, self.parameters, self._learned.of(page))
-        self._write(page, found.own, None if kept is None else kept.id)
-        await self._learned.learn(page, decision)
+        judged = judge(page, found, self.parameters, self._learned.of(page))
+        self._store(page, found.own, judged)
+        await self._learned.learn(page, judged.decision)
         await self._view_anew(self._learned.take_settled(page.site))
-        return decision
+        return judged.decision
 
     async def keep(self, page: Page) -> None:
         own = self._row_of_request(page.scope, page.request_fingerprint)
@@ -55,13 +59,17 @@ class MemoryIndex(Index):
 
     async def check(self, page: Page) -> Decision:
         found = self._look_up(page)
-        return judge(page, found, self.parameters, self._learned.of(page))[0]
+        return judge(page, found, self.parameters, self._learned.of(page)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         row = self._row_of_request(scope, request_fingerprint)
-        if decision.verdict == "unique" and row is not None and row.is_kept:
+        if row is None or not row.is_kept:
+            return
+        if decision.verdict == "unique":
             for row_id in [*self._groups.get(row.id, ()), row.id]:
                 self._delete(row_id)
+        elif decision.verdict == "refresh":
+            self._write(replace(row.page, met_by=None), row, None)
 
     async def forget(self, ids: Iterable[int]) -> int:
         rows = [row for row_id in sorted(set(ids)) if (row := self._rows.get(row_id))]
@@ -75,11 +83,24 @@ class MemoryIndex(Index):
             [row.id for row in self._rows.values() if row.page.judged_at < before]
         )
 
-    async def begin_crawl(self, spider: str) -> int | None:
-        return None  # the index ends with the crawl
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        number = next(self._runs)
+        crawl = None if name is None else self._named.get(name)
+        if crawl is None and joins:
+            crawl = min((run.crawl for run in self._running[spider]), default=None)
+        run = Run(number, number if crawl is None else crawl)
+        if name is not None:
+            self._named[name] = run.crawl
+        if joins:
+            self._running[spider].add(run)
+        return run
 
-    async def end_crawl(self, crawl: int | None) -> None:
-        pass
+    async def beat(self, run: Run) -> None:
+        pass  # a run of this process cannot end without a word
+
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        for running in self._running.values():
+            running.discard(run)
 
     async def counts(self) -> Counts:
         duplicates = sum(map(len, self._groups.values()))
@@ -115,10 +136,20 @@ class MemoryIndex(Index):
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
+    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
+        """Store a page as it was judged; *own* is the row of its request."""
+        place = judged.replaced or own
+        if own is not None and place is not own:
+            self._delete(own.id)
+        representative = judged.representative
+        number = None if representative is None else representative.id
+        self._write(stored_as(page, judged), place, number)
+
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
         """Store *page* in the place of *own*, or as a new row."""
         if own is not None:
             self._leave(own)
+            del self._ids_by_request[own.page.scope, own.page.request_fingerprint]
         row = Row(
             id=next(self._ids) if own is None else own.id,
             page=page.stored(),

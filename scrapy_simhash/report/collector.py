@@ -133,7 +133,7 @@ class Collector:
         self.dropped = 0
         self.dropped_bytes = 0
         self.flagged = 0
-        self.unchanged = 0
+        self.unchanged = self.moved = 0
         self.kept_apart: Counter[str] = Counter()
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
@@ -194,6 +194,7 @@ class Collector:
             self.dropped_bytes += record.body_bytes
         self.flagged += record.action == "flag"
         self.unchanged += record.decision.reason == "unchanged"
+        self.moved += record.decision.reason == "moved"
         if record.decision.reason in KEPT_APART:
             self.kept_apart[record.decision.reason] += 1
         analysis_seconds = record.analysis_seconds or 0.0

@@ -9,7 +9,8 @@ from scrapy_simhash.rule.page import KEPT_APART
 
 # The numbers that are compared; times and bytes differ by accident.
 TOTALS = (
-    *("pages", "judged", "unique", "near_duplicate", "exact_duplicate", "refresh", "unchanged"),
+    *("pages", "judged", "unique", "near_duplicate", "exact_duplicate"),
+    *("refresh", "unchanged", "moved"),
     *KEPT_APART,
     *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
 )

@@ -113,6 +113,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
         "unchanged": collector.unchanged,
+        "moved": collector.moved,
         **{reason: collector.kept_apart[reason] for reason in KEPT_APART},
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,

@@ -31,6 +31,7 @@ Reason = Literal[
     # refresh
     "seen_before",
     "unchanged",
+    "moved",
     # skipped
     "opt_out",
     "bad_meta",
@@ -78,7 +79,9 @@ class Page:
 
     *request_fingerprint* is Scrapy's own, *scope* the part of the index to compare with,
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
-    *crawl* the number of the crawl that fetched it.  The second view of a page, for an index that
+    *crawl* the number of the crawl's run that fetched it, and *met_by* the crawls that have met it
+    (:mod:`scrapy_simhash.rule.crawls`); None if it is judged for no crawl: then all kept pages
+    stand for others.  The second view of a page, for an index that
     verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
     what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *addresses* are
     the hashes of the addresses that it holds, None if there are too many, and *data* those of its
@@ -101,6 +104,7 @@ class Page:
     tokens: Annotated[int, Kind.COUNT]
     judged_at: Annotated[float, Kind.SECONDS]
     crawl: Annotated[int | None, Kind.NUMBER] = None
+    met_by: Annotated[bytes | None, Kind.DIGEST] = None
     content_fingerprint: Annotated[int | None, Kind.BITS] = None
     identity: Annotated[bytes | None, Kind.BYTES] = None
     addresses: Annotated[bytes | None, Kind.BYTES] = None
@@ -163,15 +167,15 @@ class Row:
 class Found:
     """The rows of an index that a page is judged by.
 
-    *own* is the row of the page's request.  *delivered* says whether the crawl that judged this row
-    is known to have passed it on to its spider.  *same_text* are the representatives in the page's
-    scope with its digest, oldest first.  *near* are the representatives within the distance, each
-    with its distance: those found by the content first, then those found by the main text; in each
-    view the closest first, then the oldest.
+    *own* is the row of the page's request.  *delivered* says of a row whether the run that judged
+    it is known to have passed it on to its spider.  *same_text* are the representatives in the
+    page's scope with its digest, oldest first.  *near* are the representatives within the distance,
+    each with its distance: those found by the content first, then those found by the main text; in
+    each view the closest first, then the oldest.
     """
 
     own: Row | None = None
-    delivered: bool = False
+    delivered: Callable[[Row], bool] = lambda row: False
     same_text: Iterable[Row] = ()
     near: Iterable[tuple[Row, int]] = ()
 
@@ -191,8 +195,10 @@ class Decision:
     *representative* is the URL of the kept page, *distance* the number of bits in which the two
     fingerprints differ (in the view that found it); both are None for a page without a kept page.
     *share* is the share of text in common, if it was verified.  *changed* says whether the text of
-    a ``refresh`` has changed; it is None for any other verdict.  *closest* is the candidate that
-    shares most with a unique page, but not enough; it does not count when decisions are compared.
+    a ``refresh`` has changed; it is None for any other verdict.  The *representative* of a
+    ``refresh`` is where its text was before: at its own address, unless it has ``moved``.
+    *closest* is the candidate that shares most with a unique page, but not enough; it does not
+    count when decisions are compared.
     *new* are some of the addresses in a page that was kept for them.  *kept_addresses* are those of
     the representative (:mod:`scrapy_simhash.rule.holdings`).
     """

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
 
+from scrapy_simhash.rule.crawls import crawls_in, together
 from scrapy_simhash.rule.holdings import has_new_data
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
@@ -79,10 +80,29 @@ class SiteKnowledge(NamedTuple):
     noise: Collection[int] = ()
 
 
-def judge(
-    page: Page, found: Found, parameters: Parameters, site: SiteKnowledge
-) -> tuple[Decision, Row | None]:
-    """Return the decision on *page* of *site*, and its representative if it is a duplicate.
+class Judged(NamedTuple):
+    """A decision, and the row that it is about.
+
+    It is the *representative* of a duplicate, or the row whose place a page takes: that of a page
+    that was met before, or has *moved*.  None of a new page.
+    """
+
+    decision: Decision
+    row: Row | None = None
+
+    @property
+    def representative(self) -> Row | None:
+        """The row that a duplicate points to."""
+        return self.row if self.decision.is_duplicate else None
+
+    @property
+    def replaced(self) -> Row | None:
+        """The row whose place the page takes."""
+        return self.row if self.decision.verdict == "refresh" else None
+
+
+def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge) -> Judged:
+    """Return the decision on *page* of *site*, and the row that it is about.
 
     The first step that applies decides:
 
@@ -93,8 +113,12 @@ def judge(
     3. With verification, the candidates are the representatives with the same text or within
        ``distance`` bits in one of the two views.  The page is a duplicate of the one that shares
        most of its content, if it shares enough, names nothing else and has all of the page's data.
-    4. Any other page is ``unique``.
+    4. A page that would be a duplicate of a representative which this crawl has not met is no
+       duplicate: it is a ``refresh`` that has moved, and takes its place.  If its address is known,
+       it may be ``unchanged``.
+    5. Any other page is ``unique``.
 
+    Representatives that this crawl has met come first.
     If several representatives qualify, the one at the page's ``canonical`` URL is chosen: in step 2
     among those with the same text, or those equally close; in step 3 among all that share enough.
     There, of those that share the same, the one whose path ends most like the page's is chosen,
@@ -102,17 +126,36 @@ def judge(
     """
     own = found.own
     if own is not None and own.is_kept:
-        return _refresh(page, own.page, found.delivered, parameters, site.template), None
+        distance = (own.page.fingerprint ^ page.fingerprint).bit_count()
+        return _refresh(page, own, distance, found, parameters, site.template)
     if parameters.share:
-        return _most_alike(page, found, parameters, site)
-    return _closest(page, found)
+        judged = _most_alike(page, found, parameters, site)
+    else:
+        judged = _closest(page, found)
+    if judged.row is None or _stands(judged.row, page):
+        return judged
+    distance = judged.decision.distance or 0
+    return _refresh(page, judged.row, distance, found, parameters, site.template)
 
 
-def crawl_of(page: Page, found: Found, decision: Decision) -> int | None:
-    """Return the crawl to store with a page: for an unchanged page, the one that delivered it."""
-    if found.own is not None and decision.is_unchanged:
-        return found.own.page.crawl
-    return page.crawl
+def stored_as(page: Page, judged: Judged) -> Page:
+    """Return a page as it is stored with its decision.
+
+    An unchanged page keeps the crawl that delivered it.  That a crawl has met a duplicate counts
+    for nothing: if it once takes the place of its representative, another copy may pass.
+    """
+    if judged.representative is not None:
+        return replace(page, met_by=None) if page.met_by else page
+    if judged.replaced is None:
+        return page
+    before = judged.replaced.page
+    crawl = before.crawl if judged.decision.is_unchanged else page.crawl
+    return replace(page, crawl=crawl, met_by=together(page.met_by, before.met_by))
+
+
+def _stands(row: Row, page: Page) -> bool:
+    """Whether a representative stands for others in the crawl that *page* is judged for."""
+    return page.met_by is None or crawls_in(page.met_by)[0] in crawls_in(row.page.met_by)
 
 
 def has_same_text(
@@ -128,14 +171,21 @@ def has_same_text(
 
 
 def _refresh(
-    page: Page, own: Page, delivered: bool, parameters: Parameters, template: Collection[int]
-) -> Decision:
-    """Compare a page with its stored state."""
-    distance = (own.fingerprint ^ page.fingerprint).bit_count()
-    changed = not _is_same(page, own, parameters, template)
-    if not changed and delivered:
-        return Decision("refresh", "unchanged", own.url, distance, changed=False)
-    return Decision("refresh", "seen_before", own.url, distance, changed=changed)
+    page: Page,
+    row: Row,
+    distance: int,
+    found: Found,
+    parameters: Parameters,
+    template: Collection[int],
+) -> Judged:
+    """Compare a page with what it was before: its own row, or that of a page that has moved."""
+    changed = not _is_same(page, row.page, parameters, template)
+    decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
+    if found.own is not None and not changed and found.delivered(row):
+        decision = replace(decision, reason="unchanged")
+    elif row is not found.own:
+        decision = replace(decision, reason="moved")
+    return Judged(decision, row)
 
 
 def _is_same(page: Page, own: Page, parameters: Parameters, template: Collection[int]) -> bool:
@@ -155,15 +205,19 @@ def _marks(template: Collection[int]) -> set[int]:
     return {mark(block) for block in template}
 
 
-def _closest(page: Page, found: Found) -> tuple[Decision, Row | None]:
+def _closest(page: Page, found: Found) -> Judged:
     """Return the duplicate by the paper's plain rule."""
-    if twin := _closest_named(page, ((row, 0) for row in found.same_text)):
-        row, _ = twin
-        return Decision("exact_duplicate", "same_text", row.page.url, 0), row
-    if near := _closest_named(page, found.near):
-        row, distance = near
-        return Decision("near_duplicate", "within_distance", row.page.url, distance), row
-    return Decision("unique", "new_text"), None
+    same_text, near = tee((row, 0) for row in found.same_text), tee(found.near)
+    for are_met, twins, others in zip((True, False), same_text, near, strict=True):
+        if twin := _closest_named(page, (one for one in twins if _stands(one[0], page) is are_met)):
+            row, _ = twin
+            decision = Decision("exact_duplicate", "same_text", row.page.url, 0)
+            return Judged(decision, row)
+        if one := _closest_named(page, (one for one in others if _stands(one[0], page) is are_met)):
+            row, distance = one
+            decision = Decision("near_duplicate", "within_distance", row.page.url, distance)
+            return Judged(decision, row)
+    return Judged(Decision("unique", "new_text"))
 
 
 def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, int] | None:
@@ -176,21 +230,19 @@ def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, i
     return next((one for one in as_close if one[0].page.url == page.canonical), closest)
 
 
-def _most_alike(
-    page: Page, found: Found, parameters: Parameters, site: SiteKnowledge
-) -> tuple[Decision, Row | None]:
+def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge) -> Judged:
     """Return the decision by the candidate that shares most of its content, if that is enough."""
     if page.sketch is None:
-        return Decision("unique", "new_text"), None
+        return Judged(Decision("unique", "new_text"))
     candidates = [
         (row, kept, distance)
         for row, distance in islice(_candidates(page, found), MAX_VERIFIED)
         if (kept := row.page.sketch) is not None
     ]
     if not candidates:  # most pages have none, and unpacking a sketch takes 8 us
-        return Decision("unique", "new_text"), None
+        return Judged(Decision("unique", "new_text"))
     sketch, marks = Sketch.from_bytes(page.sketch), _marks(site.template)
-    best: tuple[tuple[bool, float, int], int, Row] | None = None
+    best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
     apart: tuple[Reason, NearMiss] | None = None
     for row, kept, distance in candidates:
@@ -203,21 +255,25 @@ def _most_alike(
             if apart is None or miss.share > apart[1].share:
                 apart = reason, miss
         else:
-            is_canonical = row.page.url == page.canonical
-            rank = is_canonical, shared.share, _segments_in_common(row.page.url, page.url)
+            url = row.page.url
+            in_common = _segments_in_common(url, page.url)
+            rank = _stands(row, page), url == page.canonical, shared.share, in_common
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
     if best is None:
         if apart is not None:
             reason, miss = apart
-            return Decision("unique", reason, closest=miss), None
-        return Decision("unique", "new_text", closest=missed), None
-    (_, most, _), distance, row = best
+            return Judged(Decision("unique", reason, closest=miss))
+        return Judged(Decision("unique", "new_text", closest=missed))
+    (_, _, most, _), distance, row = best
     if most == 1 and row.page.digest == page.digest:
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
     else:
         decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
-    return replace(decision, kept_addresses=row.page.addresses), row
+    if page.met_by is None or crawls_in(page.met_by)[:1] == crawls_in(row.page.met_by)[:1]:
+        # Another crawl may have met the kept page last: its addresses went to another spider.
+        decision = replace(decision, kept_addresses=row.page.addresses)
+    return Judged(decision, row)
 
 
 def _what_is_new(page: Page, kept: Page, site: SiteKnowledge) -> Reason | None:

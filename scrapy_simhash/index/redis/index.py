@@ -13,12 +13,11 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex
+from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question, design_named
@@ -36,7 +35,7 @@ from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_VERIFIED, Parameters, crawl_of, judge
+from scrapy_simhash.rule.rule import MAX_VERIFIED, Judged, Parameters, judge, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -107,24 +106,29 @@ class RedisIndex(LastingIndex):
     async def check_and_add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         question, call = self._question(page), next(self._calls) & MAX_NUMBER
-        unique, _ = self._judge(page, Found())
-        decision, representative, crawl, judged_by, cuts = unique, 0, page.crawl, b"", b""
+        judged = unique = self._judge(page, Found())
+        judged_by, cuts, place = b"", b"", b""
         while True:
-            delivered = page if crawl == page.crawl else replace(page, crawl=crawl)
-            record = pack(delivered, representative, call)
+            kept = judged.representative
+            number = 0 if kept is None else kept.id - scope.base
+            record = pack(stored_as(page, judged), number, call)
             answer = await self._ask(
-                scope, "add", question, self._most(page), record, judged_by, cuts
+                scope, "add", question, self._most(page), record, judged_by, cuts, place
             )
             if answer[0] is not None:
                 break
             found = await self._found(scope, answer)
-            decision, kept = self._judge(page, found)
-            judged_by, crawl = answer[1], crawl_of(page, found, decision)
-            representative = 0 if kept is None else kept.id - scope.base
-            cuts = b"" if found.own is None else self._places(found.own, scope)
+            judged, judged_by = self._judge(page, found), answer[1]
+            row = judged.replaced or found.own
+            cuts = b"" if row is None else self._places(row, scope)
+            place = b""
+            if row is not None and row is not found.own:
+                place = pack_id(row.id - scope.base)
+                cuts += self._buckets.request_place(row.page.request_fingerprint, place)
         row_id, of = answer
+        decision = judged.decision
         if decision.is_duplicate and of == _NO_ID:
-            decision = unique  # the pages that it was judged by have been forgotten since
+            decision = unique.decision  # what it was judged by has been forgotten since
         self._store.taken(scope, row_id, page.request_fingerprint)
         await self._learned.learn(page, decision)
         await self._view_anew(self._learned.take_settled(page.site))
@@ -139,7 +143,7 @@ class RedisIndex(LastingIndex):
     async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         answer = await self._ask(scope, "check", self._question(page), self._most(page))
-        return self._judge(page, await self._found(scope, answer))[0]
+        return self._judge(page, await self._found(scope, answer)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
@@ -172,15 +176,15 @@ class RedisIndex(LastingIndex):
             ]
         )
 
-    async def begin_crawl(self, spider: str) -> int | None:
-        with suppress(IndexUnavailableError):
-            return await self._store.begin_crawl(spider)
-        return None
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        return await self._store.crawls.begin(spider, name, joins)
 
-    async def end_crawl(self, crawl: int | None) -> None:
-        if crawl is not None:
-            with suppress(IndexUnavailableError):
-                await self._store.end_crawl(crawl)
+    async def beat(self, run: Run) -> None:
+        await self._store.crawls.beat(run)
+
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        with suppress(IndexUnavailableError):
+            await self._store.crawls.end(run, delivered)
 
     async def counts(self) -> Counts:
         counts = await self._store.counts()
@@ -204,7 +208,7 @@ class RedisIndex(LastingIndex):
         return None if found is None else found[1].row
 
     async def crawls(self) -> list[CrawlRecord]:
-        return await self._store.crawls()
+        return await self._store.crawls.all()
 
     def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         return self._store.templates()
@@ -217,7 +221,7 @@ class RedisIndex(LastingIndex):
         return scope.base + number_of(row_id)
 
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        return await self._store.adopt_crawl(crawl)
+        return await self._store.crawls.adopt(crawl)
 
     async def adopt_template(self, site: str, state: bytes) -> None:
         await self._learned.adopt(site, state)
@@ -233,7 +237,7 @@ class RedisIndex(LastingIndex):
         await self._store.store_template(site, state)
         return state
 
-    def _judge(self, page: Page, found: Found) -> tuple[Decision, Row | None]:
+    def _judge(self, page: Page, found: Found) -> Judged:
         return judge(page, found, self.parameters, self._learned.of(page))
 
     def _question(self, page: Page) -> Question:
@@ -242,7 +246,8 @@ class RedisIndex(LastingIndex):
 
     def _most(self, page: Page) -> int:
         """Return how many rows to ask for: one if the plain rule needs only the first."""
-        return MAX_VERIFIED if self.parameters.share or page.canonical else 1
+        is_choice = self.parameters.share or page.canonical or page.met_by
+        return MAX_VERIFIED if is_choice else 1
 
     def _has_text(self, page: Page) -> bool:
         """Whether a page is found by its text: with verification, an empty text says nothing."""
@@ -262,6 +267,7 @@ class RedisIndex(LastingIndex):
         record: bytes = b"",
         judged_by: bytes = b"",
         cuts: bytes = b"",
+        place: bytes = b"",
     ) -> list[Any]:
         answer: list[Any] = await self._store.script(
             scope,
@@ -276,6 +282,7 @@ class RedisIndex(LastingIndex):
             record,
             judged_by,
             cuts,
+            place,
         )
         return answer
 
@@ -287,9 +294,13 @@ class RedisIndex(LastingIndex):
             for number, page in zip(numbers_of(ids), pages, strict=True)
         }
         own = unpack(number_of(own_id), scope, own_page).row if own_id else None
+        # Only of a page that was met before does it matter.
+        asked = [own, *rows.values()] if own is not None else []
+        runs = {row.page.crawl for row in asked if row.is_kept}
+        delivered = {run for run in runs if await self._store.crawls.was_delivered(run)}
         return Found(
             own=own,
-            delivered=own is not None and await self._store.was_delivered(own.page.crawl),
+            delivered=lambda row: row.page.crawl in delivered,
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (rows[number_of(near[at : at + ID_BYTES])], near[at + ID_BYTES])

@@ -1,17 +1,16 @@
-"""The data of an index besides its tables: its parameters, scopes, crawls and templates."""
+"""The data of an index besides its tables: its parameters, scopes and templates."""
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
-from scrapy_simhash.index.contract import CrawlRecord
 from scrapy_simhash.index.redis.buckets import plan
+from scrapy_simhash.index.redis.crawls import Crawls
 from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
 from scrapy_simhash.index.redis.rows import (
     StoredRow,
@@ -65,7 +64,8 @@ class Store:
         self._about = ""
         self._keys = Keys(server.address.prefix, "")
         self._scopes: dict[str, Scope] = {}
-        self._delivered: set[int] = set()
+        names = ("crawls", "running", "named")
+        self.crawls = Crawls(server, tuple(map(self._keys.of_index, names)))
 
     async def about(self) -> About | None:
         """Return the parameters of the index, None if there is none.
@@ -159,7 +159,7 @@ class Store:
 
     def taken(self, scope: Scope, row_id: bytes, request_fingerprint: bytes) -> None:
         """Note that the server stored a page: it should stay there as long as the server runs."""
-        if scope.last is None or row_id > scope.last[0]:
+        if scope.last is None or row_id >= scope.last[0]:
             scope.last = row_id, request_fingerprint
 
     def given_up(self, scope: Scope, row_id: bytes) -> None:
@@ -227,54 +227,6 @@ class Store:
             duplicates = await self.server.command("HGET", scope.keys[1], "d")
             found.append((scope, int(pages), int(duplicates or 0)))
         return found
-
-    async def begin_crawl(self, spider: str) -> int:
-        """Return the number of a crawl that begins."""
-        return await self._new_crawl(spider, int(time.time()))
-
-    async def _new_crawl(self, spider: str, started_at: int) -> int:
-        key = self._keys.of_index("crawls")
-        crawl = int(await self.server.command("HINCRBY", key, "last", 1))
-        begun = json.dumps({"spider": spider, "started": started_at})
-        await self.server.command("HSET", key, f"{crawl}", begun)
-        return crawl
-
-    async def end_crawl(self, crawl: int, finished_at: int | None = None) -> None:
-        """Note the end of a crawl, now by default: all its pages were passed on or dropped."""
-        key = self._keys.of_index("crawls")
-        end = int(time.time()) if finished_at is None else finished_at
-        await self.server.command("HSET", key, f"{crawl}:finished", end)
-
-    async def crawls(self) -> list[CrawlRecord]:
-        """Return all crawls, ordered by number."""
-        stored = await self.server.command("HGETALL", self._keys.of_index("crawls"))
-        found = []
-        for name in sorted((name for name in stored if name.isdigit()), key=int):
-            begun, finished = json.loads(stored[name]), stored.get(name + b":finished")
-            end = None if finished is None else int(finished)
-            found.append(CrawlRecord(int(name), begun["spider"], begun["started"], end))
-        return found
-
-    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        """Return the number of a crawl; the crawl is added if it is not there."""
-        for known in await self.crawls():
-            if replace(known, id=crawl.id) == crawl:
-                return known.id
-        number = await self._new_crawl(crawl.spider, crawl.started_at)
-        if crawl.finished_at is not None:
-            await self.end_crawl(number, crawl.finished_at)
-        return number
-
-    async def was_delivered(self, crawl: int | None) -> bool:
-        """Whether a crawl is known to have ended well; a positive answer is remembered."""
-        if crawl is None:
-            return False
-        if crawl not in self._delivered:
-            key = self._keys.of_index("crawls")
-            if not await self.server.command("HEXISTS", key, f"{crawl}:finished"):
-                return False
-            self._delivered.add(crawl)
-        return True
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield each site with a stored template, and its state."""

@@ -12,21 +12,21 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex
+from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
+from scrapy_simhash.index.sqlite.crawls import Crawls
 from scrapy_simhash.index.sqlite.mounts import file_id, refuse_network
 from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import Group, ViewTables
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Parameters, View, crawl_of, judge
+from scrapy_simhash.rule.rule import Judged, Parameters, View, judge, stored_as
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ class SQLiteIndex(LastingIndex):
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._rows = Rows(self._connection)
+        self._crawls = Crawls(self._connection)
         self._inode = file_id(self._place)
         self._checkpoints = Checkpoints(self.path, self._segments)
 
@@ -106,23 +107,22 @@ class SQLiteIndex(LastingIndex):
     async def check_and_add(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            decision, kept = judge(page, found, self.parameters, self._learned.of(page))
-            crawl = crawl_of(page, found, decision)
-            self._write(page, found.own, None if kept is None else kept.id, crawl)
-        await self._learned.learn(page, decision)
+            judged = judge(page, found, self.parameters, self._learned.of(page))
+            self._store(page, found.own, judged)
+        await self._learned.learn(page, judged.decision)
         await self._view_anew(self._learned.take_settled(page.site))
-        return decision
+        return judged.decision
 
     async def keep(self, page: Page) -> None:
         with self._transaction():
             own = self._rows.of_request(page.scope, page.request_fingerprint)
             if own is None or not own.is_kept:
-                self._write(page, own, None, page.crawl)
+                self._write(page, own, None)
 
     async def check(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
-            return judge(page, found, self.parameters, self._learned.of(page))[0]
+            return judge(page, found, self.parameters, self._learned.of(page)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
@@ -157,18 +157,17 @@ class SQLiteIndex(LastingIndex):
             ids = self._rows.ids_before(before)
         return await self.forget(ids)
 
-    async def begin_crawl(self, spider: str) -> int | None:
-        with suppress(IndexUnavailableError), self._transaction():
-            return self._connection.execute(
-                "INSERT INTO crawls (spider, started_at) VALUES (?, ?)", (spider, int(time.time()))
-            ).lastrowid
-        return None
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        with self._transaction():
+            return self._crawls.begin(spider, name, joins)
 
-    async def end_crawl(self, crawl: int | None) -> None:
+    async def beat(self, run: Run) -> None:
+        with self._transaction():
+            self._crawls.beat(run)
+
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
         with suppress(IndexUnavailableError), self._transaction():
-            self._connection.execute(
-                "UPDATE crawls SET finished_at = ? WHERE id = ?", (int(time.time()), crawl)
-            )
+            self._crawls.end(run, delivered)
 
     async def counts(self) -> Counts:
         return Counts(*self._rows.counts())
@@ -187,9 +186,8 @@ class SQLiteIndex(LastingIndex):
         return self._rows.by_id(row_id)
 
     async def crawls(self) -> list[CrawlRecord]:
-        query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
         with schema.errors_translated(self.path):
-            return [CrawlRecord(*found) for found in self._connection.execute(query)]
+            return self._crawls.all()
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         query = "SELECT site, state FROM templates ORDER BY site"
@@ -201,19 +199,13 @@ class SQLiteIndex(LastingIndex):
         with self._transaction():
             own = self._rows.of_request(page.scope, page.request_fingerprint)
             if own is None:
-                self._write(page, None, representative, page.crawl)
+                self._write(page, None, representative)
                 return self._last_change
             return own.id
 
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        found = (crawl.spider, crawl.started_at, crawl.finished_at)
         with self._transaction():
-            for known in await self.crawls():
-                if (known.spider, known.started_at, known.finished_at) == found:
-                    return known.id
-            names = "INSERT INTO crawls (spider, started_at, finished_at) VALUES (?, ?, ?)"
-            row_id = self._connection.execute(names, found).lastrowid
-        return row_id or 0
+            return self._crawls.adopt(crawl)
 
     async def adopt_template(self, site: str, state: bytes) -> None:
         await self._learned.adopt(site, state)
@@ -317,15 +309,10 @@ class SQLiteIndex(LastingIndex):
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
-            delivered=own is not None and self._was_delivered(own),
+            delivered=lambda row: self._crawls.was_delivered(row.page.crawl),
             same_text=self._rows.of_text(page.scope, page.digest),
             near=self._near(page),
         )
-
-    def _was_delivered(self, row: Row) -> bool:
-        """Whether the crawl that judged a row is known to have passed it on to its spider."""
-        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
-        return self._connection.execute(query, (row.page.crawl,)).fetchone() is not None
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         """Yield the representatives within the distance: see :class:`Found`."""
@@ -347,12 +334,17 @@ class SQLiteIndex(LastingIndex):
                 seen.add(row_id)
                 yield row, distance
 
-    def _write(
-        self, page: Page, own: Row | None, representative: int | None, crawl: int | None
-    ) -> None:
-        """Store *page*, as judged in *crawl*, in place of *own*, or as a new row."""
-        if crawl != page.crawl:
-            page = replace(page, crawl=crawl)
+    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
+        """Store a page as it was judged; *own* is the row of its request."""
+        place = judged.replaced or own
+        if own is not None and place is not own:
+            self._delete(own)
+        representative = judged.representative
+        number = None if representative is None else representative.id
+        self._write(stored_as(page, judged), place, number)
+
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+        """Store *page* in place of *own*, or as a new row."""
         is_found_anew = representative is None
         if own is None:
             row_id = self._next_change()

@@ -224,8 +224,10 @@ class Rows:
         self._connection.execute("DELETE FROM pages WHERE representative = ?", (row_id,))
 
     def forget_crawl(self, row_id: int) -> None:
-        """Make the crawl that judged a row unknown."""
-        self._connection.execute("UPDATE pages SET crawl = NULL WHERE id = ?", (row_id,))
+        """Make the crawl that judged a row unknown, and those that have met it."""
+        self._connection.execute(
+            "UPDATE pages SET crawl = NULL, met_by = NULL WHERE id = ?", (row_id,)
+        )
 
     def counts(self) -> tuple[int, int]:
         """Return the number of rows, and the number of representatives among them."""

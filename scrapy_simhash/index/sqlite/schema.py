@@ -20,6 +20,7 @@ from scrapy_simhash.errors import (
     IndexUnavailableError,
 )
 from scrapy_simhash.files import replacing
+from scrapy_simhash.index.sqlite import crawls
 from scrapy_simhash.index.sqlite.rows import COLUMNS
 from scrapy_simhash.rule.rule import Parameters
 
@@ -52,12 +53,7 @@ _HEADER = struct.Struct(">16x H 10x I 28x i 4x i 28x")
 _TABLES = f"""
 CREATE TABLE parameters (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE templates (site TEXT PRIMARY KEY, state BLOB NOT NULL);
-CREATE TABLE crawls (
-    id INTEGER PRIMARY KEY,
-    spider TEXT NOT NULL,
-    started_at INTEGER NOT NULL,
-    finished_at INTEGER
-);
+{crawls.TABLE}
 CREATE TABLE pages (
     id INTEGER PRIMARY KEY,
     change INTEGER,
@@ -65,7 +61,8 @@ CREATE TABLE pages (
 {COLUMNS}
 );
 """
-_INDEXES = """
+_INDEXES = f"""
+{crawls.INDEXES}
 CREATE UNIQUE INDEX pages_by_change ON pages (change) WHERE change IS NOT NULL;
 CREATE INDEX pages_by_request ON pages (scope, substr(request_fingerprint, 1, 4));
 CREATE INDEX pages_by_text ON pages (scope, substr(digest, 1, 4)) WHERE representative IS NULL;

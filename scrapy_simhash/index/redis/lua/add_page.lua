@@ -7,6 +7,7 @@
 -- bytes) and the request's fingerprint.  6 The check of the text and its digest; empty: do not look
 -- for the text.  7 The tables (see Buckets in buckets.py).  8 The page; its change is not used.
 -- 9 The rows that it was judged by; empty: not judged yet.  10 The entries to cut from buckets.
+-- 11 The id of the representative whose place the page takes; empty: none but its own.
 --
 -- Without a candidate there is nothing to judge: the page is written at once, as a representative.
 --
@@ -196,18 +197,27 @@ if check or (not keep and judged_by ~= ARGV[9] and not nothing_to_judge) then
   }
 end
 
-local change = next_change()
-local id, representative, duplicates = own or change, representative_of(ARGV[8]), 0
-if nothing_to_judge and not adopt then representative = NONE end
-redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], REPRESENTATIVE_END + 1))
-if not own then
-  put(names[1], string.sub(ARGV[5], 1, CHECK) .. id)
-elseif is_kept then
-  for_each(ARGV[10], cut)
-else
-  cut(group_of(representative_of(own_page)), id)
+local change, duplicates = next_change(), 0
+local function leave_group()
+  cut(group_of(representative_of(own_page)), own)
   duplicates = -1
 end
+local moves = ARGV[11] ~= '' and not nothing_to_judge
+if moves and own then
+  leave_group()
+  redis.call('HDEL', KEYS[1], own)
+  cut(names[1], string.sub(ARGV[5], 1, CHECK) .. own)
+end
+if moves then own, is_kept = ARGV[11], true end
+local id, representative = own or change, representative_of(ARGV[8])
+if nothing_to_judge and not adopt then representative = NONE end
+redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], REPRESENTATIVE_END + 1))
+if is_kept then
+  for_each(ARGV[10], cut)
+elseif own then
+  leave_group()
+end
+if moves or not own then put(names[1], string.sub(ARGV[5], 1, CHECK) .. id) end
 if representative ~= NONE then
   put(group_of(representative), id)
   duplicates = duplicates + 1

@@ -1,0 +1,162 @@
+"""Which runs are one crawl, in every index."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.runs import AGAIN_SECONDS, CrawlRun
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import running
+from scrapy_simhash.index.contract import Run
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.running import SILENT_SECONDS, RunningRun, crawl_to_join, is_dead
+from scrapy_simhash.rule.crawls import crawls_in, met_by, together
+from scrapy_simhash.rule.page import Found, Row
+from scrapy_simhash.rule.rule import SiteKnowledge, judge
+from scrapy_simhash.settings import SimhashSettings
+from tests.indexes import Blocking, open_index
+from tests.pages import PARAMETERS, VERIFIED, page_with_content
+from tests.spiders import Links
+
+
+@pytest.fixture
+def index(place: str) -> Iterator[Blocking]:
+    with open_index(place, PARAMETERS) as opened:
+        yield opened
+
+
+def test_runs_of_one_spider_at_the_same_time_are_one_crawl(index: Blocking) -> None:
+    first = index.begin_crawl("spider")
+    assert first == Run(first.id, first.id)
+    second = index.begin_crawl("spider")
+    assert (second.crawl, second.id != first.id) == (first.crawl, True)
+    assert index.begin_crawl("other").crawl not in (first.id, second.id)
+    index.end_crawl(first)
+    assert index.begin_crawl("spider").crawl == first.crawl  # the second still goes on
+
+
+def test_run_after_the_end_of_all_others_is_a_new_crawl(index: Blocking) -> None:
+    runs = [index.begin_crawl("spider") for _ in range(2)]
+    index.end_crawl(runs[0])
+    index.end_crawl(runs[1], delivered=False)
+    assert index.begin_crawl("spider").crawl not in {run.crawl for run in runs}
+
+
+def test_runs_with_one_name_are_one_crawl_at_any_time(index: Blocking) -> None:
+    first = index.begin_crawl("spider", "monday", joins=False)
+    index.end_crawl(first)
+    again = index.begin_crawl("other spider", "monday", joins=False)
+    assert again.crawl == first.crawl
+    assert index.begin_crawl("spider", "tuesday", joins=False).crawl != first.crawl
+    assert index.begin_crawl("spider").crawl not in {first.crawl, again.crawl}
+
+
+def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking) -> None:
+    first = index.begin_crawl("spider")
+    job = index.begin_crawl("spider", "job 1")
+    assert job.crawl == first.crawl
+    for run in (first, job):
+        index.end_crawl(run)
+    later = index.begin_crawl("spider")
+    assert index.begin_crawl("spider", "job 1").crawl == first.crawl != later.crawl
+
+
+def test_silent_run_has_ended_and_one_that_beats_goes_on(
+    lasting_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("index.running", "index.redis.crawls"):
+        monkeypatch.setattr(f"scrapy_simhash.{module}.SILENT_SECONDS", 2)
+    with open_index(lasting_place, PARAMETERS) as index:
+        silent, beating = index.begin_crawl("silent"), index.begin_crawl("beating")
+        time.sleep(1.6)  # the clock is that of the server
+        index.beat(beating)
+        time.sleep(1.6)
+        assert index.begin_crawl("silent").crawl != silent.crawl
+        assert index.begin_crawl("beating").crawl == beating.crawl
+
+
+def test_run_of_a_process_that_has_ended_is_none(
+    lasting_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    here = running.this_process()
+    monkeypatch.setattr("os.getpid", lambda: ended.pid)
+    with open_index(lasting_place, PARAMETERS) as index:
+        first = index.begin_crawl("spider")
+        assert is_dead(running.this_process())
+        monkeypatch.undo()
+        assert not is_dead(here)
+        assert index.begin_crawl("spider").crawl != first.crawl
+
+
+@pytest.mark.parametrize("process", ["", "elsewhere 1", "nothing", f"{socket.gethostname()} x"])
+def test_process_that_cannot_be_seen_may_be_alive(process: str) -> None:
+    assert not is_dead(process)
+
+
+def test_oldest_crawl_is_joined() -> None:
+    runs = [RunningRun(crawl, "elsewhere 1", 100.0) for crawl in (7, 3, 5)]
+    assert crawl_to_join([*runs, RunningRun(1, "elsewhere 1", 100 - SILENT_SECONDS)], 100.0) == 3
+    assert crawl_to_join([], 100.0) is None
+
+
+def test_addresses_that_went_to_another_spider_are_none_that_this_one_knows() -> None:
+    """Of a kept page that another crawl has met since."""
+    content = range(200)
+    kept = replace(page_with_content("kept", content), addresses=b"1234")
+    for met, addresses in (((5, 6), b"1234"), ((6, 5), None)):
+        row = Row(1, replace(kept, met_by=met_by(*met)))
+        new = replace(page_with_content("new", content), met_by=met_by(5))
+        judged = judge(new, Found(same_text=[row]), VERIFIED, SiteKnowledge())
+        assert judged.decision.verdict == "exact_duplicate"
+        assert judged.decision.kept_addresses == addresses
+
+
+class NotYet(MemoryIndex):
+    """An index that does not answer when a crawl begins, at first."""
+
+    begins = 0
+
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        self.begins += 1
+        if self.begins == 1:
+            raise IndexUnavailableError("not yet")
+        return await super().begin_crawl(spider, name, joins)
+
+
+def test_crawl_begins_when_the_index_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.chain([100.0] * 3, itertools.repeat(100.0 + AGAIN_SECONDS))
+    monkeypatch.setattr("scrapy_simhash.crawl.runs.monotonic", lambda: next(clock))
+    index = NotYet(PARAMETERS)
+
+    async def begin() -> None:
+        run = CrawlRun(get_crawler(Links), index, SimhashSettings())
+        for _ in range(2):  # the second does not ask
+            with pytest.raises(IndexUnavailableError):
+                await run.current()
+        assert index.begins == 1
+        assert await run.current() == await run.current() == Run(1, 1)
+        await run.end(delivered=True)
+
+    asyncio.run(begin())
+
+
+def test_four_crawls_are_remembered_the_latest_first() -> None:
+    met = None
+    for crawl in (1, 2, 3, 2, 4, 5):
+        met = together(met_by(crawl), met)
+    assert crawls_in(met) == (5, 4, 2, 3)
+    assert together(None, None) is None
+    assert together(None, met) == met
+    assert crawls_in(None) == ()

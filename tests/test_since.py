@@ -1,0 +1,180 @@
+"""A crawl sees each content once, and the next crawl sees it again, wherever it is then."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import (
+    Crawl,
+    CrawlFixture,
+    Site,
+    article,
+    crawl_job,
+    crawl_result,
+    prose,
+    run_job,
+)
+
+ITEMS = 20
+PATHS = [f"/item{i}" for i in range(ITEMS)]
+WHOLE = Counter(dict.fromkeys(PATHS, 1))
+
+
+def open_session(site: Site, name: str, wait: Callable[[], object] = bool) -> str:
+    """Let a start page lead to all items in a session, and return its address."""
+
+    def start(visit: int) -> str:
+        wait()
+        return article(prose("start"), [f"{path}?sid={name}" for path in PATHS])
+
+    site[f"/?sid={name}"] = start
+    for path in PATHS:
+        site[f"{path}?sid={name}"] = article(prose(f"of{path[1:]}x"))
+    return f"/?sid={name}"
+
+
+def contents(results: list[Crawl]) -> Counter[str]:
+    """How often each content became an item; start pages are none."""
+    paths = Counter(urlsplit(item["url"]).path for result in results for item in result.items)
+    del paths["/"]
+    return paths
+
+
+def side_by_side(jobs: dict[Path, list[str]]) -> list[Crawl]:
+    """Run crawls at the same time, each in a folder of its own."""
+    crawls = [
+        (folder, subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True))
+        for folder, job in jobs.items()
+    ]
+    results = []
+    for folder, process in crawls:
+        _, log = process.communicate(timeout=100)
+        assert process.returncode == 0, log
+        results.append(crawl_result(0, log, folder))
+    return results
+
+
+def folders(parent: Path, *names: str) -> list[Path]:
+    made = [parent / name for name in names]
+    for folder in made:
+        folder.mkdir()
+    return made
+
+
+@pytest.mark.parametrize(("since", "again"), [("crawl", 1 + ITEMS), ("ever", 1)])
+def test_next_crawl_gets_what_has_another_address_now(
+    site: Site, tmp_path: Path, lasting_place: str, since: str, again: int
+) -> None:
+    settings = {"SIMHASH_INDEX": lasting_place, "SIMHASH_SINCE": since}
+    items = []
+    for folder in folders(tmp_path, "first", "second", "third"):
+        start = open_session(site, folder.name)
+        result = run_job(crawl_job(site, folder, start=start, **settings), folder)
+        items.append(len(result.items))
+    assert items == [1 + ITEMS, again, again]
+    assert result.stats.get("simhash/moved", 0) == (1 + ITEMS if since == "crawl" else 0)
+    assert ("21 at another address than before" in result.log) == (since == "crawl")
+
+
+def test_copies_within_the_next_crawl_are_dropped(site: Site, crawl: CrawlFixture) -> None:
+    crawl(start=open_session(site, "one"))
+    open_session(site, "two")
+    open_session(site, "three")
+    addresses = [f"{path}?sid={name}" for name in ("two", "three") for path in PATHS]
+    site["/"] = article(prose("another"), addresses)
+    result = crawl(start="/")
+    reasons = Counter(decision["reason"] for decision in result.decisions[1 + ITEMS :])
+    assert reasons == {"new_text": 1, "moved": ITEMS, "same_text": ITEMS}
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["new index", "old index"])
+def test_processes_that_run_at_the_same_time_are_one_crawl(
+    site: Site, tmp_path: Path, lasting_place: str, before: int
+) -> None:
+    settings: dict[str, Any] = {"SIMHASH_INDEX": lasting_place, "CONCURRENT_REQUESTS": 4}
+    for folder in folders(tmp_path, *["before"] * before):
+        run_job(crawl_job(site, folder, start=open_session(site, "old"), **settings), folder)
+    barrier = threading.Barrier(4, timeout=60)  # all have begun before the first item is asked for
+    jobs = {
+        folder: crawl_job(
+            site, folder, start=open_session(site, folder.name, barrier.wait), **settings
+        )
+        for folder in folders(tmp_path, "a", "b", "c", "d")
+    }
+    assert contents(side_by_side(jobs)) == WHOLE
+
+
+def test_spiders_of_two_names_are_two_crawls(
+    site: Site, tmp_path: Path, lasting_place: str
+) -> None:
+    barrier = threading.Barrier(2, timeout=60)
+    jobs = {
+        folder: crawl_job(
+            site,
+            folder,
+            spider,
+            open_session(site, folder.name, barrier.wait),
+            SIMHASH_INDEX=lasting_place,
+        )
+        for folder, spider in zip(folders(tmp_path, "a", "b"), ("Links", "OtherLinks"), strict=True)
+    }
+    for result in side_by_side(jobs):
+        assert contents([result]) == WHOLE
+
+
+def test_runs_with_the_name_of_a_crawl_are_one(
+    site: Site, tmp_path: Path, lasting_place: str
+) -> None:
+    results = []
+    runs = [("a", "Links", "monday"), ("b", "OtherLinks", "monday"), ("c", "Links", "tuesday")]
+    for (name, spider, crawl_name), folder in zip(
+        runs, folders(tmp_path, "a", "b", "c"), strict=True
+    ):
+        job = crawl_job(
+            site,
+            folder,
+            spider,
+            open_session(site, name),
+            SIMHASH_INDEX=lasting_place,
+            SIMHASH_CRAWL=crawl_name,
+        )
+        results.append(contents([run_job(job, folder)]))
+    assert results == [WHOLE, Counter(), WHOLE]
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_killed_crawl_goes_on_where_it_was_if_it_resumes_its_job(
+    site: Site, tmp_path: Path, resumes: bool
+) -> None:
+    site["/"] = article(prose("start"), [*PATHS, "/last"])
+    for path in PATHS:
+        site[path] = article(prose(f"of{path[1:]}x"))
+    settings = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue"}
+    job = crawl_job(site, tmp_path, **settings)
+    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE) as first:
+
+        def kill(visit: int) -> str:
+            first.kill()
+            return ""
+
+        site["/last"] = kill
+        first.communicate(timeout=60)
+    assert len(crawl_result(0, "", tmp_path).items) == 1 + ITEMS
+    copies = [f"/copy{i}" for i in range(ITEMS)]
+    site["/"] = article(prose("start"), copies)
+    for path, copy in zip(PATHS, copies, strict=True):
+        site[copy] = site.pages[path]
+    if not resumes:
+        (tmp_path / "job").rename(tmp_path / "old job")
+    result = run_job(job, tmp_path)
+    assert result.returncode == 0, result.log
+    reasons = Counter(d["reason"] for d in result.decisions if "/copy" in d["url"])
+    assert reasons == {"same_text" if resumes else "moved": ITEMS}
