@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
     from scrapy_simhash.crawl import signals
     from scrapy_simhash.crawl.dropped import NearDuplicate, SitePaused, UnchangedPage
+    from scrapy_simhash.crawl.policy import Policy
 
 __all__ = [
     "Addon",
@@ -39,6 +40,7 @@ __all__ = [
     "Match",
     "NearDuplicate",
     "PermutedTables",
+    "Policy",
     "SitePaused",
     "TextFingerprint",
     "UnchangedPage",
@@ -56,6 +58,7 @@ __all__ = [
 _FOR_SCRAPY = {
     "Addon": "scrapy_simhash.addon",
     "NearDuplicate": "scrapy_simhash.crawl.dropped",
+    "Policy": "scrapy_simhash.crawl.policy",
     "SitePaused": "scrapy_simhash.crawl.dropped",
     "UnchangedPage": "scrapy_simhash.crawl.dropped",
     "signals": "scrapy_simhash.crawl.signals",

@@ -11,6 +11,7 @@ from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.links import SimhashLinksMiddleware
 from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
 from scrapy_simhash.crawl.prometheus import SimhashPrometheus
+from scrapy_simhash.crawl.refusing import say_refusals_in_one_line
 from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.settings import SimhashSettings
 
@@ -34,6 +35,7 @@ class Addon:
     """``ADDONS = {"scrapy_simhash.Addon": 500}``; components set by the user stay unchanged."""
 
     def update_settings(self, settings: BaseSettings) -> None:
+        say_refusals_in_one_line()
         if not SimhashSettings.is_enabled(settings):
             raise NotConfigured("SIMHASH_ENABLED is off")
         for name, component, order in (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
@@ -133,6 +135,37 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_text(name).strip() for name in names)
 
 
+class PageRule(NamedTuple):
+    """A rule of ``SIMHASH_ONLY`` or ``SIMHASH_EXCEPT``: a pattern for URLs, or a callback."""
+
+    url: re.Pattern[str] | None
+    callback: str = ""
+
+    def matches(self, url: str, callback: str) -> bool:
+        """Whether a page at *url* for a *callback* is meant."""
+        return callback == self.callback if self.url is None else bool(self.url.search(url))
+
+
+def _read_page_rules(value: Any) -> tuple[PageRule, ...]:
+    rules = [value] if isinstance(value, str) else value
+    return tuple(_page_rule(_read_text(rule)) for rule in rules)
+
+
+def _page_rule(rule: str) -> PageRule:
+    if rule.startswith("callback:"):
+        return PageRule(None, rule.removeprefix("callback:"))
+    if rule.startswith("glob:"):
+        return PageRule(re.compile(r"\A" + fnmatch.translate(rule.removeprefix("glob:"))))
+    try:
+        return PageRule(re.compile(rule))
+    except re.error as exc:
+        raise ValueError(exc) from exc
+
+
+def _read_policy(value: Any) -> Any:
+    return value if isinstance(value, type) else _read_text(value)
+
+
 def _read_idf(value: Any) -> dict[str, float]:
     if isinstance(value, (str, os.PathLike)):
         value = json.loads(Path(_read_path(value)).read_text(encoding="utf-8"))
@@ -149,6 +182,9 @@ def _setting(default: Any, rule: Requirement) -> Any:
 
 
 _BOOLEAN = Requirement("True or False", _read_boolean)
+_PAGE_RULES = Requirement(
+    "a list of regular expressions for URLs, 'glob:PATTERN' and 'callback:NAME'", _read_page_rules
+)
 
 
 @dataclass(frozen=True)
@@ -181,6 +217,10 @@ class SimhashSettings:
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)
+    only: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
+    except_: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
+    policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
+    refused_items: str = _setting("withdraw", _choice("withdraw", "keep"))
     walls: str = _setting("pass", _choice("pass", "drop"))
     probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool = _setting(False, _BOOLEAN)
@@ -227,7 +267,7 @@ class SimhashSettings:
         :raises SettingsError: a value breaks its rule, or a name that begins with
             ``SIMHASH_`` is unknown.
         """
-        names = {PREFIX + one.name.upper(): one for one in fields(cls)}
+        names = {setting_name(one.name): one for one in fields(cls)}
         for name in source.keys():  # noqa: SIM118 - not a dict
             if name.startswith(PREFIX) and name not in names:
                 close = difflib.get_close_matches(name, names, n=1)
@@ -241,6 +281,11 @@ class SimhashSettings:
             if value is not None:
                 values[one.name] = _checked(name, one.metadata["rule"], value)
         return cls(**values)
+
+
+def setting_name(attribute: str) -> str:
+    """Return the setting of an attribute of :class:`SimhashSettings`."""
+    return PREFIX + attribute.rstrip("_").upper()
 
 
 def _checked(name: str, rule: Requirement, value: Any) -> Any:

@@ -12,13 +12,15 @@ import psutil
 from scrapy import FormRequest, Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.retry import get_retry_request
+from scrapy.exceptions import DropItem
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from scrapy_simhash import NearDuplicate, SitePaused, UnchangedPage, signals
+from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
 from scrapy_simhash.report.alarms import Alarm
-from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.record import Action, Record
+from scrapy_simhash.rule.page import Decision
 
 
 class Links(Spider):
@@ -248,6 +250,46 @@ class LogsIn(Links):
 
     def logged_in(self, response: Response, wanted: Request) -> Iterator[Request]:
         yield wanted
+
+
+class Waits(Links):
+    """Fetch each page once more, as ``?inline``, wait for it, and yield what came."""
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
+        for result in super().parse(response):
+            yield result
+        if response.url.endswith("/"):
+            return
+        for name in self.settings.getlist("INLINE"):
+            request = Request(response.urljoin(name), meta={**response.meta})
+            if self.settings["INLINE_WISH"]:
+                request.meta["simhash"] = self.settings["INLINE_WISH"]
+            found = await self.crawler.engine.download_async(request)
+            yield {"url": found.url, "flags": found.flags, "inline": True}
+
+
+class Refuses:
+    """An item pipeline that drops items, or fails on them, by their URL."""
+
+    def process_item(self, item: Any) -> Any:
+        if item["url"].endswith("/refused"):
+            raise DropItem("no price")
+        if item["url"].endswith("/fails"):
+            raise ValueError("no price")
+        return item
+
+
+class ReviewsPass(Policy):
+    """Reviews pass, whatever they are like."""
+
+    def action(self, request: Request, response: Response, decision: Decision) -> Action:
+        if "/review" in response.url:
+            return "pass"
+        if "/mistake" in response.url:
+            return "no such action"  # type: ignore[return-value]
+        if "/error" in response.url:
+            raise KeyError("error")
+        return super().action(request, response, decision)
 
 
 class Posts(Links):

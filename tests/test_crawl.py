@@ -348,7 +348,7 @@ def test_components_can_be_enabled_by_hand(twins: Site, crawl: CrawlFixture) -> 
     ("settings", "words"),
     [
         ({"SIMHASH_DISTANCE": 8}, "SIMHASH_DISTANCE must be a whole number from 0 to 7: got 8"),
-        ({"SIMHASH_FEATURES": "wrods-3"}, "features must be words-N"),
+        ({"SIMHASH_FEATURES": "wrods-3"}, "(SIMHASH_FEATURES) must be words-N"),
         ({"SIMHASH_EXTRACTOR": "no.such.module"}, "got 'no.such.module'"),
         ({"SIMHASH_DISTNACE": 3}, "did you mean SIMHASH_DISTANCE"),
         ({"SIMHASH_DECISIONS_FILE": "/proc/none/x"}, "SIMHASH_DECISIONS_FILE must be a path"),

@@ -12,7 +12,7 @@ from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
 from scrapy_simhash.rule.page import Decision, Reason, Verdict
-from scrapy_simhash.settings import PREFIX, SimhashSettings
+from scrapy_simhash.settings import PREFIX, SimhashSettings, setting_name
 
 FOLDER = Path(__file__).parents[1]
 DOCS = FOLDER / "docs"
@@ -31,7 +31,7 @@ def table(document: str, *columns: int) -> list[tuple[str, ...]]:
 
 def test_every_setting_stands_in_the_docs_once_with_its_default() -> None:
     documented = [row for row in table("settings.md", 0, 1) if row[0].startswith(PREFIX)]
-    expected = {PREFIX + field.name.upper(): field.default for field in fields(SimhashSettings)}
+    expected = {setting_name(field.name): field.default for field in fields(SimhashSettings)}
     shown = [
         (name, f'"{value}"' if isinstance(value, str) else str(value))
         for name, value in expected.items()

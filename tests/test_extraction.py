@@ -226,6 +226,8 @@ def test_version_of_a_custom_extractor_counts(monkeypatch: pytest.MonkeyPatch) -
     "name", ["", "no.such", "os.sep", "__main__.extract", "a..b", "math.nothing"]
 )
 def test_unknown_extractor_is_refused(name: str) -> None:
-    with pytest.raises(SettingsError, match="an extractor must be") as refused:
+    with pytest.raises(
+        SettingsError, match=r"an extractor \(SIMHASH_EXTRACTOR\) must be"
+    ) as refused:
         load_extractor(name)
     assert repr(name) in str(refused.value)

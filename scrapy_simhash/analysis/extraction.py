@@ -109,8 +109,8 @@ def load_extractor(name: str) -> Extractor:
     """
     return load_callable(
         name,
-        f"an extractor must be {' or '.join(map(repr, NAMED))} or the import path of a callable "
-        "(body, encoding, url) -> str",
+        f"an extractor (SIMHASH_EXTRACTOR) must be {' or '.join(map(repr, NAMED))} or the import "
+        f"path of a callable (body, encoding, url) -> str",
     )
 
 

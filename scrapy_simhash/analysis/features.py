@@ -132,8 +132,8 @@ class FeatureScheme:
         )
         if (scheme.weights == "idf") != bool(scheme.idf):
             raise SettingsError(
-                f"a feature scheme has an idf table exactly when its name ends in -idf: "
-                f"got features={name!r} with an idf table of {len(scheme.idf)} words"
+                f"a feature scheme (SIMHASH_FEATURES) has an idf table (SIMHASH_IDF) exactly when "
+                f"its name ends in -idf: got {name!r} with a table of {len(scheme.idf)} words"
             )
         if scheme.tokeniser == "jieba":
             segmentation.jieba_version()
@@ -195,9 +195,9 @@ def _parse(name: str) -> dict[str, Any]:
     known = tokeniser in ("words", "jieba") and _is_count(kind, MAX_WIDTH) and weights in WEIGHTS
     if not known or rest.endswith("-") or (weights == "idf" and kind != "1"):
         raise SettingsError(
-            f"features must be words-N or jieba-N, with N from 1 to {MAX_WIDTH} and one of "
-            f"{', '.join('-' + w for w in WEIGHTS)} after it, or nothing (-idf for N = 1 only), "
-            f"or jieba-tfidf-TOP or jieba-textrank-TOP: got {name!r}"
+            f"a feature scheme (SIMHASH_FEATURES) must be words-N or jieba-N, with N from 1 to "
+            f"{MAX_WIDTH} and one of {', '.join('-' + w for w in WEIGHTS)} after it, or nothing "
+            f"(-idf for N = 1 only), or jieba-tfidf-TOP or jieba-textrank-TOP: got {name!r}"
         )
     return {"tokeniser": tokeniser, "width": int(kind), "weights": weights}
 

@@ -22,7 +22,7 @@ def resiliparse_version() -> str:
 
     :raises SettingsError: it is not installed.
     """
-    return extra_version("resiliparse", "the extractor 'resiliparse'")
+    return extra_version("resiliparse", "the extractor 'resiliparse' (SIMHASH_EXTRACTOR)")
 
 
 def resiliparse_text(html: str) -> str:

@@ -26,7 +26,7 @@ def jieba_version() -> str:
 
     :raises SettingsError: it is not installed.
     """
-    return extra_version("jieba", "a jieba scheme")
+    return extra_version("jieba", "a jieba scheme (SIMHASH_FEATURES)")
 
 
 def segment(text: str) -> list[str]:

@@ -123,6 +123,10 @@ def summary(stats: StatsCollector) -> str:
         f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
         f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
     ]
+    if get("dropped"):
+        lines.append(
+            "  dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
+        )
     apart = {what: get(f"kept_apart/{reason}") for reason, what in _APART.items()}
     if any(apart.values()):
         counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in apart.items())

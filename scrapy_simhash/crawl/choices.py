@@ -1,10 +1,11 @@
-"""Which pages are judged, and what becomes of them: the wishes of a request, and the settings."""
+"""Which pages are judged: the wishes of a request, and the settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, JsonResponse, TextResponse, XmlResponse
+from scrapy.responsetypes import responsetypes
 from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
@@ -12,48 +13,55 @@ from scrapy_simhash.settings import ACTIONS, SimhashSettings
 if TYPE_CHECKING:
     from scrapy.http import Request, Response
 
-    from scrapy_simhash.report.record import Action
-    from scrapy_simhash.rule.page import Decision, Reason
+    from scrapy_simhash.rule.page import Reason
 
 META_KEY = "simhash"
-
-_ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
 
 # As many bytes as Scrapy looks at to tell text from binary data, and the bytes that it takes for
 # binary: looking at each by itself, as Scrapy does, took 0.1 ms a page.
 _SNIFFED_BYTES = 5000
 _BINARY_BYTES = bytes(byte for byte in range(256) if not binary_is_text(bytes([byte])))
+# By these, the encodings of ISO 2022 change from one set of characters to another.
+_SHIFTS = b"\x0e\x0f\x1b"
 
 
-def why_not(request: Request, response: Response, settings: SimhashSettings) -> Reason | None:
-    """Return the reason for which a page is not judged, None where it is."""
-    wish = request.meta.get(META_KEY)
-    if wish is False:
-        return "opt_out"
-    if request.method != "GET" and wish is None:
-        return "method"
-    if not 200 <= response.status < 300:
-        return "status"
-    if not isinstance(response, HtmlResponse) or not _looks_like_text(response):
-        return "not_html"
-    if len(response.body) > settings.max_body_bytes:
-        return "too_large"
-    if wish not in (None, True, *ACTIONS):
-        return "bad_meta"
-    return None
+class Selection:
+    """Chooses the pages that are judged: by ``SIMHASH_ONLY`` and ``SIMHASH_EXCEPT``, and by kind.
 
+    A request whose meta key ``simhash`` asks for a verdict gets one whatever the two settings say.
+    """
 
-def action_on(decision: Decision, request: Request, settings: SimhashSettings) -> Action:
-    """Return what becomes of a judged page."""
-    if settings.protect_start_requests and is_start_request(request):
-        return "pass"
-    if decision.reason == "wall":
-        return "pass"
-    wish = request.meta.get(META_KEY)
-    action = _ACTION_TAKEN[wish if wish in ACTIONS else settings.action]
-    if settings.skip_unchanged and decision.is_unchanged and action == "drop":
-        return "drop"
-    return action if decision.is_duplicate else "pass"
+    def __init__(self, settings: SimhashSettings) -> None:
+        self._settings = settings
+
+    def why_not(self, request: Request, response: Response) -> Reason | None:
+        """Return the reason for which a page is not judged, None where it is."""
+        wish = request.meta.get(META_KEY)
+        if wish is False:
+            return "opt_out"
+        if wish is None:
+            if request.method != "GET":
+                return "method"
+            if not self._is_chosen(request, response):
+                return "left_out"
+        if not 200 <= response.status < 300:
+            return "status"
+        if not _is_html(response):
+            return "not_html"
+        if len(response.body) > self._settings.max_body_bytes:
+            return "too_large"
+        if wish not in (None, True, *ACTIONS):
+            return "bad_meta"
+        return None
+
+    def _is_chosen(self, request: Request, response: Response) -> bool:
+        only, but = self._settings.only, self._settings.except_
+        if not only and not but:
+            return True
+        callback = getattr(request.callback, "__name__", "parse")
+        if any(rule.matches(response.url, callback) for rule in but):
+            return False
+        return not only or any(rule.matches(response.url, callback) for rule in only)
 
 
 def jar_of(request: Request) -> str:
@@ -71,9 +79,23 @@ def is_start_request(request: Request) -> bool:
     return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
 
 
-def _looks_like_text(response: HtmlResponse) -> bool:
-    """Whether a body that claims to be HTML can be; UTF-16 and UTF-32 text holds NULs."""
-    if response.encoding.startswith(("utf-16", "utf-32")):
+def _is_html(response: Response) -> bool:
+    """Whether a response is HTML, by its class, or by its header or first bytes."""
+    if isinstance(response, HtmlResponse):
+        return _looks_like_text(response)
+    # Some download handlers return text of any kind as plain text.
+    if not isinstance(response, TextResponse) or isinstance(response, (JsonResponse, XmlResponse)):
+        return False
+    start = response.body[:_SNIFFED_BYTES]
+    kind = responsetypes.from_args(headers=response.headers, body=start)
+    return issubclass(kind, HtmlResponse) and _looks_like_text(response)
+
+
+def _looks_like_text(response: TextResponse) -> bool:
+    """Whether a body that claims to be HTML can be; text in some encodings has binary bytes."""
+    if response.encoding.startswith(("utf-16", "utf-32")):  # NULs
         return True
     start = response.body[:_SNIFFED_BYTES]
+    if response.encoding.startswith(("iso2022", "iso-2022")):
+        start = start.translate(None, _SHIFTS)
     return len(start.translate(None, _BINARY_BYTES)) == len(start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,10 +16,12 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.choices import action_on, is_start_request, jar_of, why_not
+from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
+from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.policy import policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_place
@@ -81,10 +84,12 @@ class SimhashDownloaderMiddleware:
         self.workers = workers
         self.index = index
         self._run = CrawlRun(crawler, index, self.settings)
+        self._selection = Selection(self.settings)
+        self._policy = policy_of(self.settings, crawler)
         self._reach = Reach()
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         self._walls = Walls(crawler) if self.settings.walls == "pass" else None
-        self._failures: dict[Reason, RareWarning] = {}
+        self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -106,11 +111,15 @@ class SimhashDownloaderMiddleware:
         middleware = cls(crawler, pipeline, workers, index)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
-        crawler.signals.connect(middleware.spider_error, scrapy_signals.spider_error)
+        crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
+        if settings.refused_items == "withdraw":
+            crawler.signals.connect(middleware.page_failed, scrapy_signals.item_dropped)
+            crawler.signals.connect(middleware.page_failed, scrapy_signals.item_error)
         return middleware
 
     async def spider_opened(self, spider: Spider) -> None:
         self.workers.start()
+        mark_inline_downloads(self.crawler)
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
         logger.info(
@@ -133,7 +142,7 @@ class SimhashDownloaderMiddleware:
             await self._run.end(delivered=not left)
             if left:
                 logger.warning(
-                    "Pages whose callback failed are still in the index: %(n)d. So no page of "
+                    "Pages that could not be used are still in the index: %(n)d. So no page of "
                     "this crawl counts as passed on, and none will be skipped as unchanged",
                     {"n": left},
                     extra={"spider": spider},
@@ -142,8 +151,11 @@ class SimhashDownloaderMiddleware:
             if INDEXES.give_back(self.index):
                 await self.index.close()
 
-    def spider_error(self, response: Response, spider: Spider) -> None:
-        """Take back a page that a callback failed on: it must not stand for its copies."""
+    def page_failed(self, response: Response, spider: Spider) -> None:
+        """Take back a page on which a callback failed, or an item of which was refused.
+
+        It must not stand for its copies.
+        """
         request = getattr(response, "request", None)  # for an errback, this is a Failure
         if request is None:
             return
@@ -210,19 +222,23 @@ class SimhashDownloaderMiddleware:
             is_start_request=is_start_request(request),
             redirects=redirects_in(request.meta),
         )
-        if reason := why_not(request, response, self.settings):
+        if reason := self._selection.why_not(request, response):
+            if reason == "bad_meta":
+                wish = request.meta[META_KEY]
+                message = f"The meta key 'simhash' must be False, True or an action: got {wish!r}"
+                self._warnings[reason].log(
+                    f"{message}, in {request}", extra={"spider": self.crawler.spider}
+                )
             decision = Decision("skipped", reason)
             return decision, record(decision)
         try:
             page, analysis = await self._analysed(request, response)
             started = time.perf_counter()
             await self._withdrawals.wait()
-            decision = await decide(self.index, self._reach, page, analysis.holdings)
-            if self._walls is not None:
-                decision = self._walls.seen(page.request_fingerprint, page.url, decision)
-            self._visits.note_judged()
-            if decision.reason in MAY_BE_NOISE:
-                self._visits.consider(request, page, analysis)
+            if is_inline(request):  # it stands for no other: the code that waits may use a part
+                decision = await self.index.check(page)
+            else:
+                decision = await self._decide(request, page, analysis)
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")
@@ -236,8 +252,11 @@ class SimhashDownloaderMiddleware:
             logger.debug("Error in scrapy-simhash", exc_info=True)
             decision = self._failed(response, "internal_error", exc)
             return decision, record(decision, error=repr(exc))
-        action = action_on(decision, request, self.settings)
-        if action == "pass" or (action == "flag" and self.settings.follow_duplicate_links):
+        action = self._policy.action(request, response, decision)
+        is_followed = action == "pass" or (
+            action == "flag" and self.settings.follow_duplicate_links
+        )
+        if is_followed and not is_inline(request):
             handed = (response.url, *analysis.holdings.addresses())
             self._reach.hand(handed, self.index.noise(page.site))
         return decision, record(
@@ -247,10 +266,20 @@ class SimhashDownloaderMiddleware:
             index_seconds=time.perf_counter() - started,
         )
 
+    async def _decide(self, request: Request, page: Page, analysis: PageAnalysis) -> Decision:
+        """Return the decision on a page that the spider may get."""
+        decision = await decide(self.index, self._reach, page, analysis.holdings)
+        if self._walls is not None:
+            decision = self._walls.seen(page.request_fingerprint, page.url, decision)
+        self._visits.note_judged()
+        if decision.reason in MAY_BE_NOISE:
+            self._visits.consider(request, page, analysis)
+        return decision
+
     async def _compare(self, visit: str, request: Request, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         first = self._visits.first(visit)
-        if first is None or why_not(request, response, self.settings):
+        if first is None or self._selection.why_not(request, response):
             return
         try:
             page, analysis = await self._analysed(request, response)
@@ -292,7 +321,7 @@ class SimhashDownloaderMiddleware:
 
     def _failed(self, response: Response, reason: Reason, exc: Exception) -> Decision:
         """Warn of a page that the plug-in failed on, and let it pass."""
-        self._failures.setdefault(reason, RareWarning(logger)).log(
+        self._warnings[reason].log(
             f"Page passed unjudged ({reason}): {response.url}: {exc}",
             extra={"spider": self.crawler.spider},
         )

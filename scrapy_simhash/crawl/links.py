@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request, Response
     from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
 
 
 class SimhashLinksMiddleware(BaseSpiderMiddleware):
@@ -31,6 +34,11 @@ class SimhashLinksMiddleware(BaseSpiderMiddleware):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
+        if settings.follow_duplicate_links and settings.action == "drop":
+            logger.warning(
+                "SIMHASH_FOLLOW_DUPLICATE_LINKS has no effect on dropped pages, whose links nobody "
+                "sees: set SIMHASH_ACTION to 'flag'"
+            )
         return cls(crawler, settings.follow_duplicate_links)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:

@@ -18,7 +18,7 @@ from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
 from scrapy_simhash.crawl.shared import WORKERS
-from scrapy_simhash.errors import ReportStateError
+from scrapy_simhash.errors import ReportStateError, SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.places import masked
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
     from scrapy_simhash.report.record import Record
@@ -39,10 +40,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSE_SETTING = "CLOSESPIDER_SIMHASH_ALARMS"
+CLOSE_PREFIX = "CLOSESPIDER_SIMHASH"
+CLOSE_SETTING = f"{CLOSE_PREFIX}_ALARMS"
 STATE_FILE = "simhash-report.state"
 # Saving takes about 10 ms (1.5 MB); a kill costs the report the minutes since.
 SAVE_SECONDS = 300.0
+
+
+def _refuse_misspelt(settings: BaseSettings) -> None:
+    """Refuse settings that look like :data:`CLOSE_SETTING`: nothing else would read them.
+
+    :raises SettingsError: there is one.
+    """
+    for name in settings:
+        if str(name).startswith(CLOSE_PREFIX) and name != CLOSE_SETTING:
+            raise SettingsError(
+                f"{name} is not a setting of scrapy-simhash; did you mean {CLOSE_SETTING}?"
+            )
 
 
 class Comparing(NamedTuple):
@@ -99,6 +113,7 @@ class SimhashReport:
             collector = Collector(settings.alarm_share, pauses)
         else:
             collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
+        _refuse_misspelt(crawler.settings)
         closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
         extension = cls(crawler, collector, report_file, state_file, closing, comparing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)

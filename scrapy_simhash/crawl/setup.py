@@ -28,8 +28,9 @@ _settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
 def active_settings(crawler: Crawler) -> SimhashSettings:
     """Return the settings of a crawl that judges its pages.
 
-    :raises NotConfigured: the plug-in is switched off, or this is ``scrapy shell``: its pages
-        must be shown, and must not enter an index.
+    :raises NotConfigured: the plug-in is switched off, or this is ``scrapy shell``, ``check``,
+        ``fetch``, ``parse`` or ``view``: their pages must be shown, and must not enter an index.
+        The commands give the spider a start of their own.
     :raises SettingsError: a setting breaks its rule.
     """
     settings = _settings.get(crawler)
@@ -39,6 +40,8 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
         raise NotConfigured("Set SIMHASH_ENABLED to recognise near-duplicates")
     if not crawler.crawling:
         raise NotConfigured("No crawl is going on, so no page is judged")
+    if crawler.spidercls.start.__module__.startswith("scrapy.commands."):
+        raise NotConfigured("A command asks for single pages, so no page is judged")
     return settings
 
 

@@ -1,9 +1,10 @@
-"""The removal of pages from the index after their callback failed."""
+"""The removal of pages from the index whose callback failed, or whose items were refused."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_BEGUN = 1_000
+
 
 class FailedPage(NamedTuple):
-    """A page in the index on which a callback failed."""
+    """A page in the index that the spider, or a pipeline, could not use."""
 
     scope: str
     request_fingerprint: bytes
@@ -37,9 +40,17 @@ class Withdrawals:
         self._count = count
         self._under_way: set[asyncio.Task[None]] = set()
         self._left: list[FailedPage] = []
+        # By their identity, the decisions on the last pages: several items of a page may be
+        # refused, and its request may be judged again later, with an equal decision.
+        self._begun: OrderedDict[int, Decision] = OrderedDict()
 
     def begin(self, page: FailedPage) -> None:
-        """Begin to remove a page, without waiting for the end."""
+        """Begin to remove a page, once, without waiting for the end."""
+        if id(page.decision) in self._begun:
+            return
+        self._begun[id(page.decision)] = page.decision
+        if len(self._begun) > MAX_BEGUN:
+            self._begun.popitem(last=False)
         task = asyncio.ensure_future(self._withdraw(page))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -63,6 +74,6 @@ class Withdrawals:
             await self._index.withdraw(scope, request_fingerprint, decision)
         except IndexUnavailableError as exc:
             self._left.append(page)
-            logger.warning("Not taken back after its callback failed: %s: %s", url, exc)
+            logger.warning("Not taken back, though it could not be used: %s: %s", url, exc)
         else:
             self._count()

@@ -34,6 +34,7 @@ Reason = Literal[
     "moved",
     # skipped
     "opt_out",
+    "left_out",
     "bad_meta",
     "method",
     "status",

@@ -98,8 +98,12 @@ def repair(path: Path) -> list[Problem]:
 
     :raises FingerprintIndexError: there is no index, or it cannot be used.
     """
-    schema.stored_parameters(path)
-    with schema.errors_translated(path), closing(schema.writable(path)) as connection:
+    advice = ""  # to repair it would be no advice here
+    schema.stored_parameters(path, advice)
+    with (
+        schema.errors_translated(path, advice),
+        closing(schema.writable(path, advice)) as connection,
+    ):
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):

@@ -35,6 +35,7 @@ CACHE_KIB = 16 * 1024
 OPEN_SECONDS = 30.0
 
 _KEEP = "It was left as it is; point SIMHASH_INDEX at another file"
+_REPAIR = ' "scrapy simhash repair" shows what can be mended.'
 
 # The errors of SQLite, and that of Python's module if a message contains bytes of a damaged file.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -119,7 +120,7 @@ def check(path: Path, parameters: Parameters) -> None:
             )
 
 
-def stored_parameters(path: Path) -> dict[str, str]:
+def stored_parameters(path: Path, advice: str = _REPAIR) -> dict[str, str]:
     """Return the parameters that the index at *path* was built for.
 
     :raises FingerprintIndexError: it is not an index, is damaged, or has an unknown format.
@@ -136,7 +137,7 @@ def stored_parameters(path: Path) -> dict[str, str]:
     _check_header(path, header, size, unmerged)
     # If no process has the file open, reading it must not create files beside it.
     options = "" if unmerged else "&immutable=1"
-    with errors_translated(path), closing(read_only(path, options)) as connection:
+    with errors_translated(path, advice), closing(read_only(path, options)) as connection:
         stored = dict(connection.execute("SELECT name, value FROM parameters"))
         for name in ("scheme", "scope"):
             if not isinstance(stored.get(name), str):
@@ -168,7 +169,7 @@ def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
         )
 
 
-def writable(path: Path) -> sqlite3.Connection:
+def writable(path: Path, advice: str = _REPAIR) -> sqlite3.Connection:
     """Return a connection that can write; its commits survive the death of the process.
 
     With WAL, synchronous = NORMAL is enough for that.  FULL would also survive a failure of the
@@ -176,7 +177,7 @@ def writable(path: Path) -> sqlite3.Connection:
 
     :raises FingerprintIndexError: it cannot be written.
     """
-    with errors_translated(path):
+    with errors_translated(path, advice):
         connection = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -201,19 +202,19 @@ def _has_write_ahead_log(path: Path) -> bool:
 
 
 @contextmanager
-def errors_translated(path: Path) -> Iterator[None]:
-    """Raise the package's errors in place of those of SQLite while opening."""
+def errors_translated(path: Path, advice: str = _REPAIR) -> Iterator[None]:
+    """Raise the package's errors in place of those of SQLite while opening.
+
+    That of a damaged file ends with an *advice*.
+    """
     try:
         yield
     except ERRORS as exc:
-        raise _translated(path, exc) from exc
+        raise _translated(path, exc, advice) from exc
 
 
-def _translated(path: Path, exc: Exception) -> FingerprintIndexError:
+def _translated(path: Path, exc: Exception, advice: str) -> FingerprintIndexError:
     """Return the package's error for one of SQLite while opening."""
     if isinstance(exc, sqlite3.OperationalError):
         return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")
-    return IndexFormatError(
-        f"{path} is damaged: {exc}. {_KEEP}, restore a copy, or see what "
-        f'"scrapy simhash repair" can mend.'
-    )
+    return IndexFormatError(f"{path} is damaged: {exc}. {_KEEP}, or restore a copy.{advice}")

@@ -1,0 +1,193 @@
+"""Rules of the user's own: which pages are judged, and what becomes of them."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
+
+from scrapy_simhash.crawl.choices import Selection
+from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.settings import SimhashSettings
+from tests.conftest import CrawlFixture, Reply, Site, article, prose
+
+URL = "http://a.example/shop/lamp?id=5"
+HTML = f"<html><body><p>{prose('lamp')}</p></body></html>".encode()
+
+
+def why_not(
+    response: Response | None = None, request: Request | None = None, **settings: Any
+) -> str | None:
+    read = SimhashSettings.read({f"SIMHASH_{name}": value for name, value in settings.items()})
+    return Selection(read).why_not(
+        request or Request(URL), response or HtmlResponse(URL, body=HTML)
+    )
+
+
+def parse_item(response: Response) -> None:
+    """A callback."""
+
+
+@pytest.mark.parametrize(
+    ("only", "but", "reason"),
+    [
+        ([], [], None),
+        (["/shop/"], [], None),
+        (["/blog/"], [], "left_out"),
+        (r"id=\d{1,3}", [], None),  # one rule, though it has a comma
+        (["/blog/", "glob:http://a.example/shop/*"], [], None),
+        (["glob:/shop/*"], [], "left_out"),  # a glob is about the whole URL
+        (["callback:parse_item"], [], None),
+        (["callback:parse"], [], "left_out"),
+        ([], ["callback:parse_item"], "left_out"),
+        ([], ["/shop/"], "left_out"),
+        (["/shop/"], ["lamp"], "left_out"),
+        ([], ["/blog/"], None),
+    ],
+)
+def test_rules_say_which_pages_are_judged(only: Any, but: Any, reason: str | None) -> None:
+    request = Request(URL, callback=parse_item)
+    assert why_not(request=request, ONLY=only, EXCEPT=but) == reason
+
+
+def test_request_without_a_callback_goes_to_parse() -> None:
+    assert why_not(EXCEPT="callback:parse") == "left_out"
+
+
+@pytest.mark.parametrize("wish", [True, "drop"])
+def test_request_that_asks_for_a_verdict_gets_one(wish: object) -> None:
+    assert why_not(request=Request(URL, meta={"simhash": wish}), EXCEPT=".") is None
+
+
+def test_rule_that_is_no_pattern_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"SIMHASH_ONLY must be a list of regular expressions"):
+        why_not(ONLY=["("])
+
+
+@pytest.mark.parametrize(
+    ("response", "is_html"),
+    [
+        (TextResponse(URL, headers={"Content-Type": "text/html"}, body=HTML, encoding="utf-8"), 1),
+        (TextResponse(URL, headers={"Content-Type": "application/xhtml+xml"}, body=HTML), 1),
+        (TextResponse(URL, body=HTML, encoding="utf-8"), 1),
+        (TextResponse(URL, headers={"Content-Type": "text/plain"}, body=HTML), 0),
+        (TextResponse(URL, body=b"only words", encoding="utf-8"), 0),
+        (JsonResponse(URL, body=HTML, encoding="utf-8"), 0),
+        (XmlResponse(URL, body=HTML, encoding="utf-8"), 0),
+        (Response(URL, body=HTML), 0),
+        (HtmlResponse(URL, body=b"\1" + HTML, encoding="utf-8"), 0),
+        (HtmlResponse(URL, body=b"\x1b" + HTML, encoding="utf-8"), 0),
+    ],
+)
+def test_html_is_known_by_its_class_its_header_or_its_first_bytes(
+    response: Response, is_html: bool
+) -> None:
+    assert why_not(response) == (None if is_html else "not_html")
+
+
+@pytest.mark.parametrize("encoding", ["iso-2022-jp", "iso-2022-kr", "utf-16", "shift_jis"])
+def test_text_in_encodings_with_binary_bytes_is_text(encoding: str) -> None:
+    text = "<html><body><p>한국어</p></body></html>" if "kr" in encoding else "<p>日本語</p>"
+    body = codecs.encode(text, encoding)
+    assert why_not(HtmlResponse(URL, body=body, encoding=encoding)) is None
+
+
+def test_page_in_an_encoding_of_iso_2022_is_judged(site: Site, crawl: CrawlFixture) -> None:
+    text = "".join(chr(0x4E00 + 7 * i % 2000) for i in range(200))
+    text = text.encode("iso-2022-jp", "ignore").decode("iso-2022-jp")
+    page = Reply(
+        article(text * 3).encode("iso-2022-jp"), content_type="text/html; charset=iso-2022-jp"
+    )
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = page
+    assert crawl().verdicts() == {"/": "unique", "/a": "unique", "/b": "exact_duplicate"}
+
+
+@pytest.fixture
+def copies(site: Site) -> Site:
+    names = ["/shop/a", "/shop/b", "/review/a", "/review/b", "/mistake", "/error"]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(prose("the same text"))
+    return site
+
+
+def test_pages_that_rules_leave_out_pass_unjudged(copies: Site, crawl: CrawlFixture) -> None:
+    result = crawl(SIMHASH_ONLY=["/shop/", "/review/"], SIMHASH_EXCEPT=["/review/b"])
+    assert result.seen() == {"/", "/shop/a", "/review/b", "/mistake", "/error"}
+    assert result.simhash_stats()["skipped/left_out"] == 4
+    assert "not judged: 4 (left_out 4)" in result.log
+
+
+def test_policy_of_the_user_decides_and_its_mistakes_cost_no_page(
+    copies: Site, crawl: CrawlFixture
+) -> None:
+    result = crawl(SIMHASH_POLICY="tests.spiders.ReviewsPass")
+    assert result.seen() == {"/", "/shop/a", "/review/a", "/review/b", "/mistake", "/error"}
+    assert result.verdicts()["/review/b"] == "exact_duplicate"
+    assert result.simhash_stats()["policy_errors"] == 2
+    assert "Page passed, since SIMHASH_POLICY failed" in result.log
+
+
+@pytest.mark.parametrize("policy", ["no.such.Class", "tests.spiders.Links", "json"])
+def test_policy_that_is_none_is_refused(copies: Site, crawl: CrawlFixture, policy: str) -> None:
+    refused = crawl(SIMHASH_POLICY=policy)
+    assert refused.returncode == 1
+    assert "SettingsError: SIMHASH_POLICY must be a class with a method 'action'" in refused.log
+
+
+@pytest.mark.parametrize(("how", "passed"), [("withdraw", 1), ("keep", 0)])
+@pytest.mark.parametrize("first", ["/refused", "/fails"])
+def test_page_with_a_refused_item_does_not_stand_for_its_copies(
+    site: Site, crawl: CrawlFixture, first: str, how: str, passed: int
+) -> None:
+    site["/"] = article(prose("start"), [first, "/copy", "/other"])
+    for path in (first, "/copy", "/other"):
+        site[path] = article(prose("the same text"))
+    pipelines = {"tests.spiders.Refuses": 1}
+    result = crawl(ITEM_PIPELINES=pipelines, SIMHASH_REFUSED_ITEMS=how)
+    assert len(result.seen() - {"/"}) == passed
+    assert result.simhash_stats().get("withdrawn", 0) == passed
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"), [(None, "flagged"), ("observe", "passed"), ("drop", "dropped")]
+)
+def test_inline_download_passes_unless_it_asks_to_be_dropped(
+    site: Site, crawl: CrawlFixture, wish: str | None, expected: str
+) -> None:
+    site["/"] = article(prose("start"), ["/a"])
+    site["/a"] = site["/copy"] = site["/target"] = article(prose("the same text"))
+    site["/moved"] = Reply(status=302, headers={"Location": "/target"})
+    site["/new"] = article(prose("new"))
+    result = crawl("Waits", INLINE=["/copy", "/moved", "/new"], INLINE_WISH=wish)
+    flags = ["near-duplicate"] if expected == "flagged" else []
+    found = [(item["url"][-4:], item["flags"]) for item in result.items if "inline" in item]
+    if expected == "dropped":
+        assert found == []
+    else:
+        assert found == [("copy", flags), ("rget", flags), ("/new", [])]
+    assert result.verdicts()["/copy"] == "exact_duplicate"
+
+
+def test_inline_download_stands_for_no_page(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = article(prose("lamp"))
+    site["/b"] = site["/early"] = article(prose("boat"))
+    result = crawl("Waits", INLINE=["/early"])
+    assert result.verdicts() == {"/": "unique", "/a": "unique", "/early": "exact_duplicate"} | {
+        "/b": "unique"
+    }
+
+
+def test_wish_that_nobody_knows_is_warned_of(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/a/Flag", "/b/Flag"])
+    for name in ("a", "b"):
+        site[f"/{name}/Flag"] = article(prose(name))
+    result = crawl("Wishes")
+    assert result.simhash_stats()["skipped/bad_meta"] == 2
+    warning = "The meta key 'simhash' must be False, True or an action: got 'Flag', in <GET "
+    assert result.log.count(warning) == 1
