@@ -77,6 +77,14 @@ def open_index(place: str | Path, parameters: Parameters) -> Blocking:
     return Blocking(opening.open_index(str(place), parameters))
 
 
+def urls_in(path: Path) -> set[str]:
+    """The pages in an index, opened with the parameters that it says it has."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        stored = dict(connection.execute("SELECT name, value FROM parameters"))
+    with open_index(path, Parameters(stored["scheme"], stored["scope"])) as index:
+        return {row.page.url for row in index.rows()}
+
+
 def write_segments(index: Blocking) -> int:
     """Write the segments that are due, as a crawl does meanwhile; return how many were."""
     assert isinstance(index.index, SQLiteIndex)

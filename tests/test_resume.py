@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import Site, article, crawl_job, crawl_result, path_of, prose, run_job
-from tests.indexes import open_index
+from tests.indexes import urls_in
 
 PAGES = 200
 
@@ -72,12 +69,3 @@ def test_no_acknowledged_page_is_lost_and_no_start_page_is_dropped(
         assert again["verdict"] == expected
     kept = {d["url"] for d in whole.decisions if d["action"] == "pass"}
     assert len(kept) == 1 + sum(1 for i in range(1, PAGES) if i % 3)
-
-
-def urls_in(path: Path) -> set[str]:
-    """The pages in an index, opened with the parameters that it says it has."""
-
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        stored = dict(connection.execute("SELECT name, value FROM parameters"))
-    with open_index(path, Parameters(stored["scheme"], stored["scope"])) as index:
-        return {row.page.url for row in index.rows()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +54,7 @@ def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
     """
     if settings.index is None:
         name = quote(crawler.spidercls.name, safe="")
-        return str(Path(data_path("simhash")) / f"{name}.simhash")
+        return str(_data_folder() / f"{name}.simhash")
     if settings.index != REDIS_OF_CRAWL:
         return settings.index
     url = crawler.settings.get("REDIS_URL")
@@ -63,6 +64,19 @@ def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
             f"the URL of a Redis server. Set it, or write the URL into SIMHASH_INDEX."
         )
     return url
+
+
+def _data_folder() -> Path:
+    """Return the folder of the default indexes: in Scrapy's data directory, if it has one.
+
+    It has none where settings are found without a scrapy.cfg, as in the egg that scrapyd runs. One
+    working directory is then shared by all projects, which scrapyd names in ``SCRAPY_PROJECT``.
+    """
+    try:
+        return Path(data_path("simhash"))
+    except NotConfigured:
+        project = quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
+        return Path(".scrapy", "simhash", project)
 
 
 def file_path(setting: str, path: str, spider_name: str) -> Path:
