@@ -122,3 +122,32 @@ def test_summary_says_what_scrapy_does_not_count(site: Site, crawl: CrawlFixture
     assert result.stats["response_received_count"] == 2
     assert result.stats["downloader/response_count"] == 3
     assert "Scrapy's own counts of pages leave them out" in result.log
+
+
+def test_commands_find_the_index_of_a_spider_by_its_name(project: Path) -> None:
+    run(project, "crawl", "shop")
+    place = project / ".scrapy" / "simhash" / "shop.simhash"
+    by_path = simhash(project, "stats", str(place), "--json")
+    assert by_path.returncode == 0
+    assert simhash(project, "stats", "--spider", "shop", "--json").stdout == by_path.stdout
+    assert simhash(project, "export", "--spider", "shop", "pages.jsonl").returncode == 0
+    assert len((project / "pages.jsonl").read_text().splitlines()) == 2
+    unknown = simhash(project, "stats", "--spider", "nobody")
+    assert unknown.returncode == 2
+    assert "simhash/nobody.simhash is not there" in unknown.stderr
+    neither = simhash(project, "stats")
+    assert neither.returncode == 2
+    assert neither.stderr == (
+        "scrapy simhash stats: say which index: its path or URL, or --spider NAME\n"
+    )
+
+
+def test_commands_know_the_settings_of_a_spider(project: Path) -> None:
+    spider = project / "shop.py"
+    line = '    custom_settings = {"SIMHASH_INDEX": "own.simhash"}\n'
+    spider.write_text(spider.read_text().replace("    name =", f"{line}    name ="))
+    run(project, "crawl", "shop")
+    assert (project / "own.simhash").exists()
+    assert "pages" in simhash(project, "stats", "--spider", "shop").stdout
+    other = simhash(project, "stats", "--spider", "shop", "-s", "SIMHASH_INDEX=no.simhash")
+    assert "no.simhash is not there" in other.stderr

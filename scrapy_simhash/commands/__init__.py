@@ -83,13 +83,16 @@ class SimhashCommand(ScrapyCommand):
 
     @staticmethod
     def _run(subcommand: Subcommand[R], opts: argparse.Namespace) -> int:
+        from scrapy_simhash.commands.base import find_index  # no crawl needs it, as above
+
+        find_index(opts)
         found = asyncio.run(subcommand.find(opts))
         if found is None:
             return 0
         if opts.json:
             print(json.dumps(subcommand.as_json(found), indent=2))
         else:
-            from rich.console import Console  # no crawl needs it, as above
+            from rich.console import Console
 
             subcommand.show(found, Console())
         return subcommand.exit_code(found)

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from scrapy_simhash.crawl.setup import index_of_spider
+from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
     from rich.console import Console
+
+_INDEX = "the path of an index file, or the URL of a Redis server"
 
 # What a subcommand finds: a frozen dataclass.
 R = TypeVar("R", bound="DataclassInstance")
@@ -60,9 +64,26 @@ def decision_as_json(decision: Decision) -> dict[str, object]:
 
 def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:
     """Declare the argument that nearly every subcommand has."""
+    parser.add_argument(name, metavar=name.upper(), help=_INDEX)
+
+
+def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
+    """Declare the same, and ``--spider``, which may stand for it: see :func:`find_index`."""
+    parser.add_argument("index", metavar="INDEX", nargs="?", help=f"{_INDEX}; or --spider")
     parser.add_argument(
-        name, metavar=name.upper(), help="the path of an index file, or the URL of a Redis server"
+        "--spider", default="", help="the index of this spider, or one of its scope"
     )
+
+
+def find_index(options: argparse.Namespace) -> None:
+    """Let ``options.index`` be that of ``options.spider``, if only this is given.
+
+    :raises SettingsError: neither is given, or the settings of the spider are wrong.
+    """
+    if getattr(options, "index", "") is None:
+        if not options.spider:
+            raise SettingsError("say which index: its path or URL, or --spider NAME")
+        options.index = index_of_spider(options.spider, options.scrapy_settings)
 
 
 def add_distance(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.commands.base import (
     Subcommand,
-    add_index,
+    add_index_or_spider,
     decision_as_json,
     pipeline_of,
 )
@@ -47,10 +47,9 @@ class CheckCommand(Subcommand[Checked]):
     summary = "Say what a crawl would decide of a page, without remembering it"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        add_index_or_spider(parser)
         parser.add_argument("page", metavar="URL-or-FILE", help="the page")
         parser.add_argument("--url", help="take a file for the page at this address")
-        parser.add_argument("--spider", default="", help="its spider, in an index of that scope")
 
     async def find(self, options: argparse.Namespace) -> Checked:
         await open_existing(options.index).close()  # open_index would make one where there is none

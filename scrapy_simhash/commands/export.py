@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scrapy_simhash.commands.base import Subcommand, add_index
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider
 from scrapy_simhash.commands.export_lines import header_of, record_of
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.errors import SimhashError
@@ -37,7 +37,7 @@ class ExportCommand(Subcommand[Exported]):
     summary = "Write the pages of an index as JSON lines"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        add_index_or_spider(parser)
         parser.add_argument("output", metavar="OUTPUT", help="a file to make, or - for the screen")
 
     async def find(self, options: argparse.Namespace) -> Exported | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, pipeline_of
 from scrapy_simhash.commands.export_lines import Line, check_header, page_from, read_lines
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
@@ -44,9 +44,8 @@ class ImportCommand(Subcommand[Imported]):
     summary = "Judge and remember pages of an export, an HTTP cache, a WARC file or a folder"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        add_index_or_spider(parser)
         parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
-        parser.add_argument("--spider", default="", help="their spider, for an index of that scope")
 
     async def find(self, options: argparse.Namespace) -> Imported:
         pipeline = pipeline_of(options)

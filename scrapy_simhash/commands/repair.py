@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.index.opening import file_of
 from scrapy_simhash.index.sqlite.repair import Problem, repair
@@ -33,7 +33,7 @@ class RepairCommand(Subcommand[Repaired]):
     summary = "Check that an index is whole, and mend what can be mended without loss"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        add_index_or_spider(parser)
 
     async def find(self, options: argparse.Namespace) -> Repaired:
         with progress("Checking", None):

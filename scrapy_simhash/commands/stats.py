@@ -9,7 +9,7 @@ from rich import box
 from rich.filesize import decimal
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, add_index
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider
 from scrapy_simhash.index.survey import Survey, survey
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class StatsCommand(Subcommand[Survey]):
     summary = "Show what is in an index: pages, crawls, and the largest groups of duplicates"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        add_index_or_spider(parser)
 
     async def find(self, options: argparse.Namespace) -> Survey:
         return await survey(options.index)

@@ -102,7 +102,8 @@ class SimhashDownloaderMiddleware:
                 "TWISTED_REACTOR must be the asyncio reactor, as it is by default: "
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
-        pipeline, place = Pipeline.of(settings), index_place(settings, crawler)
+        pipeline = Pipeline.of(settings)
+        place = index_place(settings, crawler.spidercls.name, crawler.settings)
         index = INDEXES.take(
             (place, pipeline.parameters),
             lambda: open_index(place, pipeline.parameters, settings.expected_pages),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import NotConfigured
+from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.project import data_path
 
 from scrapy_simhash.errors import SettingsError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
 
 # Read once for a crawl: several components need them, and some settings are files.
@@ -46,18 +49,28 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     return settings
 
 
-def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
-    """Return the place of a crawl's index: by default a file for its spider.
+def index_of_spider(name: str, scrapy_settings: BaseSettings) -> str:
+    """Return the place of the index of a spider's crawls, also of a spider that is gone.
+
+    :raises SettingsError: a setting breaks its rule; see :func:`index_place`.
+    """
+    settings = scrapy_settings.copy()
+    with suppress(KeyError):
+        get_spider_loader(settings).load(name).update_settings(settings)
+    return index_place(SimhashSettings.read(settings), name, settings)
+
+
+def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: BaseSettings) -> str:
+    """Return the place of the index of a spider's crawls: by default a file of its name.
 
     :raises SettingsError: the index is to be on the server of scrapy-redis, but ``REDIS_URL`` does
         not name one.
     """
     if settings.index is None:
-        name = quote(crawler.spidercls.name, safe="")
-        return str(_data_folder() / f"{name}.simhash")
+        return str(_data_folder() / f"{quote(spider_name, safe='')}.simhash")
     if settings.index != REDIS_OF_CRAWL:
         return settings.index
-    url = crawler.settings.get("REDIS_URL")
+    url = scrapy_settings.get("REDIS_URL")
     if not isinstance(url, str) or not is_in_redis(url):
         raise SettingsError(
             f"SIMHASH_INDEX {REDIS_OF_CRAWL!r} takes the server of REDIS_URL, but REDIS_URL is not "
@@ -69,14 +82,15 @@ def index_place(settings: SimhashSettings, crawler: Crawler) -> str:
 def _data_folder() -> Path:
     """Return the folder of the default indexes: in Scrapy's data directory, if it has one.
 
-    It has none where settings are found without a scrapy.cfg, as in the egg that scrapyd runs. One
-    working directory is then shared by all projects, which scrapyd names in ``SCRAPY_PROJECT``.
+    It has none where settings are found without a scrapy.cfg, as in the egg that scrapyd runs:
+    then, in the working directory.  The projects of scrapyd share it; it names them in
+    ``SCRAPY_PROJECT``.
     """
     try:
-        return Path(data_path("simhash"))
+        folder = Path(data_path("simhash"))
     except NotConfigured:
-        project = quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
-        return Path(".scrapy", "simhash", project)
+        folder = Path(".scrapy", "simhash")
+    return folder / quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
 
 
 def file_path(setting: str, path: str, spider_name: str) -> Path:
