@@ -17,22 +17,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash._version import __version__
-from scrapy_simhash.analysis.features import FeatureScheme
-from scrapy_simhash.analysis.fingerprint import (
-    bit_sums,
-    hamming_distance,
-    hash_feature,
-    signature,
-    simhash,
-)
-from scrapy_simhash.analysis.text import TextFingerprint, fingerprint_text
-from scrapy_simhash.tables import Match, PermutedTables
 
 if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
+    from scrapy_simhash.analysis.features import FeatureScheme
+    from scrapy_simhash.analysis.fingerprint import (
+        bit_sums,
+        hamming_distance,
+        hash_feature,
+        signature,
+        simhash,
+    )
+    from scrapy_simhash.analysis.text import TextFingerprint, fingerprint_text
     from scrapy_simhash.crawl import signals
     from scrapy_simhash.crawl.dropped import NearDuplicate, SitePaused, UnchangedPage
     from scrapy_simhash.crawl.policy import Policy
+    from scrapy_simhash.tables import Match, PermutedTables
 
 __all__ = [
     "Addon",
@@ -54,19 +54,32 @@ __all__ = [
     "simhash",
 ]
 
-# Loaded on demand: workers import this package, and do not need Scrapy.
-_FOR_SCRAPY = {
-    "Addon": "scrapy_simhash.addon",
-    "NearDuplicate": "scrapy_simhash.crawl.dropped",
-    "Policy": "scrapy_simhash.crawl.policy",
-    "SitePaused": "scrapy_simhash.crawl.dropped",
-    "UnchangedPage": "scrapy_simhash.crawl.dropped",
-    "signals": "scrapy_simhash.crawl.signals",
+# Loaded on demand: workers import this package and do not need Scrapy; pytest imports it for
+# scrapy_simhash.testing and needs nothing of it.
+_MODULES = {
+    "Addon": "addon",
+    "FeatureScheme": "analysis.features",
+    "Match": "tables",
+    "NearDuplicate": "crawl.dropped",
+    "PermutedTables": "tables",
+    "Policy": "crawl.policy",
+    "SitePaused": "crawl.dropped",
+    "TextFingerprint": "analysis.text",
+    "UnchangedPage": "crawl.dropped",
+    "bit_sums": "analysis.fingerprint",
+    "fingerprint_text": "analysis.text",
+    "hamming_distance": "analysis.fingerprint",
+    "hash_feature": "analysis.fingerprint",
+    "signals": "crawl.signals",
+    "signature": "analysis.fingerprint",
+    "simhash": "analysis.fingerprint",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FOR_SCRAPY:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_FOR_SCRAPY[name])
-    return module if name == "signals" else getattr(module, name)
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    found = module if name == "signals" else getattr(module, name)
+    globals()[name] = found  # so that this function is not asked again
+    return found

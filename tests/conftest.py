@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from scrapy_simhash.testing.running import DEFAULTS
+from scrapy_simhash.testing.serving import serve
 from tests import forking
 from tests.redis_servers import new_redis_url
 
@@ -67,8 +67,8 @@ class Site:
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.handler = Handler
+        self.url = ""
 
     def __setitem__(self, path: str, reply: Reply | str | Callable[[int], str]) -> None:
         self.pages[path] = reply if isinstance(reply, Reply) else Reply(reply)
@@ -78,12 +78,9 @@ class Site:
 def site() -> Iterator[Site]:
     """An empty site; fill it with ``site["/path"] = article(...)``."""
     site = Site()
-    thread = threading.Thread(target=site.server.serve_forever, args=(0.01,))
-    thread.start()
-    yield site
-    site.server.shutdown()
-    thread.join()
-    site.server.server_close()
+    with serve(site.handler) as url:
+        site.url = url.rstrip("/")
+        yield site
 
 
 def prose(topic: str, words: int = 120) -> str:
@@ -169,18 +166,6 @@ def crawl(site: Site, tmp_path: Path) -> CrawlFixture:
     return run
 
 
-@pytest.fixture
-def started_crawl(site: Site, tmp_path: Path) -> CrawlFixture:
-    """As ``crawl``, in a Python that is started for it, for what may depend on that."""
-
-    def run(spider: str = "Links", start: str = "/", **settings: Any) -> Crawl:
-        job = crawl_job(site, tmp_path, spider, start, **settings)
-        done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        return crawl_result(done.returncode, done.stderr, tmp_path)
-
-    return run
-
-
 def run_job(job: list[str], folder: Path) -> Crawl:
     """Run what :func:`crawl_job` returned."""
     _, *arguments = job
@@ -193,15 +178,10 @@ def crawl_job(
 ) -> list[str]:
     """Return the command of a crawl."""
     defaults = {
-        "ADDONS": {"scrapy_simhash.Addon": 500},
-        "SIMHASH_WORKERS": 0,
+        **DEFAULTS,
+        "SIMHASH_INDEX": None,
         "SIMHASH_MIN_TOKENS": 20,
         "SIMHASH_DECISIONS_FILE": "decisions.jsonl",
-        "TELNETCONSOLE_ENABLED": False,
-        "REMOTE_CONTROL_ENABLED": False,
-        # One page after the other, in the order of the links.
-        "CONCURRENT_REQUESTS": 1,
-        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
     }
     (folder / "job.json").write_text(
         json.dumps(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.testing import CrawlFunction
+from tests import spiders
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 
 
@@ -138,12 +140,13 @@ def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None
 
 @pytest.mark.parametrize("reactor", [True, False])
 def test_crawl_with_and_without_a_reactor(
-    twins: Site, started_crawl: CrawlFixture, reactor: bool
+    twins: Site, simhash_crawl: CrawlFunction, reactor: bool
 ) -> None:
-    result = started_crawl(TWISTED_REACTOR_ENABLED=reactor, SIMHASH_WORKERS=1)
-    assert result.returncode == 0, result.log
-    assert result.verdicts()["/b"] == "near_duplicate"
-    assert result.seen() == {"/", "/a", "/other"}
+    arguments = {"url": f"{twins.url}/"}
+    settings = {"TWISTED_REACTOR_ENABLED": reactor, "SIMHASH_WORKERS": 1, "SIMHASH_MIN_TOKENS": 20}
+    result = simhash_crawl(spiders.Links, twins.url, arguments=arguments, **settings)
+    assert result.kept == {"/", "/a", "/other"}
+    assert result.dropped == {"/b": "/a"}
 
 
 def test_request_meta_overrides_the_action(site: Site, crawl: CrawlFixture) -> None:

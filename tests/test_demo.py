@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.testing import CrawlFunction
+
 EXAMPLE = Path(__file__).parents[1] / "example_project"
 sys.path.insert(0, str(EXAMPLE))
 
@@ -81,3 +83,12 @@ def test_no_two_answers_are_the_same() -> None:
         assert first != second
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(url + "articles?page=many")
+
+
+def test_spider_keeps_one_of_each_article(simhash_crawl: CrawlFunction) -> None:
+    with serve() as url:
+        spider = "site_crawl.spiders.site.SiteSpider"
+        result = simhash_crawl(spider, url, arguments={"url": url})
+    assert result.dropped["/print/lamp-en"] == "/article/lamp-en"
+    assert result.dropped["/mirror/article/lamp-en"] == "/article/lamp-en"
+    assert len(result.kept) == len(result.items) == 35

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
-from tests.conftest import CrawlFixture, Site, article, prose
+from tests.conftest import CrawlFixture, Site, article, crawl_job, crawl_result, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
 
 
@@ -250,11 +251,11 @@ def test_hostile_pages_pass_through_a_crawl(site: Site, crawl: CrawlFixture) -> 
     assert "Page passed unjudged (timed_out)" in result.log
 
 
-def test_workers_do_not_run_the_crawl_s_script_again(
-    site: Site, started_crawl: CrawlFixture, tmp_path: Path
-) -> None:
+def test_workers_do_not_run_the_crawl_s_script_again(site: Site, tmp_path: Path) -> None:
     site["/"] = article(prose("start"))
-    assert started_crawl(SIMHASH_WORKERS=2).verdicts() == {"/": "unique"}
+    job = crawl_job(site, tmp_path, SIMHASH_WORKERS=2)
+    done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert crawl_result(done.returncode, done.stderr, tmp_path).verdicts() == {"/": "unique"}
     assert (tmp_path / "started").read_text() == "x"
 
 
