@@ -207,7 +207,8 @@ def _marks(template: Collection[int]) -> set[int]:
 
 def _closest(page: Page, found: Found) -> Judged:
     """Return the duplicate by the paper's plain rule."""
-    same_text, near = tee((row, 0) for row in found.same_text), tee(found.near)
+    same_text = tee((row, 0) for row in islice(found.same_text, MAX_VERIFIED))
+    near = tee(islice(found.near, MAX_VERIFIED))
     for are_met, twins, others in zip((True, False), same_text, near, strict=True):
         if twin := _closest_named(page, (one for one in twins if _stands(one[0], page) is are_met)):
             row, _ = twin
@@ -295,7 +296,8 @@ def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
     Rows with the same main text and rows near in a view alternate, so that neither kind takes all
     the places.
     """
-    same = ((row, 0) for row in found.same_text if page.tokens)
+    # All pages without a main text have the same one, which says nothing: there may be thousands.
+    same = ((row, 0) for row in found.same_text) if page.tokens else ()
     seen: set[int] = set()
     for candidate in chain.from_iterable(zip_longest(same, found.near)):
         if candidate is not None and candidate[0].id not in seen:

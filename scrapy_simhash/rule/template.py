@@ -36,6 +36,11 @@ NOTABLE_SHARE = 0.1
 # pages, then less and less often, in the end after 160.  Storing takes under 0.2 ms.
 SAVE_PAGES = 10
 MAX_SITES = 1_000
+# A page teaches at most this many blocks, from its two ends, where templates are: a page of 5 MB
+# has a million.
+MAX_TAUGHT = 4_000
+# All templates together have at most this many, of about 125 bytes each: 60 MB.
+MAX_ALL_BLOCKS = 500_000
 
 _COUNT = struct.Struct(">Qf?")
 _PAGES = struct.Struct(">f")
@@ -72,14 +77,14 @@ class Template:
     def learn(self, blocks: Collection[int]) -> None:
         """Count the blocks of one more page that is not like an earlier one.
 
-        Cost: O(blocks of the page and of the template).
+        Cost: O(blocks of the page, of which :data:`MAX_TAUGHT` count, and of the template).
         """
         # Each new page weighs more, so the older counts need not shrink.
         self._weight /= 1 - 1 / WINDOW_PAGES
         self._pages += self._weight
         weight, recent, earlier = self._weight, self._recent, self._earlier
         notable, threshold = NOTABLE_SHARE * self._pages, self._threshold()
-        met = set(blocks)
+        met = set(_ends(blocks))
         # The threshold only rises: only blocks of this page can get above it.
         frequent = {block for block in self._frequent - met if self._count(block) > threshold}
         for block in met:
@@ -130,6 +135,14 @@ class Template:
             self._lasting |= frequent
         if frequent | self._lasting != self._blocks:
             self._blocks = frozenset(frequent | self._lasting)
+
+    def __len__(self) -> int:
+        """Return the number of blocks that are counted."""
+        return len(self._recent) + len(self._earlier)
+
+    def reduced(self) -> Template:
+        """Return the template with the blocks that are stored, at most a few hundred."""
+        return Template.from_bytes(self.to_bytes())
 
     def _count(self, block: int) -> float:
         return self._recent.get(block) or self._earlier.get(block, 0.0)
@@ -185,11 +198,27 @@ class Template:
         return template
 
 
+def _ends(blocks: Collection[int]) -> Collection[int]:
+    """Return the blocks of a page that teach."""
+    if len(blocks) <= MAX_TAUGHT:
+        return blocks
+    in_order = tuple(blocks)
+    return in_order[: MAX_TAUGHT // 2] + in_order[-MAX_TAUGHT // 2 :]
+
+
 class Templates:
-    """The templates of the sites of a crawl; the least recently used is forgotten first."""
+    """The templates of the sites of a crawl; the least recently used is forgotten first.
+
+    If all together have too many blocks, the least recently used ones are reduced to what is
+    stored of them.
+    """
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, Template] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._size = 0
+        # Sites in the order in which they will be reduced.
+        self._whole: OrderedDict[str, None] = OrderedDict()
         self._learned: Counter[str] = Counter()
         # The states that are stored, as far as this process knows.
         self._stored: dict[str, bytes] = {}
@@ -256,7 +285,23 @@ class Templates:
 
     def _use(self, site: str) -> None:
         self._sites.move_to_end(site)
-        if len(self._sites) > MAX_SITES:
+        self._whole[site] = None
+        self._whole.move_to_end(site)
+        self._weigh(site)
+        while self._size > MAX_ALL_BLOCKS and len(self._whole) > 1:
+            reduced, _ = self._whole.popitem(last=False)
+            self._sites[reduced] = self._sites[reduced].reduced()
+            self._weigh(reduced)
+        while len(self._sites) > MAX_SITES or (
+            self._size > MAX_ALL_BLOCKS and len(self._sites) > 1
+        ):
             forgotten, _ = self._sites.popitem(last=False)
+            self._size -= self._sizes.pop(forgotten)
+            self._whole.pop(forgotten, None)
             self._stored.pop(forgotten, None)
             self._learned.pop(forgotten, None)
+
+    def _weigh(self, site: str) -> None:
+        size = len(self._sites[site])
+        self._size += size - self._sizes.get(site, 0)
+        self._sizes[site] = size
