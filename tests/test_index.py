@@ -367,14 +367,18 @@ class LinearScan:
         return UNIQUE, ""
 
     def forget(self, names: set[str]) -> None:
-        for name in names:
-            self.stored.pop(name, None)
-        for name, one in self.stored.items():
-            if one.representative in names:
-                gone, one.representative = one.representative, None
-                for other in self.stored.values():
-                    if other.representative == gone:
-                        other.representative = name
+        gone = [name for name in names if name in self.stored]
+        for name in sorted(gone, key=lambda name: self.stored[name].representative is None):
+            group = [n for n, one in self.stored.items() if one.representative == name]
+            heir = next(iter(group), None)
+            old = self.stored[name]
+            if heir is None:
+                del self.stored[name]
+                continue
+            old.page, old.met_by = self.stored.pop(heir).page, ()
+            self.stored = {heir if n == name else n: one for n, one in self.stored.items()}
+            for n in group[1:]:
+                self.stored[n].representative = heir
 
     def withdraw(self, name: str, decision: Decision) -> None:
         if decision.verdict == "refresh":

@@ -67,7 +67,7 @@ class MemoryIndex(Index):
             return
         if decision.verdict == "unique":
             for row_id in [*self._groups.get(row.id, ()), row.id]:
-                self._delete(row_id)
+                self._delete(row_id)  # the row itself last: it has no heir then
         elif decision.verdict == "refresh":
             self._write(replace(row.page, met_by=None), row, None)
 
@@ -162,20 +162,14 @@ class MemoryIndex(Index):
     def _delete(self, row_id: int) -> None:
         """Remove a row; the oldest of those that point to it, if any do, takes its place."""
         row = self._rows[row_id]
-        if row.is_kept:
-            self._pass_on(row)
+        if group := self._groups.get(row_id):
+            heir = self._rows[min(group)]
+            self._delete(heir.id)
+            self._write(heir.page, row, None)
+            return
         self._leave(row)
         del self._rows[row_id]
         del self._ids_by_request[row.page.scope, row.page.request_fingerprint]
-
-    def _pass_on(self, row: Row) -> None:
-        """Let the oldest of those that point to a representative take its place, if any do."""
-        group = sorted(self._groups.get(row.id, ()))
-        for row_id in group:
-            self._leave(self._rows[row_id])
-            representative = None if row_id == group[0] else group[0]
-            self._rows[row_id] = replace(self._rows[row_id], representative=representative)
-            self._enter(self._rows[row_id])
 
     def _enter(self, row: Row) -> None:
         """Let others be compared with a representative, and a duplicate be found by its own."""

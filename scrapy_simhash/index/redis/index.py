@@ -13,6 +13,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -350,22 +351,20 @@ class RedisIndex(LastingIndex):
         self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None
     ) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""
-        row = stored.row
-        cuts = self._buckets.request_place(
-            row.page.request_fingerprint, pack_id(row.id - scope.base)
-        )
+        row, puts, seen = stored.row, b"", b""
+        place = pack_id(row.id - scope.base)
+        cuts = self._buckets.request_place(row.page.request_fingerprint, place)
         if row.is_kept:
             cuts += self._places(row, scope)
-        self._store.given_up(scope, pack_id(row.id - scope.base))
-        done = await self._store.script(
-            scope,
-            _FORGET,
-            _seen(scope, stored),
-            cuts,
-            b"" if heir is None else _seen(scope, heir),
-            b"" if heir is None else self._places(heir.row, scope),
+        if heir is not None:
+            seen, request = _seen(scope, heir), heir.row.page.request_fingerprint
+            cuts += self._buckets.request_place(request, pack_id(heir.row.id - scope.base))
+            puts = self._buckets.request_place(request, place)
+            puts += self._places(replace(heir.row, id=row.id), scope)
+        self._store.given_up(scope, place)
+        return bool(
+            await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
         )
-        return bool(done)
 
 
 async def _about(url: str) -> About | None:

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -363,9 +364,10 @@ class SQLiteIndex(LastingIndex):
         """Remove a row; if rows point to it, the oldest of them takes its place."""
         heir = self._rows.heir_of(row.id) if row.is_kept else None
         if heir is not None:
-            self._rows.promote(heir.id, self._next_change(), row.id)
-            self._enter(heir.id, heir.page)
-        self._rows.delete(row.id)
+            self._rows.delete(heir.id)
+            self._write(replace(heir.page, crawl=None), row, None)
+        else:
+            self._rows.delete(row.id)
         # So the numbers of forgotten rows are not used again.
         self._connection.execute(
             "INSERT OR REPLACE INTO parameters VALUES ('last_change', ?)", (str(self._last_change),)

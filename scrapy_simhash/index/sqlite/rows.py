@@ -205,16 +205,6 @@ class Rows:
         """Return the oldest of the rows that point to a row, None if there is none."""
         return self._find("WHERE representative = ? ORDER BY id LIMIT 1", row_id)
 
-    def promote(self, heir: int, change: int, row_id: int) -> None:
-        """Make an heir the representative of its group, in place of *row_id*."""
-        self._connection.execute(
-            "UPDATE pages SET change = ?, representative = NULL, crawl = NULL WHERE id = ?",
-            (change, heir),
-        )
-        self._connection.execute(
-            "UPDATE pages SET representative = ? WHERE representative = ?", (heir, row_id)
-        )
-
     def delete(self, row_id: int) -> None:
         """Remove a row."""
         self._connection.execute("DELETE FROM pages WHERE id = ?", (row_id,))
