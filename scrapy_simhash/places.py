@@ -9,9 +9,10 @@ REDIS_OF_CRAWL = "redis:"
 MEMORY = "memory:"
 _REDIS = (REDIS_OF_CRAWL, "rediss:", "redis+", "rediss+")
 
-# A password may contain an @, as in urllib; redis-py also reads a password from the query.
-_LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):\S*@")
-_QUERY = re.compile(r"(?<=password=)[^&\s'\"]*")
+# A password may contain an @, as in urllib, and by mistake anything else: all up to the last @ of a
+# line counts as one.  redis-py also reads a password from the query.
+_LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):.*@")
+_QUERY = re.compile(r"(?<=password=)[^&'\"\n]*")
 
 
 def is_in_redis(place: str) -> bool:

@@ -56,7 +56,9 @@ class ServerAddress:
         try:
             return cls._from(urlsplit(url), masked(url))
         except ValueError as exc:
-            detail = f" ({masked(str(exc))})" if str(exc) else ""
+            detail = f" ({exc})" if str(exc) else ""
+            if "@" in url:  # the error may quote a part of the password
+                detail = " (in a user's name and password, write :/?#@ and spaces as %3A and so on)"
             raise SettingsError(
                 f"The URL of an index in Redis must be {_FORM}: got {masked(url)!r}{detail}"
             ) from exc
