@@ -27,7 +27,7 @@ from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
 from tests.indexes import Blocking, open_index
-from tests.pages import PARAMETERS, UNIQUE, near, page
+from tests.pages import PARAMETERS, UNIQUE, exact, near, page
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer, shared_server
 
@@ -105,6 +105,42 @@ def test_loss_of_data_is_noticed_and_said_once(
         assert caplog.text.count("has lost pages that it had taken") == 1
         with opened(forgetful.url) as another:
             assert len(another) == 20
+
+
+def test_index_that_is_flushed_while_a_crawl_goes_on_is_whole_again(
+    own_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection stays, so that only the beat of the run can tell."""
+    with opened(own_server.url) as index, own_server.client() as client:
+        run = index.begin_crawl("spider")
+        index.check_and_add(page("a", 0b0))
+        index.beat(run)
+        assert index.losses == 0
+        client.flushall()
+        for _ in range(2):
+            index.beat(run)
+        assert index.losses == 1
+        assert [record.levelname for record in caplog.records] == ["ERROR"]
+        assert index.check_and_add(page("b", 0b0)) == UNIQUE
+        assert index.check_and_add(page("c", 0b0)).is_duplicate
+        with opened(own_server.url) as other:
+            assert other.counts() == (2, 1)
+        assert index.begin_crawl("spider").crawl == run.crawl
+        assert index.begin_crawl("other").crawl not in (run.crawl, run.id)
+
+
+@pytest.mark.parametrize("lost", ["pages", "buckets"])
+def test_half_an_index_answers_and_its_pages_pass(own_server: RedisServer, lost: str) -> None:
+    """A server that began to evict keys, say, since somebody changed its policy."""
+    with opened(own_server.url) as index, own_server.client() as client:
+        for name in ("a", "b", "c"):
+            index.check_and_add(page(name, 0b0))
+        (key,) = client.keys(f"simhash:1:*:{lost}")
+        client.delete(key)
+        assert index.check_and_add(page("a", 0b0)) == UNIQUE
+        assert index.check_and_add(page("d", 0b0)) == exact("a")
+        assert index.check_and_add(page("e", 0b1)) == near("a", 1)
+        index.forget([row.id for row in index.rows()])
 
 
 def test_forgetting_a_page_is_no_loss(redis_url: str) -> None:

@@ -181,6 +181,7 @@ class RedisIndex(LastingIndex):
         return await self._store.crawls.begin(spider, name, joins)
 
     async def beat(self, run: Run) -> None:
+        await self._store.look_for_flush()
         await self._store.crawls.beat(run)
 
     async def end_crawl(self, run: Run, delivered: bool = True) -> None:

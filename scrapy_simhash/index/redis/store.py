@@ -167,6 +167,13 @@ class Store:
         if scope.last is not None and scope.last[0] == row_id:
             scope.last = None
 
+    async def look_for_flush(self) -> None:
+        """Check that the index is there: somebody may have emptied the server meanwhile."""
+        if await self.server.command("GET", self._keys.of_index("about")) is None:
+            for scope in self._scopes.values():
+                scope.last = None
+            await self._lost()
+
     async def _look_for_loss(self, scope: Scope) -> None:
         """Check that the last stored page is there: the server may have been restarted."""
         connections = self.server.connections
@@ -174,19 +181,20 @@ class Store:
             row_id, request_fingerprint = scope.last
             stored = await self.server.command("HGET", scope.keys[0], row_id)
             if stored is None or request_of(stored) != request_fingerprint:
-                await self._lost(scope)
+                scope.last = None
+                await self._lost()
         scope.connections = connections
 
-    async def _lost(self, scope: Scope) -> None:
+    async def _lost(self) -> None:
         self.losses += 1
-        scope.last = None
         logger.error(
             "%s has lost pages that it had taken: was it restarted without them? Their duplicates "
             'will be kept once more. See "Persistence" in docs/redis.md.',
             self.server.address,
         )
         await self.server.command("SET", self._keys.of_index("about"), self._about, "NX")
-        await self.server.command("SADD", self._keys.of_index("scopes"), *self._scopes)
+        if self._scopes:
+            await self.server.command("SADD", self._keys.of_index("scopes"), *self._scopes)
 
     async def stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
         """Return the rows with these numbers in a scope; missing rows are left out."""

@@ -27,8 +27,11 @@ known[names[1]], known[names[2]] = read[1] or '', read[2] or ''
 -- others share.
 local CHECK = 2
 
+-- The page of an id, false if it is not there: a server that evicts keys may have lost it.
+local pages_known = {}
 local function page(id)
-  return redis.call('HGET', KEYS[1], id)
+  if pages_known[id] == nil then pages_known[id] = redis.call('HGET', KEYS[1], id) end
+  return pages_known[id]
 end
 
 local function request_of(row)
@@ -41,7 +44,7 @@ local function own_row()
   for at in each(entries, CHECK + 4, string.sub(ARGV[5], 1, CHECK)) do
     local id = string.sub(entries, at + CHECK, at + CHECK + 3)
     local row = page(id)
-    if request_of(row) == request then return id, row end
+    if row and request_of(row) == request then return id, row end
   end
 end
 
@@ -52,7 +55,8 @@ local function ids_of_same_text()
   for at in each(entries, CHECK + 4, string.sub(ARGV[6], 1, CHECK)) do
     if #ids == most then break end
     local id = string.sub(entries, at + CHECK, at + CHECK + 3)
-    if string.sub(page(id), DIGEST, DIGEST_END) == digest then ids[#ids + 1] = id end
+    local row = page(id)
+    if row and string.sub(row, DIGEST, DIGEST_END) == digest then ids[#ids + 1] = id end
   end
   return ids
 end
@@ -152,7 +156,7 @@ local function near_by()
     for _, both in ipairs(sorted) do
       local id = struct.pack('>I4', both % 4294967296)
       if #found == most then break end
-      if not seen[id] then
+      if not seen[id] and page(id) then
         seen[id] = true
         found[#found + 1] = id .. string.char(math.floor(both / 4294967296))
       end
