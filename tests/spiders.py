@@ -285,6 +285,8 @@ class ReviewsPass(Policy):
     def action(self, request: Request, response: Response, decision: Decision) -> Action:
         if "/review" in response.url:
             return "pass"
+        if "/secret" in response.url:
+            return "drop"
         if "/mistake" in response.url:
             return "no such action"  # type: ignore[return-value]
         if "/error" in response.url:

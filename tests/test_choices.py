@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+from functools import partial
 from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
+from scrapy.spiders import CrawlSpider, Rule
 
 from scrapy_simhash.crawl.choices import Selection
 from scrapy_simhash.errors import SettingsError
@@ -51,6 +53,24 @@ def parse_item(response: Response) -> None:
 def test_rules_say_which_pages_are_judged(only: Any, but: Any, reason: str | None) -> None:
     request = Request(URL, callback=parse_item)
     assert why_not(request=request, ONLY=only, EXCEPT=but) == reason
+
+
+class Rules(CrawlSpider):
+    name = "rules"
+    rules = (Rule(callback="parse_item"), Rule())
+
+    def parse_item(self, response: Response) -> None:
+        """A callback."""
+
+
+def test_callback_of_a_rule_and_of_a_partial_has_a_name() -> None:
+    spider = Rules()
+    by_rule = Request(URL, callback=spider._callback, meta={"rule": 0})
+    assert why_not(request=by_rule, EXCEPT="callback:parse_item") == "left_out"
+    without = Request(URL, callback=spider._callback, meta={"rule": 1})
+    assert why_not(request=without, EXCEPT="callback:parse_item") is None
+    part = Request(URL, callback=partial(partial(spider.parse_item)))
+    assert why_not(request=part, EXCEPT="callback:parse_item") == "left_out"
 
 
 def test_request_without_a_callback_goes_to_parse() -> None:
@@ -130,6 +150,25 @@ def test_policy_of_the_user_decides_and_its_mistakes_cost_no_page(
     assert result.verdicts()["/review/b"] == "exact_duplicate"
     assert result.simhash_stats()["policy_errors"] == 2
     assert "Page passed, since SIMHASH_POLICY failed" in result.log
+
+
+def test_page_of_its_own_that_a_policy_drops_stands_for_no_copy(
+    copies: Site, crawl: CrawlFixture
+) -> None:
+    copies["/"] = article(prose("start"), ["/secret", "/shop/a", "/shop/b"])
+    copies["/secret"] = copies.pages["/shop/a"]
+    result = crawl(SIMHASH_POLICY="tests.spiders.ReviewsPass")
+    assert result.seen() == {"/", "/shop/a"}
+    assert result.simhash_stats()["dropped"] == 2
+    assert "Logging error" not in result.log
+    assert "Traceback" not in result.log
+
+
+def test_page_that_was_not_judged_is_not_taken_back(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/refused"])
+    site["/refused"] = Reply("words", content_type="text/plain")
+    result = crawl(ITEM_PIPELINES={"tests.spiders.Refuses": 1})
+    assert "withdrawn" not in result.simhash_stats()
 
 
 @pytest.mark.parametrize("policy", ["no.such.Class", "tests.spiders.Links", "json"])

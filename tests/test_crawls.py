@@ -8,14 +8,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.runs import AGAIN_SECONDS, CrawlRun
-from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.crawl.runs import AGAIN_SECONDS, JOB_FILE, CrawlRun
+from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index import running
 from scrapy_simhash.index.contract import Run
 from scrapy_simhash.index.memory import MemoryIndex
@@ -25,7 +26,8 @@ from scrapy_simhash.rule.page import Found, Row
 from scrapy_simhash.rule.rule import SiteKnowledge, judge
 from scrapy_simhash.settings import SimhashSettings
 from tests.indexes import Blocking, open_index
-from tests.pages import PARAMETERS, VERIFIED, page_with_content
+from tests.pages import PARAMETERS, VERIFIED, page, page_with_content
+from tests.redis_servers import shared_server
 from tests.spiders import Links
 
 
@@ -123,6 +125,25 @@ def test_addresses_that_went_to_another_spider_are_none_that_this_one_knows() ->
         assert judged.decision.kept_addresses == addresses
 
 
+def test_page_that_was_taken_back_is_not_stored_once_more() -> None:
+    """When a template settles, the pages before it are stored with what they are under it."""
+    index = MemoryIndex(VERIFIED)
+
+    def view_anew(template: Collection[int]) -> tuple[int, bytes] | None:
+        pytest.fail("it was taken back")
+
+    async def crawl() -> None:
+        early = replace(page_with_content("early", range(200)), view_under=view_anew)
+        decision = await index.check_and_add(early)
+        await index.withdraw("", early.request_fingerprint, decision)
+        for i in range(2, 60):  # until the template is settled
+            other = page_with_content(f"{i}", range(300 * i, 300 * i + 200))
+            await index.check_and_add(replace(other, blocks=(1, i)))
+        assert index.template("site.example") == {1}
+
+    asyncio.run(crawl())
+
+
 class NotYet(MemoryIndex):
     """An index that does not answer when a crawl begins, at first."""
 
@@ -147,9 +168,72 @@ def test_crawl_begins_when_the_index_answers(monkeypatch: pytest.MonkeyPatch) ->
                 await run.current()
         assert index.begins == 1
         assert await run.current() == await run.current() == Run(1, 1)
-        await run.end(delivered=True)
+        await run.end(delivered=True, is_done=False)
 
     asyncio.run(begin())
+
+
+class Slow(MemoryIndex):
+    """An index that takes its time when a crawl begins."""
+
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+        run = await super().begin_crawl(spider, name, joins)
+        await asyncio.sleep(0.05)
+        return run
+
+
+def test_pages_that_come_at_the_same_time_wait_for_one_run() -> None:
+    async def begin() -> list[Run]:
+        run = CrawlRun(get_crawler(Links), Slow(PARAMETERS), SimhashSettings())
+        runs = await asyncio.gather(*(run.current() for _ in range(5)))
+        await run.end(delivered=True, is_done=True)
+        return runs
+
+    assert asyncio.run(begin()) == [Run(1, 1)] * 5
+
+
+def test_file_of_a_job_names_its_crawl_until_that_is_done(tmp_path: Path) -> None:
+    crawler = get_crawler(Links, {"JOBDIR": str(tmp_path)})
+    file, index = tmp_path / JOB_FILE, MemoryIndex(PARAMETERS)
+
+    async def crawl(is_done: bool) -> int:
+        run = CrawlRun(crawler, index, SimhashSettings())
+        number = (await run.current()).crawl
+        await run.end(delivered=True, is_done=is_done)
+        return number
+
+    first = asyncio.run(crawl(is_done=False))
+    assert asyncio.run(crawl(is_done=True)) == first
+    assert not file.exists()
+    assert asyncio.run(crawl(is_done=False)) != first
+    file.write_text("")  # the disk was full, say
+    second = asyncio.run(crawl(is_done=False))
+    assert second != first
+    assert asyncio.run(crawl(is_done=True)) == second
+    file.write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match=r"simhash\.crawl in JOBDIR must be a file that"):
+        CrawlRun(crawler, index, SimhashSettings())
+
+
+def test_numbers_of_runs_are_not_used_again(redis_url: str) -> None:
+    """A server may be emptied, or restarted with an old snapshot."""
+    with open_index(redis_url, PARAMETERS) as index:
+        before = index.begin_crawl("spider", joins=False)
+        with shared_server().client() as client:
+            client.delete(*client.keys(f"{redis_url.rpartition('=')[2]}:*:crawls"))
+        time.sleep(1.1)  # from one on, they go with the seconds of the server
+        assert index.begin_crawl("other", joins=False).crawl not in before
+        assert index.begin_crawl("third", joins=False).id > before.id
+
+
+def test_page_that_another_crawl_has_moved_stands_for_no_copy_of_a_failed_one(
+    index: Blocking,
+) -> None:
+    new = replace(page("a", 0b0), met_by=met_by(1))
+    decision = index.check_and_add(new)
+    assert index.check_and_add(replace(page("b", 0b0), met_by=met_by(2))).reason == "moved"
+    index.withdraw("", new.request_fingerprint, decision)
+    assert index.check_and_add(replace(page("c", 0b0), met_by=met_by(1))).reason == "moved"
 
 
 def test_four_crawls_are_remembered_the_latest_first() -> None:

@@ -338,7 +338,8 @@ class LinearScan:
         """Store a page in place of a kept one, whose age it has then."""
         old = self.stored[of]
         changed = old.page.digest != new.digest
-        numbers = dict.fromkeys((*([] if crawl is None else [crawl]), *old.met_by))
+        before = old.met_by if of == name else ()
+        numbers = dict.fromkeys((*([] if crawl is None else [crawl]), *before))
         old.page, old.met_by = new, tuple(numbers)[:4]
         self.stored = {name if one == of else one: found for one, found in self.stored.items()}
         for other in self.stored.values():

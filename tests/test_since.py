@@ -95,6 +95,47 @@ def test_copies_within_the_next_crawl_are_dropped(site: Site, crawl: CrawlFixtur
     assert reasons == {"new_text": 1, "moved": ITEMS, "same_text": ITEMS}
 
 
+def test_known_copy_with_a_new_link_is_not_unchanged(site: Site, crawl: CrawlFixture) -> None:
+    """It takes the place of a page of an earlier crawl, and leads on."""
+    text = prose("lamp", 400)
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = article(text, ["/k"])
+    site["/k"] = article(prose("boat"))
+    crawl(SIMHASH_SKIP_UNCHANGED=True)
+    site["/"] = article(prose("start"), ["/b", "/a"])
+    site["/b"] = article(text, ["/e"])
+    site["/e"] = article(prose("cup"))
+    result = crawl(SIMHASH_SKIP_UNCHANGED=True)
+    assert "/e" in result.seen()
+
+
+def test_rule_for_addresses_is_judged_by_pages_of_earlier_crawls_too(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Half of the mirror has texts of its own, so its new pages may lead to others."""
+    same, other = [f"/p{i}" for i in range(8)], [f"/q{i}" for i in range(8)]
+    paths = [*same, *other]
+
+    def mirror(path: str, name: str) -> str:
+        return article(prose(name, 400), [f"{path}/c"])
+
+    for path in paths:
+        site[path] = mirror(path, path[1:] + "x")
+        mirrored = path[1:] if path in same else f"m{path[1:]}"
+        site[f"/m{path}"] = mirror(f"/m{path}", f"{mirrored}x")
+        site[f"{path}/c"] = site[f"/m{path}/c"] = article(prose(f"child{path[1:]}x"))
+    for path in other:
+        site[f"/m{path}/c"] = article(prose(f"otherchild{path[1:]}x"))
+    site["/"] = article(prose("start"), [*paths, *[f"/m{path}" for path in paths]])
+    crawl()
+    for path in ("/r", "/m/r"):
+        site[path] = article(prose("rose", 400), [path.replace("r", "s")])
+    site["/s"], site["/m/s"] = article(prose("sea")), article(prose("sky"))
+    links = [*paths, *[f"/m{path}" for path in paths], "/r", "/m/r"]
+    site["/"] = article(prose("start"), links)
+    assert "/m/s" in crawl().seen()
+
+
 @pytest.mark.parametrize("before", [0, 1], ids=["new index", "old index"])
 def test_processes_that_run_at_the_same_time_are_one_crawl(
     site: Site, tmp_path: Path, lasting_place: str, before: int

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from scrapy_simhash.crawl.setup import index_of_spider
+from scrapy_simhash.crawl.setup import index_place, settings_of_spider
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Decision
@@ -76,14 +76,16 @@ def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
 
 
 def find_index(options: argparse.Namespace) -> None:
-    """Let ``options.index`` be that of ``options.spider``, if only this is given.
+    """Let ``options.index`` be that of ``options.spider``, if only this is given, and its settings.
 
     :raises SettingsError: neither is given, or the settings of the spider are wrong.
     """
     if getattr(options, "index", "") is None:
         if not options.spider:
             raise SettingsError("say which index: its path or URL, or --spider NAME")
-        options.index = index_of_spider(options.spider, options.scrapy_settings)
+        settings = settings_of_spider(options.spider, options.scrapy_settings)
+        options.scrapy_settings = settings
+        options.index = index_place(SimhashSettings.read(settings), options.spider, settings)
 
 
 def add_distance(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> 
     Where candidates are not verified, the index alone decides.
     """
     decision = await index.check_and_add(page)
-    if decision.reason == "new_text":
+    if decision.reason == "new_text" or decision.verdict == "refresh":
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
         kept = kept_apart(reach, page.url, holdings, decision, index.noise(page.site))

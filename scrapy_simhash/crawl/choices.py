@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse, JsonResponse, TextResponse, XmlResponse
 from scrapy.responsetypes import responsetypes
+from scrapy.spiders import CrawlSpider
 from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
@@ -58,10 +60,22 @@ class Selection:
         only, but = self._settings.only, self._settings.except_
         if not only and not but:
             return True
-        callback = getattr(request.callback, "__name__", "parse")
+        callback = _callback_name(request)
         if any(rule.matches(response.url, callback) for rule in but):
             return False
         return not only or any(rule.matches(response.url, callback) for rule in only)
+
+
+def _callback_name(request: Request) -> str:
+    """Return the name of a request's callback; that of a CrawlSpider's rule if it came by one."""
+    callback: Any = request.callback
+    if isinstance(spider := getattr(callback, "__self__", None), CrawlSpider):
+        rule = request.meta.get("rule")
+        if callback == spider._callback and isinstance(rule, int):
+            callback = spider._rules[rule].callback
+    while isinstance(callback, partial):
+        callback = callback.func
+    return getattr(callback, "__name__", "parse")
 
 
 def jar_of(request: Request) -> str:

@@ -21,7 +21,7 @@ from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.policy import policy_of
+from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_place
@@ -75,7 +75,12 @@ class SimhashDownloaderMiddleware:
     """
 
     def __init__(
-        self, crawler: Crawler, pipeline: Pipeline, workers: Workers, index: Index
+        self,
+        crawler: Crawler,
+        pipeline: Pipeline,
+        workers: Workers,
+        index: Index,
+        policy: CarefulPolicy,
     ) -> None:
         self.crawler = crawler
         self.spider_name = crawler.spidercls.name
@@ -85,7 +90,7 @@ class SimhashDownloaderMiddleware:
         self.index = index
         self._run = CrawlRun(crawler, index, self.settings)
         self._selection = Selection(self.settings)
-        self._policy = policy_of(self.settings, crawler)
+        self._policy = policy
         self._reach = Reach()
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         self._walls = Walls(crawler) if self.settings.walls == "pass" else None
@@ -104,12 +109,13 @@ class SimhashDownloaderMiddleware:
             )
         pipeline = Pipeline.of(settings)
         place = index_place(settings, crawler.spidercls.name, crawler.settings)
+        policy = policy_of(settings, crawler)
         index = INDEXES.take(
             (place, pipeline.parameters),
             lambda: open_index(place, pipeline.parameters, settings.expected_pages),
         )
         workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
-        middleware = cls(crawler, pipeline, workers, index)
+        middleware = cls(crawler, pipeline, workers, index, policy)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
@@ -135,12 +141,12 @@ class SimhashDownloaderMiddleware:
         )
         await self._expire(spider)
 
-    async def spider_closed(self, spider: Spider) -> None:
+    async def spider_closed(self, spider: Spider, reason: str) -> None:
         try:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
             left = await self._withdrawals.finish()
-            await self._run.end(delivered=not left)
+            await self._run.end(delivered=not left, is_done=reason == "finished")
             if left:
                 logger.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "
@@ -161,12 +167,15 @@ class SimhashDownloaderMiddleware:
         if request is None:
             return
         decision = request.meta.get(DECISION_META_KEY)
-        if decision is None or decision.is_duplicate:
-            return
-        scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
-        request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
-        # The signal waits for nobody.
-        self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
+        if decision is not None:
+            self._take_back(request, response, decision)
+
+    def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
+        """Begin to take a page back, if it stands for others; the signal waits for nobody."""
+        if decision.verdict in ("unique", "refresh"):
+            scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
+            request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
+            self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
     async def _expire(self, spider: Spider) -> None:
         """Forget what was judged too long ago."""
@@ -205,6 +214,8 @@ class SimhashDownloaderMiddleware:
         if record.action == "drop":
             if self._walls is not None:
                 self._walls.note_dropped(request, decision)
+            if not decision.is_unchanged:
+                self._take_back(request, response, decision)  # a policy dropped a page of its own
             raise self._dropped(response, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
         if record.action == "flag" or decision.reason == "wall":
@@ -308,6 +319,8 @@ class SimhashDownloaderMiddleware:
         if decision.is_unchanged:
             logger.debug("Dropped unchanged %(response)s", {"response": response}, extra=extra)
             return UnchangedPage(response.url, decision)
+        if not decision.is_duplicate:
+            return IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
         logger.debug(
             "Dropped near-duplicate %(response)s: representative %(representative)s, "
             "distance %(distance)d",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
-from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.errors import IndexUnavailableError, SettingsError
+from scrapy_simhash.files import replacing
 from scrapy_simhash.index.running import BEAT_SECONDS
 
 if TYPE_CHECKING:
@@ -32,10 +34,14 @@ class CrawlRun:
     """The run of one crawler in an index."""
 
     def __init__(self, crawler: Crawler, index: Index, settings: SimhashSettings) -> None:
-        self._crawler = crawler
+        self._spider_name = crawler.spidercls.name
         self._index = index
-        self._settings = settings
+        self._joins = settings.crawl is None
+        folder = job_dir(crawler.settings)
+        self._job_file = Path(folder) / JOB_FILE if folder and self._joins else None
+        self._name = settings.crawl if self._job_file is None else _name_in(self._job_file)
         self._run: Run | None = None
+        self._lock = asyncio.Lock()
         self._try_at = 0.0
         self._beats: asyncio.Future[None] | None = None
 
@@ -46,17 +52,32 @@ class CrawlRun:
             nobody knows which pages this crawl has met.
         """
         if self._run is None:
-            if monotonic() < self._try_at:
-                raise IndexUnavailableError(f"{self._index} does not know of this crawl yet")
-            self._try_at = monotonic() + AGAIN_SECONDS
-            self._run = await self._index.begin_crawl(
-                self._crawler.spidercls.name, self._name(), joins=self._settings.crawl is None
-            )
-            self._beats = asyncio.ensure_future(self._beat(self._run))
+            async with self._lock:
+                await self._begin()
+        assert self._run is not None  # noqa: S101 - for mypy
         return self._run
 
-    async def end(self, delivered: bool) -> None:
-        """Note the end of the run; *delivered*: all its pages were passed on, or dropped."""
+    async def _begin(self) -> None:
+        if self._run is not None:  # another page has waited for it
+            return
+        if monotonic() < self._try_at:
+            raise IndexUnavailableError(f"{self._index} does not know of this crawl yet")
+        try:
+            self._run = await self._index.begin_crawl(self._spider_name, self._name, self._joins)
+        except IndexUnavailableError:
+            self._try_at = monotonic() + AGAIN_SECONDS
+            raise
+        self._beats = asyncio.ensure_future(self._beat(self._run))
+
+    async def end(self, delivered: bool, is_done: bool) -> None:
+        """Note the end of the run.
+
+        *delivered*: all its pages were passed on, or dropped; *is_done*: its job has nothing left
+        to do, so that the next run in its ``JOBDIR`` is another crawl.
+        """
+        if is_done and self._job_file is not None:
+            with suppress(OSError):
+                self._job_file.unlink(missing_ok=True)
         if self._run is not None and self._beats is not None:
             self._beats.cancel()
             await self._index.end_crawl(self._run, delivered)
@@ -69,18 +90,18 @@ class CrawlRun:
             except IndexUnavailableError as exc:
                 logger.debug("The index was not told that the crawl goes on: %s", exc)
 
-    def _name(self) -> str | None:
-        if self._settings.crawl is not None:
-            return self._settings.crawl
-        folder = job_dir(self._crawler.settings)
-        return None if folder is None else _name_in(Path(folder) / JOB_FILE)
-
 
 def _name_in(file: Path) -> str:
-    """Return the name that a file holds, which is made if there is none."""
+    """Return the name that a file holds, which is made if there is none.
+
+    :raises SettingsError: the file cannot be read or written.
+    """
     try:
-        return file.read_text("utf-8").strip()
-    except FileNotFoundError:
+        if file.exists() and (name := file.read_text("utf-8").strip()):
+            return name
         name = f"job {token_hex(16)}"
-        file.write_text(f"{name}\n", "utf-8")
-        return name
+        with replacing(file) as unfinished:
+            unfinished.write_text(f"{name}\n", "utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"{file} in JOBDIR must be a file that can be written: {exc}") from exc
+    return name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,15 +48,14 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     return settings
 
 
-def index_of_spider(name: str, scrapy_settings: BaseSettings) -> str:
-    """Return the place of the index of a spider's crawls, also of a spider that is gone.
-
-    :raises SettingsError: a setting breaks its rule; see :func:`index_place`.
-    """
-    settings = scrapy_settings.copy()
-    with suppress(KeyError):
-        get_spider_loader(settings).load(name).update_settings(settings)
-    return index_place(SimhashSettings.read(settings), name, settings)
+def settings_of_spider(name: str, settings: BaseSettings) -> BaseSettings:
+    """Return the settings of a project with those of a spider; the spider may be gone."""
+    loader = get_spider_loader(settings)
+    if name not in loader.list():
+        return settings
+    own = settings.copy()
+    loader.load(name).update_settings(own)
+    return own
 
 
 def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: BaseSettings) -> str:

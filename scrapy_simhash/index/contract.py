@@ -101,7 +101,8 @@ class Index(ABC):
         with suppress(IndexUnavailableError):
             for page in pages:
                 decision = await self.check(page)
-                if decision.verdict == "refresh" and decision.distance == 0:
+                is_there = decision.verdict == "refresh" and decision.reason != "moved"
+                if is_there and decision.distance == 0:
                     await self.check_and_add(page)
                 await asyncio.sleep(0)  # each takes milliseconds
 

@@ -98,6 +98,12 @@ class Learned:
         if len(self._early) > EARLY_SITES:
             self._early.popitem(last=False)
 
+    def forget(self, scope: str, request_fingerprint: bytes) -> None:
+        """Forget a page that was taken back, so that it is not stored anew."""
+        taken = scope, request_fingerprint
+        for pages in self._early.values():
+            pages[:] = [one for one in pages if (one.scope, one.request_fingerprint) != taken]
+
     def take_settled(self, site: str) -> Iterator[Page]:
         """Yield the pages that were kept before the template of *site* was settled, once it is.
 

@@ -62,6 +62,7 @@ class MemoryIndex(Index):
         return judge(page, found, self.parameters, self._learned.of(page)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        self._learned.forget(scope, request_fingerprint)
         row = self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return

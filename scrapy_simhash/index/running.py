@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 # A run says that it goes on every few seconds.  One that has said nothing for longer has ended.
@@ -24,14 +26,22 @@ class RunningRun(NamedTuple):
 
 
 def this_process() -> str:
-    """Return the name of this process: that of its machine or container, and its number."""
-    return f"{socket.gethostname()} {os.getpid()}"
+    """Return the name of this process: where its number counts, and the number."""
+    return f"{_place()} {os.getpid()}"
+
+
+def _place() -> str:
+    """Return the machine, and the part of it in which processes see each other's numbers."""
+    namespace = ""
+    with suppress(OSError):  # Linux has it: containers may have the name of their machine
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()} {namespace}"
 
 
 def is_dead(process: str) -> bool:
     """Whether a process of this machine has ended; it need not have been able to say so."""
-    host, _, number = process.rpartition(" ")
-    if host != socket.gethostname() or not number.isdigit():
+    place, _, number = process.rpartition(" ")
+    if place != _place() or not number.isdigit():
         return False
     try:
         os.kill(int(number), 0)
@@ -48,7 +58,7 @@ def crawl_to_join(runs: Iterable[RunningRun], now: float) -> int | None:
         (
             run.crawl
             for run in runs
-            if run.beat_at > now - SILENT_SECONDS and not is_dead(run.process)
+            if abs(now - run.beat_at) < SILENT_SECONDS and not is_dead(run.process)
         ),
         default=None,
     )

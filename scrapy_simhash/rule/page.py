@@ -168,15 +168,15 @@ class Row:
 class Found:
     """The rows of an index that a page is judged by.
 
-    *own* is the row of the page's request.  *delivered* says of a row whether the run that judged
-    it is known to have passed it on to its spider.  *same_text* are the representatives in the
-    page's scope with its digest, oldest first.  *near* are the representatives within the distance,
-    each with its distance: those found by the content first, then those found by the main text; in
-    each view the closest first, then the oldest.
+    *own* is the row of the page's request.  *delivered* says whether the run that judged this row
+    is known to have passed it on to its spider.  *same_text* are the representatives in the page's
+    scope with its digest, oldest first.  *near* are the representatives within the distance, each
+    with its distance: those found by the content first, then those found by the main text; in each
+    view the closest first, then the oldest.
     """
 
     own: Row | None = None
-    delivered: Callable[[Row], bool] = lambda row: False
+    delivered: bool = False
     same_text: Iterable[Row] = ()
     near: Iterable[tuple[Row, int]] = ()
 

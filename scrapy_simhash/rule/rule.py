@@ -114,8 +114,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
        ``distance`` bits in one of the two views.  The page is a duplicate of the one that shares
        most of its content, if it shares enough, names nothing else and has all of the page's data.
     4. A page that would be a duplicate of a representative which this crawl has not met is no
-       duplicate: it is a ``refresh`` that has moved, and takes its place.  If its address is known,
-       it may be ``unchanged``.
+       duplicate: it is a ``refresh`` that has moved, and takes its place.
     5. Any other page is ``unique``.
 
     Representatives that this crawl has met come first.
@@ -148,6 +147,8 @@ def stored_as(page: Page, judged: Judged) -> Page:
         return replace(page, met_by=None) if page.met_by else page
     if judged.replaced is None:
         return page
+    if judged.decision.reason == "moved":
+        return page  # other crawls have met it elsewhere, and may have to take that back
     before = judged.replaced.page
     crawl = before.crawl if judged.decision.is_unchanged else page.crawl
     return replace(page, crawl=crawl, met_by=together(page.met_by, before.met_by))
@@ -181,10 +182,10 @@ def _refresh(
     """Compare a page with what it was before: its own row, or that of a page that has moved."""
     changed = not _is_same(page, row.page, parameters, template)
     decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
-    if found.own is not None and not changed and found.delivered(row):
-        decision = replace(decision, reason="unchanged")
-    elif row is not found.own:
+    if row is not found.own:
         decision = replace(decision, reason="moved")
+    elif not changed and found.delivered:
+        decision = replace(decision, reason="unchanged")
     return Judged(decision, row)
 
 

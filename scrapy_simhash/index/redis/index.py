@@ -130,7 +130,7 @@ class RedisIndex(LastingIndex):
         decision = judged.decision
         if decision.is_duplicate and of == _NO_ID:
             decision = unique.decision  # what it was judged by has been forgotten since
-        self._store.taken(scope, row_id, page.request_fingerprint)
+        self._store.taken(scope, row_id)
         await self._learned.learn(page, decision)
         await self._view_anew(self._learned.take_settled(page.site))
         return decision
@@ -139,7 +139,7 @@ class RedisIndex(LastingIndex):
         scope = await self._store.scope(page.scope)
         record = pack(page, 0, next(self._calls) & MAX_NUMBER)
         row_id, _ = await self._ask(scope, "keep", self._question(page), record=record)
-        self._store.taken(scope, row_id, page.request_fingerprint)
+        self._store.taken(scope, row_id)
 
     async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
@@ -149,6 +149,7 @@ class RedisIndex(LastingIndex):
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
             return
+        self._learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
@@ -296,13 +297,9 @@ class RedisIndex(LastingIndex):
             for number, page in zip(numbers_of(ids), pages, strict=True)
         }
         own = unpack(number_of(own_id), scope, own_page).row if own_id else None
-        # Only of a page that was met before does it matter.
-        asked = [own, *rows.values()] if own is not None else []
-        runs = {row.page.crawl for row in asked if row.is_kept}
-        delivered = {run for run in runs if await self._store.crawls.was_delivered(run)}
         return Found(
             own=own,
-            delivered=lambda row: row.page.crawl in delivered,
+            delivered=own is not None and await self._store.crawls.was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (rows[number_of(near[at : at + ID_BYTES])], near[at + ID_BYTES])
@@ -362,7 +359,6 @@ class RedisIndex(LastingIndex):
             cuts += self._buckets.request_place(request, pack_id(heir.row.id - scope.base))
             puts = self._buckets.request_place(request, place)
             puts += self._places(replace(heir.row, id=row.id), scope)
-        self._store.given_up(scope, place)
         return bool(
             await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
         )

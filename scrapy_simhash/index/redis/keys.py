@@ -28,13 +28,13 @@ class Scope:
     """The pages that are compared with each other: their keys, and what this process stored last.
 
     The id of a row is its number in the scope plus *base*, so ids of different scopes differ.
-    *last* is the id and request of the youngest page that the server took from this process.
-    *connections* is the number of connections up to the last check that this page is there.
+    *last* is the number of the youngest page that the server took from this process, 0 if none.
+    *connections* is the number of connections up to the last check that this page is known.
     """
 
     name: str
     keys: tuple[str, str]
-    last: tuple[bytes, bytes] | None = None
+    last: int = 0
     connections: int = 0
     base: int = field(init=False)
 

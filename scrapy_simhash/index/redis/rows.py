@@ -152,9 +152,3 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
         representative=scope.base + representative if representative else None,
     )
     return StoredRow(row, change)
-
-
-def request_of(stored: bytes) -> bytes:
-    """Return the request fingerprint of a stored page."""
-    found = unpack(0, Scope("", ("", "")), stored)
-    return found.row.page.request_fingerprint

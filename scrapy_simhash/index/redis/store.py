@@ -17,7 +17,6 @@ from scrapy_simhash.index.redis.rows import (
     number_of,
     numbers_of,
     pack_id,
-    request_of,
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
@@ -157,31 +156,24 @@ class Store:
             await self._look_for_loss(scope)
         return await self.server.script(script, scope.keys, *arguments)
 
-    def taken(self, scope: Scope, row_id: bytes, request_fingerprint: bytes) -> None:
-        """Note that the server stored a page: it should stay there as long as the server runs."""
-        if scope.last is None or row_id >= scope.last[0]:
-            scope.last = row_id, request_fingerprint
-
-    def given_up(self, scope: Scope, row_id: bytes) -> None:
-        """Note that a page is to be forgotten: its absence will not count as a loss."""
-        if scope.last is not None and scope.last[0] == row_id:
-            scope.last = None
+    def taken(self, scope: Scope, row_id: bytes) -> None:
+        """Note that the server stored a page: it does not use a smaller number again."""
+        scope.last = max(scope.last, number_of(row_id))
 
     async def look_for_flush(self) -> None:
         """Check that the index is there: somebody may have emptied the server meanwhile."""
         if await self.server.command("GET", self._keys.of_index("about")) is None:
             for scope in self._scopes.values():
-                scope.last = None
+                scope.last = 0
             await self._lost()
 
     async def _look_for_loss(self, scope: Scope) -> None:
-        """Check that the last stored page is there: the server may have been restarted."""
+        """Check that the last stored page is known: the server may have been restarted."""
         connections = self.server.connections
-        if scope.last is not None:
-            row_id, request_fingerprint = scope.last
-            stored = await self.server.command("HGET", scope.keys[0], row_id)
-            if stored is None or request_of(stored) != request_fingerprint:
-                scope.last = None
+        if scope.last:
+            last = await self.server.command("HGET", scope.keys[1], "n")
+            if int(last or 0) < scope.last:
+                scope.last = 0
                 await self._lost()
         scope.connections = connections
 

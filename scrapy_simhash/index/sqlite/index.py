@@ -128,6 +128,7 @@ class SQLiteIndex(LastingIndex):
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
             return
+        self._learned.forget(scope, request_fingerprint)
         with self._transaction():
             row = self._rows.of_request(scope, request_fingerprint)
             if row is None or not row.is_kept:
@@ -310,7 +311,7 @@ class SQLiteIndex(LastingIndex):
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
-            delivered=lambda row: self._crawls.was_delivered(row.page.crawl),
+            delivered=own is not None and self._crawls.was_delivered(own.page.crawl),
             same_text=self._rows.of_text(page.scope, page.digest),
             near=self._near(page),
         )

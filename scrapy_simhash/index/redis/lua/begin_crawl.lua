@@ -20,7 +20,9 @@ for i = 1, #found, 2 do
   end
 end
 
-local run = redis.call('HINCRBY', KEYS[1], 'last', 1)
+-- From the time on: if the server loses what it has, no number may be used again.
+local run = math.max(tonumber(redis.call('HGET', KEYS[1], 'last') or 0) + 1, now)
+redis.call('HSET', KEYS[1], 'last', run)
 crawl = crawl or run
 redis.call('HSET', KEYS[1], run, ARGV[4])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], ARGV[3], crawl) end
