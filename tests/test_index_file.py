@@ -123,6 +123,25 @@ def test_damaged_row_does_not_end_the_merging_of_the_log(
             merged.clear()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON pages BEGIN DELETE FROM pages WHERE id < new.id; END",
+        "CREATE VIEW v AS SELECT * FROM pages",
+        "DROP INDEX pages_by_request",
+        "ALTER TABLE pages ADD COLUMN more TEXT",
+    ],
+)
+def test_file_with_other_parts_than_an_index_has_is_refused(path: Path, change: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(IndexFormatError, match="other tables, indexes or triggers"):
+        open_index(path, PARAMETERS)
+    assert path.read_bytes() == before
+
+
 def test_newer_format_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {schema.FORMAT + 1}")

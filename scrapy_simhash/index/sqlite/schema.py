@@ -11,6 +11,7 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from scrapy_simhash.errors import (
@@ -78,6 +79,9 @@ CREATE TABLE segments (
     data BLOB NOT NULL
 );
 """
+_ITS_PARTS = (
+    "SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+)
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 PRAGMA application_id = {APPLICATION_ID};
@@ -142,7 +146,23 @@ def stored_parameters(path: Path, advice: str = _REPAIR) -> dict[str, str]:
         for name in ("scheme", "scope"):
             if not isinstance(stored.get(name), str):
                 raise sqlite3.DatabaseError(f"it does not say its {name}")
+        if set(connection.execute(_ITS_PARTS)) != _parts():
+            raise sqlite3.DatabaseError(
+                "it has other tables, indexes or triggers than an index has"
+            )
         return stored
+
+
+@cache
+def _parts() -> set[tuple[str, str]]:
+    """Return the kind and the definition of each part of an index file.
+
+    A file from elsewhere may have triggers, which would run with each page, or lack the indexes by
+    which a page is found in less than the time of reading all.
+    """
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLES + _INDEXES + _SEGMENTS)
+        return set(connection.execute(_ITS_PARTS))
 
 
 def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
