@@ -31,6 +31,19 @@ def change(folder: Path, *statements: str) -> None:
         connection.commit()
 
 
+def test_controls_and_markup_in_a_stored_url_are_shown_as_they_are(folder: Path) -> None:
+    """An index of a stranger may hold what would change the terminal."""
+    change(folder, "UPDATE pages SET url = char(27) || ']0;title' || char(7) || '[red]' || url")
+    for arguments in (
+        ("stats", str(INDEX)),
+        ("check", str(INDEX), "page.html", "--url", "http://a.example/"),
+    ):
+        (folder / "page.html").write_text(article(prose("the same text")))
+        shown = simhash(folder, *arguments).stdout
+        assert "\\x1b]0;title\\x07[red]http" in shown
+        assert "\x1b" not in shown
+
+
 def test_stats_count_pages_crawls_and_groups(site: Site, folder: Path) -> None:
     found = simhash_json(folder, "stats", str(INDEX))
     assert (found["pages"], found["kept"], found["duplicates"]) == (5, 3, 2)

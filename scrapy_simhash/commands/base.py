@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from scrapy_simhash.crawl.setup import index_place, settings_of_spider
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.report.html import printable
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.tables.design import MAX_DISTANCE
@@ -86,6 +87,11 @@ def find_index(options: argparse.Namespace) -> None:
         settings = settings_of_spider(options.spider, options.scrapy_settings)
         options.scrapy_settings = settings
         options.index = index_place(SimhashSettings.read(settings), options.spider, settings)
+
+
+def print_line(console: Console, line: str) -> None:
+    """Print a line that may hold what a stranger wrote, such as a URL, without its controls."""
+    console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def add_distance(parser: argparse.ArgumentParser) -> None:

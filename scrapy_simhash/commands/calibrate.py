@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, pipeline_of
+from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
 from scrapy_simhash.crawl.apart import decide
@@ -133,16 +133,15 @@ class CalibrateCommand(Subcommand[Calibration]):
         for row in found.distances:
             for pair in row.samples:
                 share = "" if pair.share is None else f", share {pair.share:.3f}"
-                console.print(
+                print_line(
+                    console,
                     f"k = {row.distance}: {pair.url} for {pair.representative} "
                     f"(distance {pair.distance}{share})",
-                    markup=False,
-                    soft_wrap=True,
                 )
         for reason, number in found.kept_apart.items():
             console.print(f"kept although their text is known ({reason}): {number:,}")
             for url, kept_url in found.examples[reason]:
-                console.print(f"  {url} beside {kept_url}", markup=False, soft_wrap=True)
+                print_line(console, f"  {url} beside {kept_url}")
 
 
 async def _pages(

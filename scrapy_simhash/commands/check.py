@@ -10,6 +10,7 @@ from scrapy_simhash.commands.base import (
     add_index_or_spider,
     decision_as_json,
     pipeline_of,
+    print_line,
 )
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.index.opening import open_existing, open_index
@@ -69,23 +70,16 @@ class CheckCommand(Subcommand[Checked]):
 
     def show(self, found: Checked, console: Console) -> None:
         decision = found.decision
-        console.print(
-            f"{decision.verdict} ({decision.reason}): {found.url}", markup=False, soft_wrap=True
-        )
+        print_line(console, f"{decision.verdict} ({decision.reason}): {found.url}")
         if decision.representative is not None and decision.verdict != "refresh":
-            console.print(f"kept page: {decision.representative}", markup=False, soft_wrap=True)
+            print_line(console, f"kept page: {decision.representative}")
         if (closest := decision.closest) is not None:
-            console.print(
-                f"closest page: {closest.url}, share in common {closest.share:.3f}",
-                markup=False,
-                soft_wrap=True,
-            )
+            print_line(console, f"closest page: {closest.url}, share in common {closest.share:.3f}")
         if (at_first := found.at_first) is not None:
-            console.print(
+            print_line(
+                console,
                 f"before the crawl knew what the site repeats: {at_first.verdict} of "
                 f"{at_first.representative}",
-                markup=False,
-                soft_wrap=True,
             )
         if decision.distance is not None:
             console.print(f"distance: {decision.distance} bits")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of
+from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of, print_line
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.crawl.apart import kept_apart
 from scrapy_simhash.crawl.known import Reach
@@ -135,7 +135,8 @@ class ExplainCommand(Subcommand[Explanation]):
     def show(self, found: Explanation, console: Console) -> None:
         for page in found.pages:
             console.rule(page.place)
-            console.print(page.text, markup=False, soft_wrap=True)
+            for line in page.text.splitlines():
+                print_line(console, line)
         grid = Grid("", "first", "second", box=box.SIMPLE)
         first, second = found.pages
         grid.add_row("fingerprint", first.fingerprint, second.fingerprint)
@@ -153,7 +154,7 @@ class ExplainCommand(Subcommand[Explanation]):
             )
         for kind, new in found.new.items():
             for one in new:
-                console.print(f"{kind} only in the second: {one}", markup=False, soft_wrap=True)
+                print_line(console, f"{kind} only in the second: {one}")
         decision = found.decision
         console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
+from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of, print_line
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.errors import FingerprintIndexError
@@ -77,7 +77,7 @@ class RebuildCommand(Subcommand[Rebuilt]):
         if missing := found.without_source:
             console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
             for url in missing[:SHOWN]:
-                console.print(url, markup=False, soft_wrap=True)
+                print_line(console, url)
 
 
 async def _judge_anew(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.filesize import decimal
 from rich.table import Table as Grid
+from rich.text import Text
 
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider
 from scrapy_simhash.index.survey import Survey, survey
+from scrapy_simhash.report.html import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +55,7 @@ class StatsCommand(Subcommand[Survey]):
         groups = Grid("kept page", box=box.SIMPLE, title="Largest groups")
         groups.add_column("duplicates", justify="right")
         for group in found.largest_groups:
-            groups.add_row(group.url, f"{group.duplicates:,}")
+            groups.add_row(Text(printable(group.url)), f"{group.duplicates:,}")
         for grid in (crawls, groups):
             if grid.row_count:
                 console.print(grid)
