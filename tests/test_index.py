@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
+from scrapy_simhash.index import views
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.rule.crawls import met_by
@@ -402,6 +403,8 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.model = LinearScan()
         self.turn = itertools.cycle([0, 1])
         self.span, segments.SPAN = segments.SPAN, 3
+        # So that scopes grow out of their lists.
+        self.small, views.SMALL_ENTRIES = views.SMALL_ENTRIES, 3
 
     @rule(
         name=st.sampled_from("abcdefgh"),
@@ -449,7 +452,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
             assert len(index) == self.model.kept()
 
     def teardown(self) -> None:
-        segments.SPAN = self.span
+        segments.SPAN, views.SMALL_ENTRIES = self.span, self.small
         for index in [self.memory, *self.shared]:
             index.close()
         self.folder.cleanup()
