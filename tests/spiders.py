@@ -258,10 +258,10 @@ class Waits(Links):
     async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
         for result in super().parse(response):
             yield result
-        if response.url.endswith("/"):
+        if response.url.endswith("/") or self.settings.get("INLINE_AT", "") not in response.url:
             return
         for name in self.settings.getlist("INLINE"):
-            request = Request(response.urljoin(name), meta={**response.meta})
+            request = Request(response.urljoin(name), meta={**response.meta}, dont_filter=True)
             if self.settings["INLINE_WISH"]:
                 request.meta["simhash"] = self.settings["INLINE_WISH"]
             found = await self.crawler.engine.download_async(request)

@@ -212,6 +212,17 @@ def test_inline_download_passes_unless_it_asks_to_be_dropped(
     assert result.verdicts()["/copy"] == "exact_duplicate"
 
 
+def test_inline_download_of_a_known_page_makes_it_no_wall(site: Site, crawl: CrawlFixture) -> None:
+    """A callback that looks at a page once more has not been refused it."""
+    others = [f"/{i}" for i in range(6)]
+    site["/"] = article(prose("start"), ["/a", *others, "/copy"])
+    site["/a"] = site["/copy"] = article(prose("lamp"))
+    for other in others:
+        site[other] = article(prose(f"topic{other[1:]}x"))
+    result = crawl("Waits", INLINE=["/a"], INLINE_AT="/a")
+    assert result.decisions[-1]["action"] == "drop"
+
+
 def test_inline_download_stands_for_no_page(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"), ["/a", "/b"])
     site["/a"] = article(prose("lamp"))

@@ -192,6 +192,8 @@ class SimhashDownloaderMiddleware:
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
         request.meta.pop(DECISION_META_KEY, None)
+        if is_inline(request):  # it says nothing of what the spider got, or tries again
+            return
         if self._walls is not None and VISIT_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.noise(host_of(request.url)))

@@ -139,7 +139,7 @@ class MemoryIndex(Index):
 
     def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
         """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.replaced or own
+        place = judged.place(own)
         if own is not None and place is not own:
             self._delete(own.id)
         representative = judged.representative

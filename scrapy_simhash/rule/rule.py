@@ -100,6 +100,13 @@ class Judged(NamedTuple):
         """The row whose place the page takes."""
         return self.row if self.decision.verdict == "refresh" else None
 
+    def place(self, own: Row | None) -> Row | None:
+        """Return the row that the page is written to, None for a new one.
+
+        *own* is the row of its request; if that is another one, it is to be removed.
+        """
+        return self.replaced or own
+
 
 def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge) -> Judged:
     """Return the decision on *page* of *site*, and the row that it is about.

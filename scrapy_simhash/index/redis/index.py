@@ -120,7 +120,7 @@ class RedisIndex(LastingIndex):
                 break
             found = await self._found(scope, answer)
             judged, judged_by = self._judge(page, found), answer[1]
-            row = judged.replaced or found.own
+            row = judged.place(found.own)
             cuts = b"" if row is None else self._places(row, scope)
             place = b""
             if row is not None and row is not found.own:

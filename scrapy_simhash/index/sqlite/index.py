@@ -338,7 +338,7 @@ class SQLiteIndex(LastingIndex):
 
     def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
         """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.replaced or own
+        place = judged.place(own)
         if own is not None and place is not own:
             self._delete(own)
         representative = judged.representative
