@@ -11,11 +11,10 @@ from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of, print_line
 from scrapy_simhash.commands.pages import analysed_page, load
-from scrapy_simhash.crawl.apart import kept_apart
+from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.report.addresses import MAX_URL
-from scrapy_simhash.rule.noise import QUIET
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.rule.sketch import Sketch, overlap
 
@@ -103,9 +102,7 @@ class ExplainCommand(Subcommand[Explanation]):
         index, reach = MemoryIndex(pipeline.parameters), Reach()
         await index.check_and_add(pages[0])
         reach.hand([pages[0].url, *held[0].addresses()])
-        decision = await index.check_and_add(pages[1])
-        if decision.is_duplicate and pipeline.settings.verify:
-            decision = kept_apart(reach, pages[1].url, held[1], decision, QUIET) or decision
+        decision = await decide(index, reach, pages[1], held[1])
         data = analyser.data_by_hash(fetched[1].body, fetched[1].encoding, pages[1].url)
         return Explanation(
             decision=decision,

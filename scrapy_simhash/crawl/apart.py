@@ -28,14 +28,14 @@ async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> 
     if decision.reason == "new_text" or decision.verdict == "refresh":
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
-        kept = kept_apart(reach, page.url, holdings, decision, index.noise(page.site))
+        kept = _kept_apart(reach, page.url, holdings, decision, index.noise(page.site))
         if kept is not None:
             await index.keep(page)
             return kept
     return decision
 
 
-def kept_apart(
+def _kept_apart(
     reach: Reach, url: str, holdings: Holdings, decision: Decision, noise: Noise
 ) -> Decision | None:
     """Return the decision to keep a duplicate with addresses that the spider was never handed.
