@@ -32,6 +32,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pool
@@ -40,17 +41,24 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from scrapy_simhash import FeatureScheme, fingerprint_text
 from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse, trafilatura_text
+from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.scope import host_of, section_of
 from scrapy_simhash.settings import SimhashSettings
+from tests.redis_servers import RedisServer
 
 HOST = "http://site.example"
+# Servers and loops, until the benchmark ends.
+OPEN = ExitStack()
 DROPPED = ("near_duplicate", "exact_duplicate")
 # The figures that are counts of pages, not shares.
 COUNTS = ("dropped", "lost", "wrong", "no version kept")
@@ -147,11 +155,20 @@ def view_of(source: Source, template: Collection[int]) -> tuple[int, bytes] | No
 Judge = Callable[[str, Source], "tuple[str, str | None, int | None]"]
 
 
-def ours(**parameters: Any) -> Judge:
+def in_redis(parameters: Parameters) -> RedisIndex:
+    """An index in a server of its own, which ends with the benchmark."""
+    folder = OPEN.enter_context(tempfile.TemporaryDirectory())
+    server = OPEN.enter_context(RedisServer(Path(folder)))
+    return RedisIndex(server.url, parameters, 100_000)
+
+
+def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -> Judge:
     """The whole plug-in without Scrapy, with its default settings."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
-    index = MemoryIndex(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
+    index = kind(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
+    loop = asyncio.new_event_loop()
+    OPEN.callback(loop.close)
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
@@ -176,7 +193,7 @@ def ours(**parameters: Any) -> Judge:
             blocks=() if content is None else content.blocks,
             view_under=None if index.template(section) else partial(view_of, source),
         )
-        decision = asyncio.run(index.check_and_add(page))
+        decision = loop.run_until_complete(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance
 
     return judge
@@ -263,6 +280,7 @@ def trafilatura_similarity(threshold: float) -> Judge:
 
 RECIPES: dict[str, Callable[[], Judge]] = {
     "ours": ours,
+    "ours, in Redis": partial(ours, in_redis),
     "ours, share 0.85": partial(ours, share=0.85),
     "ours, k = 6": partial(ours, distance=6),
     "words tf, k = 3": partial(plain, "words-1-tf", 3),
@@ -390,4 +408,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with OPEN:
+        main()

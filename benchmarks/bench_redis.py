@@ -63,7 +63,8 @@ def page(i: int, verified: bool = False, near: int = 0) -> Page:
     )
     if not verified:
         return found
-    sketch = b"\0" + bytes((1, 0, 0xA4)) + random.Random(i).randbytes(3 * 0xA4)
+    drawn = random.Random(i).randbytes(40 + 3 * 0xA4)
+    sketch = b"\0" + drawn[:40] + bytes((1, 0, 0xA4)) + drawn[40:]
     return replace(found, content_fingerprint=int.from_bytes(bits[8:16], "big"), sketch=sketch)
 
 

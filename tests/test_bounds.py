@@ -6,15 +6,19 @@ import itertools
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
+from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.page import Found, Row
-from scrapy_simhash.rule.rule import MAX_VERIFIED, Parameters, SiteKnowledge, judge
+from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Parameters, SiteKnowledge, judge
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
+from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
+from tests.redis_servers import new_redis_url
 
 
 def test_pages_without_a_main_text_are_not_walked_one_by_one() -> None:
@@ -44,7 +48,42 @@ def test_no_page_is_compared_with_more_than_a_bounded_number(parameters: Paramet
     new = replace(page_with_content("new", range(-500, -400)), met_by=met_by(2))
     found = Found(same_text=rows("same"), near=((row, 1) for row in rows("near")))
     judge(new, found, parameters, SiteKnowledge())
-    assert read <= 2 * MAX_VERIFIED + 2
+    assert read <= 2 * MAX_OF_A_KIND + 2
+
+
+def test_page_that_too_many_kept_ones_are_like_passes_and_says_so(place: str) -> None:
+    """Of two kinds: kept pages with its text, and kept pages with its content."""
+    with open_index(place, VERIFIED) as index:
+        for kind in ("text", "content"):
+            for number in range(1, MAX_OF_A_KIND + 30):
+                new = crowding_page(kind, number)
+                decision = index.check_and_add(new)
+                assert decision.verdict == "unique"
+                assert decision.is_crowded == (number > MAX_OF_A_KIND), (kind, number)
+
+
+def crowding_page(kind: str, number: int) -> Page:
+    """A page with the text, or the content, of all others of its kind; all else is its own."""
+    spread = number * 0x9E3779B97F4A7C15 % (1 << 64)
+    own = range(1000 * number, 1000 * number + 100)
+    if kind == "text":
+        return page_with_content(f"t{number}", own, main_text=1, content_fingerprint=spread)
+    page = page_with_content(f"c{number}", range(1, 101), main_text=spread, block=2)
+    digest = spread.to_bytes(8, "big") * 2
+    return replace(page, digest=digest, identity=b"\0" + number.to_bytes(4, "big"))
+
+
+def test_buckets_of_a_server_have_a_bounded_length() -> None:
+    """What thousands of pages share would be read, and written, with each of them."""
+    with open_index(new_redis_url(), VERIFIED) as index:
+        for number in range(1, 300):
+            index.check_and_add(crowding_page("content", number))
+            index.check_and_add(crowding_page("text", number))
+        store = cast(RedisIndex, index.index)._store
+        scope = LOOP.run_until_complete(store.scope(""))
+        buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
+    entries = [len(found) // 6 for name, found in buckets.items() if len(name) == 4]
+    assert 64 <= max(entries) < 80  # 64 with one key, and a few others of the bucket
 
 
 def test_long_page_teaches_what_is_at_its_ends() -> None:

@@ -125,7 +125,9 @@ def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
 
 
 def test_design_says_what_each_shard_of_a_cluster_holds(tmp_path: Path) -> None:
-    redis = simhash_json(tmp_path, "design", "--pages", "1e6", "--shards", "4")["redis"]
-    assert (redis["tables"], redis["shards"]) == ("blocks 4", 4)
-    assert redis["bytes_per_shard"] == redis["bytes"] / 4
-    assert 200e6 < redis["bytes"] < 240e6
+    found = simhash_json(tmp_path, "design", "--pages", "1e6", "--shards", "4")
+    for name, found_by in (("redis", "keys"), ("redis_unverified", "blocks 4")):
+        redis = found[name]
+        assert (redis["found_by"], redis["shards"]) == (found_by, 4)
+        assert redis["bytes_per_shard"] == redis["bytes"] / 4
+        assert 240e6 < redis["bytes"] < 290e6

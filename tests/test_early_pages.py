@@ -15,7 +15,7 @@ from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.rule.template import LASTING_PAGES
 from tests.indexes import Blocking, open_index
-from tests.pages import MASK, UNIQUE, VERIFIED, page_with_content
+from tests.pages import UNIQUE, VERIFIED, page_with_content
 
 FRAME = 1  # the block that all pages of the site have
 
@@ -46,7 +46,7 @@ def later_page(name: str) -> Page:
 def settle(index: Blocking) -> None:
     """Judge as many pages as it takes until the template is settled."""
     for i in range(1, LASTING_PAGES + 5):
-        fingerprint = i * 0x9E3779B97F4A7C15 % MASK
+        fingerprint = i * 0x9E3779B97F4A7C15 % (1 << 64)
         other = page_with_content(
             f"p{i}",
             range(1000 * i, 1000 * i + 50),
@@ -101,17 +101,18 @@ def test_early_pages_are_bounded() -> None:
 
 def framed(name: str, own: int, fingerprint: int) -> Page:
     """A page of which nearly all is the frame of its site."""
-    shingles = {i * 0x9E3779B97F4A7C15 % MASK: FRAME for i in range(1, 97)}
-    shingles |= {i * 0x9E3779B97F4A7C15 % MASK: own for i in range(1000 * own, 1000 * own + 4)}
+    shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): FRAME for i in range(1, 97)}
+    shingles |= {i * 0x9E3779B97F4A7C15 % (1 << 64): own for i in range(1000 * own, 1000 * own + 4)}
     page = page_with_content(name, range(1), fingerprint, content_fingerprint=fingerprint)
     return replace(page, sketch=Sketch.of(shingles).to_bytes(), blocks=(FRAME, own))
 
 
 def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking) -> None:
     assert index.check(framed("b", 3, 1)) == UNIQUE
-    index.check_and_add(framed("a", 2, 0))
+    index.check_and_add(replace(framed("a", 2, 0), identity=b"\0one "))
     assert index.check(framed("b", 3, 1)).is_duplicate  # nothing is known of one page
-    index.check_and_add(framed("far", 4, 0xFFFFFFFF))
+    other = replace(framed("other", 4, 0xFFFFFFFF), identity=b"\0two ")
+    assert index.check_and_add(other).verdict == "unique"
     assert index.template("site.example") == frozenset()
     assert index.check(framed("b", 3, 1)) == UNIQUE
 

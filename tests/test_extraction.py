@@ -188,7 +188,7 @@ def test_text_after_a_nul_is_not_lost() -> None:
 def test_scheme_names_extractor_and_version() -> None:
     assert f"extractor trafilatura-{version('trafilatura')}" in Analyser.create().identity
     custom = Analyser.create(extractor="tests.extractors.rude_text").identity
-    assert custom.endswith("extractor tests.extractors.rude_text; content 4")
+    assert custom.endswith("extractor tests.extractors.rude_text; content 5")
 
 
 def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import log
+from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.rule.page import NearMiss
+from tests.reports import record
 
 
 def test_warnings_are_rare(
@@ -24,3 +30,18 @@ def test_warnings_are_rare(
         "disk full",
         "disk full (and 4 more warnings like this since the last one)",
     ]
+
+
+def test_page_that_too_many_are_like_is_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    crawler = get_crawler()
+    account = SimhashAccount(crawler.stats, None)
+    for number in range(3):
+        found = record(f"http://site.example/{number}")
+        closest = NearMiss(0.95, 3, "http://site.example/kept")
+        decision = replace(found.decision, closest=closest, is_crowded=True)
+        account.page_judged(replace(found, decision=decision), Spider("news"))
+    account.page_judged(record("http://site.example/alone"), Spider("news"))
+    assert crawler.stats.get_value("simhash/crowded") == 3
+    (logged,) = caplog.messages
+    assert "http://site.example/0 " in logged
+    assert "http://site.example/kept" in logged

@@ -41,6 +41,19 @@ def planted(draw: st.DrawFn, distance: int) -> tuple[list[int], int]:
 
 
 @each_engine
+def test_search_for_some_matches_stops(engine: Any) -> None:
+    tables = engine(3)
+    for item in range(5_000):
+        tables.add(item // 20 << 1 & 0b111, item)  # four fingerprints with 1,250 items each
+        tables.add(item << 20, 10_000 + item)
+    assert len(tables.matches(0)) > 5_000
+    some = tables.matches(0, 100)
+    assert len(some) <= 2 * 4 * 100
+    assert some == sorted(some)
+    assert set(some) <= set(tables.matches(0))
+
+
+@each_engine
 @pytest.mark.parametrize("distance", DISTANCES)
 @given(data=st.data())
 def test_matches_are_those_of_a_linear_scan(

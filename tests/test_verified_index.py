@@ -10,12 +10,13 @@ import pytest
 
 from scrapy_simhash.rule.identity import identity_of
 from scrapy_simhash.rule.page import Decision, Page
-from scrapy_simhash.rule.rule import MAX_VERIFIED
+from scrapy_simhash.rule.rule import MAX_OF_A_KIND
 from scrapy_simhash.rule.sketch import Sketch
 from tests.indexes import Blocking, open_index
-from tests.pages import MASK, UNIQUE
+from tests.pages import UNIQUE
 from tests.pages import VERIFIED as PARAMETERS
 from tests.pages import page_with_content as page
+from tests.redis_servers import new_redis_url
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_the_page_that_shares_most_is_named_not_the_closest(index: Blocking) -> 
 @pytest.mark.parametrize("kind", ["near", "of the same text"])
 def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Blocking, kind: str) -> None:
     other = "main_text" if kind == "near" else "content_fingerprint"
-    for number in range(1, MAX_VERIFIED + 2):
+    for number in range(1, MAX_OF_A_KIND + 2):
         elsewhere = {other: number * 0x9E3779B97F4A7C15 % (1 << 64)}
         one = page(f"{number}", range(1000 * number, 1000 * number + 50), tokens=5, **elsewhere)
         assert not index.check_and_add(one).is_duplicate
@@ -180,6 +181,17 @@ def test_page_near_in_its_content_alone_is_found(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101), main_text=0, content_fingerprint=0xF0))
     other = page("b", range(1, 101), main_text=0xFFFF, content_fingerprint=0xF1)
     assert index.check_and_add(other).representative == "http://site.example/a"
+
+
+def test_page_is_found_in_a_server_however_far_its_fingerprints_are() -> None:
+    with open_index(new_redis_url(), PARAMETERS) as index:
+        index.check_and_add(page("a", range(1, 101)))
+        far = page("b", range(1, 101), main_text=0xFFFF, content_fingerprint=0xFFFF)
+        found = index.check_and_add(far)
+        assert found.representative == "http://site.example/a"
+        assert found.distance == 16
+        other = page("c", range(1001, 1101), content_fingerprint=0xFF0000, main_text=5)
+        assert index.check_and_add(other) == UNIQUE
 
 
 def test_page_without_content_is_kept(index: Blocking) -> None:
@@ -206,7 +218,7 @@ SECTIONS = ["site.example/de", "site.example/en", "site.example/fr", "site.examp
 def teach_sections(index: Blocking) -> None:
     """Let the pages of each section have a header of its own, and all one footer."""
     for i in range(160):
-        fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % MASK
+        fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
         section, start = i % len(SECTIONS), 1000 * (i + 1)
         unique = page(
             f"p{i}",
@@ -229,7 +241,7 @@ def test_what_a_section_repeats_is_template_in_it(index: Blocking) -> None:
 
 def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) -> None:
     teach_sections(index)
-    shingles = {i * 0x9E3779B97F4A7C15 % MASK: 1 if i <= 50 else 100 for i in range(1, 91)}
+    shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): 1 if i <= 50 else 100 for i in range(1, 91)}
     whole = replace(page("whole", range(1, 91)), sketch=Sketch.of(shingles).to_bytes())
     index.check_and_add(replace(whole, section=SECTIONS[0], blocks=(1,)))
     bare = replace(page("printed", range(1, 51), main_text=3), blocks=(1,))

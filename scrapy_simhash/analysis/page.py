@@ -118,7 +118,7 @@ class Analyser:
                 "tokens 1: nfkc, casefold",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                "content 4" if verify else "unverified",
+                "content 5" if verify else "unverified",
                 *(f"keep apart {rule}" for rule in rules),
             ]
         )

@@ -11,11 +11,13 @@ from rich.filesize import decimal
 from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, add_distance
-from scrapy_simhash.index.redis.buckets import bytes_per_page, plan
+from scrapy_simhash.index.redis.near_keys import BYTES_PER_PAGE, NearKeys
+from scrapy_simhash.index.redis.near_tables import bytes_per_page, plan
 from scrapy_simhash.tables.design import Design, design, designs
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,18 @@ class DesignCost:
 
 @dataclass(frozen=True)
 class RedisCost:
-    """What an index in Redis takes: the name of its tables, and bytes."""
+    """What an index in Redis takes: what finds a page there, and bytes beside URL and sketch."""
 
-    tables: str
+    found_by: str
     bytes_per_page: float
     bytes: float
     shards: int
     bytes_per_shard: float
+
+    @classmethod
+    def of(cls, found_by: str, bytes_per_page: float, pages: int, shards: int) -> Self:
+        whole = bytes_per_page * pages
+        return cls(found_by, bytes_per_page, whole, shards, whole / shards)
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class Designs:
     memory: int | None
     designs: list[DesignCost]
     redis: RedisCost
+    redis_unverified: RedisCost
 
 
 class DesignCommand(Subcommand[Designs]):
@@ -98,18 +106,14 @@ class DesignCommand(Subcommand[Designs]):
         pages, distance = options.pages, options.distance
         chosen = design(pages, distance, options.memory)
         in_redis = plan(distance, pages)
-        page_bytes = bytes_per_page(in_redis, pages)
         return Designs(
             pages=pages,
             distance=distance,
             memory=options.memory,
             designs=[DesignCost.of(one, pages, one == chosen) for one in designs(distance)],
-            redis=RedisCost(
-                tables=in_redis.name,
-                bytes_per_page=page_bytes,
-                bytes=page_bytes * pages,
-                shards=options.shards,
-                bytes_per_shard=page_bytes * pages / options.shards,
+            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE, pages, options.shards),
+            redis_unverified=RedisCost.of(
+                in_redis.name, bytes_per_page(in_redis, pages), pages, options.shards
             ),
         )
 
@@ -138,16 +142,19 @@ class DesignCommand(Subcommand[Designs]):
         console.print(grid)
         chosen = next(row.name for row in found.designs if row.chosen)
         console.print(f"Chosen: {chosen}")
-        redis = found.redis
-        console.print(
-            f"In Redis: {redis.tables}, {redis.bytes_per_page:.0f} bytes a page beside URL "
-            f"and sketch, {decimal(int(redis.bytes))} in all"
-        )
-        if redis.shards > 1:
+        for redis, when in (
+            (found.redis, "beside URL and sketch"),
+            (found.redis_unverified, "beside the URL with SIMHASH_VERIFY = False"),
+        ):
             console.print(
-                f"On each of {redis.shards} shards: {decimal(int(redis.bytes_per_shard))} "
-                f"where scopes spread (SIMHASH_SCOPE 'site' or 'host'); one scope is all on one"
+                f"In Redis: {redis.found_by}, {redis.bytes_per_page:.0f} bytes a page {when}, "
+                f"{decimal(int(redis.bytes))} in all"
             )
+            if redis.shards > 1:
+                console.print(
+                    f"  on each of {redis.shards} shards: {decimal(int(redis.bytes_per_shard))} "
+                    f"where scopes spread (SIMHASH_SCOPE 'site' or 'host'); one scope is all on one"
+                )
 
 
 def count(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
@@ -23,7 +24,8 @@ class MemoryIndex(Index):
         self._learned = Learned(parameters.share)
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
-        self._ids_by_text: dict[tuple[str, bytes], set[int]] = defaultdict(set)
+        # In order: the oldest first.
+        self._ids_by_text: dict[tuple[str, bytes], list[int]] = defaultdict(list)
         self._tables = ViewTables(parameters.distance)
         self._groups: dict[int, set[int]] = defaultdict(set)
         self._ids = count(1)
@@ -128,7 +130,7 @@ class MemoryIndex(Index):
 
     def _of_same_text(self, page: Page) -> Iterator[Row]:
         ids = self._ids_by_text.get((page.scope, page.digest), ())
-        return (self._rows[row_id] for row_id in sorted(ids))
+        return (self._rows[row_id] for row_id in ids)
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         seen: set[int] = set()
@@ -177,7 +179,7 @@ class MemoryIndex(Index):
         if row.representative is not None:
             self._groups[row.representative].add(row.id)
             return
-        self._ids_by_text[row.page.scope, row.page.digest].add(row.id)
+        insort(self._ids_by_text[row.page.scope, row.page.digest], row.id)
         for view, fingerprint in self.parameters.views(row.page):
             self._tables.add(row.page.scope, view, fingerprint, row.id)
 
@@ -190,8 +192,9 @@ class MemoryIndex(Index):
                 del self._groups[row.representative]
             return
         text = row.page.scope, row.page.digest
-        self._ids_by_text[text].remove(row.id)
-        if not self._ids_by_text[text]:
+        ids = self._ids_by_text[text]
+        del ids[bisect_left(ids, row.id)]
+        if not ids:
             del self._ids_by_text[text]
         for view, fingerprint in self.parameters.views(row.page):
             self._tables.remove(row.page.scope, view, fingerprint, row.id)

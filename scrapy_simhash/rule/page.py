@@ -172,13 +172,16 @@ class Found:
     is known to have passed it on to its spider.  *same_text* are the representatives in the page's
     scope with its digest, oldest first.  *near* are the representatives within the distance, each
     with its distance: those found by the content first, then those found by the main text; in each
-    view the closest first, then the oldest.
+    view the closest first, then the oldest.  An index that finds them by the keys of their
+    sketches, with verification, gives those with a key in common, most in common first.
+    *are_left_out* says that there may be more of them than the index looks at for one page.
     """
 
     own: Row | None = None
     delivered: bool = False
     same_text: Iterable[Row] = ()
     near: Iterable[tuple[Row, int]] = ()
+    are_left_out: bool = False
 
 
 class NearMiss(NamedTuple):
@@ -200,8 +203,9 @@ class Decision:
     ``refresh`` is where its text was before: at its own address, unless it has ``moved``.
     *closest* is the candidate that shares most with a unique page, but not enough; it does not
     count when decisions are compared.
-    *new* are some of the addresses in a page that was kept for them.  *kept_addresses* are those of
-    the representative (:mod:`scrapy_simhash.rule.holdings`).
+    *is_crowded* says that a page is unique, but was not compared with all that are like it: there
+    are too many.  *new* are some of the addresses in a page that was kept for them.
+    *kept_addresses* are those of the representative (:mod:`scrapy_simhash.rule.holdings`).
     """
 
     verdict: Verdict
@@ -211,6 +215,7 @@ class Decision:
     share: float | None = None
     changed: bool | None = None
     closest: NearMiss | None = field(default=None, compare=False)
+    is_crowded: bool = field(default=False, compare=False)
     new: tuple[str, ...] = field(default=(), compare=False)
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
 

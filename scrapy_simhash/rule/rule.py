@@ -6,9 +6,9 @@ the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, tee, zip_longest
+from itertools import chain, islice, takewhile, tee
 from typing import Literal, NamedTuple
 
 from scrapy_simhash.rule.crawls import crawls_in, together
@@ -22,8 +22,9 @@ View = Literal["main text", "content"]
 MAIN_TEXT: View = "main text"
 CONTENT: View = "content"
 
-# At most this many candidates are compared with a page, the closest first: each takes about 25 us.
-MAX_VERIFIED = 100
+# At most this many candidates of the same text, and as many near ones, are compared with a page,
+# the closest first: each takes about 25 us.
+MAX_OF_A_KIND = 50
 
 # Pages with the same main text are duplicates if they share at least this much of their content.
 # If the kept page has all content of the new one, half is enough: dropping the new page loses
@@ -63,6 +64,16 @@ class Parameters:
         if tokens >= self.min_tokens:
             views.append((MAIN_TEXT, fingerprint))
         return views
+
+    def distance_between(self, one: Page, other: Page) -> int:
+        """Return the number of bits in which the fingerprints of two pages differ.
+
+        With verification these are of the content, otherwise of the main text.
+        """
+        mine, its = one.content_fingerprint, other.content_fingerprint
+        if not self.share or mine is None or its is None:
+            mine, its = one.fingerprint, other.fingerprint
+        return (mine ^ its).bit_count()
 
     def views(self, page: Page) -> list[tuple[View, int]]:
         """Return the views under which a page is looked up and found, with its fingerprints."""
@@ -117,8 +128,8 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     2. Without verification: ``exact_duplicate`` if a representative has the same text.
        ``near_duplicate`` if both texts have at least ``min_tokens`` tokens and their fingerprints
        are within ``distance`` bits; the representative is the closest, the oldest of several.
-    3. With verification, the candidates are the representatives with the same text or within
-       ``distance`` bits in one of the two views.  The page is a duplicate of the one that shares
+    3. With verification, the candidates are the representatives with the same text, or near as
+       the index finds them (:class:`Found`).  The page is a duplicate of the one that shares
        most of its content, if it shares enough, names nothing else and has all of the page's data.
     4. A page that would be a duplicate of a representative which this crawl has not met is no
        duplicate: it is a ``refresh`` that has moved, and takes its place.
@@ -215,8 +226,8 @@ def _marks(template: Collection[int]) -> set[int]:
 
 def _closest(page: Page, found: Found) -> Judged:
     """Return the duplicate by the paper's plain rule."""
-    same_text = tee((row, 0) for row in islice(found.same_text, MAX_VERIFIED))
-    near = tee(islice(found.near, MAX_VERIFIED))
+    same_text = tee((row, 0) for row in islice(found.same_text, MAX_OF_A_KIND))
+    near = tee(islice(found.near, MAX_OF_A_KIND))
     for are_met, twins, others in zip((True, False), same_text, near, strict=True):
         if twin := _closest_named(page, (one for one in twins if _stands(one[0], page) is are_met)):
             row, _ = twin
@@ -226,7 +237,7 @@ def _closest(page: Page, found: Found) -> Judged:
             row, distance = one
             decision = Decision("near_duplicate", "within_distance", row.page.url, distance)
             return Judged(decision, row)
-    return Judged(Decision("unique", "new_text"))
+    return Judged(Decision("unique", "new_text", is_crowded=found.are_left_out))
 
 
 def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, int] | None:
@@ -235,7 +246,7 @@ def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, i
     closest = next(rows, None)
     if closest is None or page.canonical is None:
         return closest
-    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_VERIFIED))
+    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_OF_A_KIND))
     return next((one for one in as_close if one[0].page.url == page.canonical), closest)
 
 
@@ -243,19 +254,17 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     """Return the decision by the candidate that shares most of its content, if that is enough."""
     if page.sketch is None:
         return Judged(Decision("unique", "new_text"))
-    candidates = [
-        (row, kept, distance)
-        for row, distance in islice(_candidates(page, found), MAX_VERIFIED)
-        if (kept := row.page.sketch) is not None
-    ]
+    candidates, are_left_out = _candidates(page, found)
     if not candidates:  # most pages have none, and unpacking a sketch takes 8 us
-        return Judged(Decision("unique", "new_text"))
+        return Judged(Decision("unique", "new_text", is_crowded=are_left_out))
     sketch, marks = Sketch.from_bytes(page.sketch), _marks(site.template)
     best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
     apart: tuple[Reason, NearMiss] | None = None
-    for row, kept, distance in candidates:
-        shared = overlap(sketch, Sketch.from_bytes(kept), marks)
+    for row, distance in candidates:
+        if row.page.sketch is None:
+            continue
+        shared = overlap(sketch, Sketch.from_bytes(row.page.sketch), marks)
         miss = NearMiss(shared.share, distance, row.page.url)
         if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
@@ -270,10 +279,8 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
     if best is None:
-        if apart is not None:
-            reason, miss = apart
-            return Judged(Decision("unique", reason, closest=miss))
-        return Judged(Decision("unique", "new_text", closest=missed))
+        reason, closest = apart or ("new_text", missed)
+        return Judged(Decision("unique", reason, closest=closest, is_crowded=are_left_out))
     (_, _, most, _), distance, row = best
     if most == 1 and row.page.digest == page.digest:
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
@@ -298,19 +305,17 @@ def _segments_in_common(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False)))
 
 
-def _candidates(page: Page, found: Found) -> Iterator[tuple[Row, int]]:
-    """Yield the rows to compare a page with, each once, and their distances.
-
-    Rows with the same main text and rows near in a view alternate, so that neither kind takes all
-    the places.
-    """
+def _candidates(page: Page, found: Found) -> tuple[list[tuple[Row, int]], bool]:
+    """Return the rows to compare a page with and their distances, and whether there are others."""
     # All pages without a main text have the same one, which says nothing: there may be thousands.
-    same = ((row, 0) for row in found.same_text) if page.tokens else ()
-    seen: set[int] = set()
-    for candidate in chain.from_iterable(zip_longest(same, found.near)):
-        if candidate is not None and candidate[0].id not in seen:
-            seen.add(candidate[0].id)
-            yield candidate
+    of_same_text = found.same_text if page.tokens else ()
+    same = [(row, 0) for row in islice(of_same_text, MAX_OF_A_KIND)]
+    near = list(islice(found.near, MAX_OF_A_KIND))
+    candidates: dict[int, tuple[Row, int]] = {}
+    for row, distance in chain(same, near):
+        candidates.setdefault(row.id, (row, distance))
+    are_left_out = found.are_left_out or MAX_OF_A_KIND in (len(same), len(near))
+    return list(candidates.values()), are_left_out
 
 
 def _shares_enough(page: Page, kept: Page, shared: Overlap, parameters: Parameters) -> bool:

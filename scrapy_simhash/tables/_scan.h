@@ -22,11 +22,13 @@ typedef struct {
     uint64_t slots[INLINE_SLOTS];
 } Line;
 
-/* What a scan found: fingerprints within the limit; one may be there several times. */
+/* What a scan found: fingerprints within the limit; one may be there several times.  A scan for all
+   stops when it has found *most*. */
 typedef struct {
     uint64_t *items;
     uint32_t count;
     uint32_t capacity;
+    uint32_t most;
 } Found;
 
 enum { SCAN_ALL = 0, SCAN_CLOSEST = 1, SCAN_ANY = 2 };
@@ -74,7 +76,9 @@ static int found_match(Found *found, uint64_t item, int distance, int limit, int
     }
     if (found_push(found, item))
         return -2;
-    return mode == SCAN_ANY ? -1 : limit;
+    if (mode == SCAN_ANY || (mode == SCAN_ALL && found->count >= found->most))
+        return -1;
+    return limit;
 }
 
 /* Portable: Warren, "Hacker's Delight", 2nd edition, figure 5-2. */

@@ -27,7 +27,12 @@ from bisect import insort
 
 from scrapy_simhash.tables.design import ENTRIES_A_LINE as _ENTRIES_A_LINE
 from scrapy_simhash.tables.design import check_distance, split_design
-from scrapy_simhash.tables.reference import Match, check_fingerprint, check_item
+from scrapy_simhash.tables.reference import (
+    ALL_MATCHES,
+    Match,
+    check_fingerprint,
+    check_item,
+)
 
 
 cdef extern from "_scan.h":
@@ -43,6 +48,7 @@ cdef extern from "_scan.h":
         uint64_t *items
         uint32_t count
         uint32_t capacity
+        uint32_t most
     ctypedef int (*ScanLines)(
         const Line *const *, uint32_t, uint64_t, int, int, Found *
     ) noexcept nogil
@@ -134,7 +140,7 @@ include "compiled_lines.pxi"
 cdef Scratch new_scratch(size_t most_lines) except *:
     cdef Scratch scratch
     scratch.found.items = NULL
-    scratch.found.count = scratch.found.capacity = 0
+    scratch.found.count = scratch.found.capacity = scratch.found.most = 0
     scratch.lines = <const Line **>malloc(most_lines * sizeof(Line *))
     if scratch.lines == NULL:
         raise MemoryError
@@ -290,16 +296,17 @@ cdef class CompiledTables:
             return None
         return self._oldest(value)
 
-    def matches(self, fingerprint):
-        """Return every item within the distance, closest first, then oldest."""
+    def matches(self, fingerprint, uint32_t most=ALL_MATCHES):
+        """Return every item within the distance, closest first, then oldest; or *most* of them."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         cdef uint32_t i
+        single.found.most = most
         cdef uint32_t count = self._search(value, SCAN_ALL)
         found = []
         for near in {single.found.items[i] for i in range(count)}:
             distance = (near ^ fingerprint).bit_count()
             found.append(new_match(distance, self._item(near)[0], near))
-            for item in self._younger.get(near, ()):
+            for item in self._younger.get(near, ())[:most]:
                 found.append(new_match(distance, item, near))
         found.sort()
         return found

@@ -6,12 +6,14 @@ import sys
 from array import array
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from scrapy_simhash.tables.design import BITS, Table, check_distance, split_design
 
 # Items are stored in 4 bytes.
 MAX_ITEM = 2**32 - 1
+ALL_MATCHES = 2**32 - 1
 
 
 class Match(NamedTuple):
@@ -118,13 +120,17 @@ class ReferenceTables:
             if not buckets[key]:
                 del buckets[key]
 
-    def matches(self, fingerprint: int) -> list[Match]:
-        """Return every item within the distance, closest first, then oldest."""
+    def matches(self, fingerprint: int, most: int = ALL_MATCHES) -> list[Match]:
+        """Return every item within the distance, closest first, then oldest.
+
+        *most* bounds the work: a search that has met so many stored fingerprints stops (one may be
+        met in several tables), and of one fingerprint's items about so many are returned.
+        """
         check_fingerprint(fingerprint)
         return sorted(
             Match(distance, item, found)
-            for found, distance in self._within(fingerprint)
-            for item in self._items[found]
+            for found, distance in islice(self._within(fingerprint), most)
+            for item in self._items[found][:most]
         )
 
     def nearest(self, fingerprint: int) -> Match | None:

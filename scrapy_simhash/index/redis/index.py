@@ -13,7 +13,6 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,11 +20,13 @@ from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.redis.address import ServerAddress
-from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question, design_named
+from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question
+from scrapy_simhash.index.redis.forgetting import TRIES, Forgetting
 from scrapy_simhash.index.redis.keys import Scope
+from scrapy_simhash.index.redis.near_keys import NearKeys
+from scrapy_simhash.index.redis.near_tables import NearTables, design_named
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
-    StoredRow,
     number_of,
     numbers_of,
     pack,
@@ -36,7 +37,7 @@ from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_VERIFIED, Judged, Parameters, judge, stored_as
+from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Judged, Parameters, judge, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,10 +45,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NO_ID = bytes(ID_BYTES)
-
-_ADD = Script("buckets.lua", "add_page.lua")
-_FORGET = Script("buckets.lua", "forget.lua")
-_UNDELIVER = Script("buckets.lua", "undeliver.lua")
 
 
 class RedisIndex(LastingIndex):
@@ -66,7 +63,10 @@ class RedisIndex(LastingIndex):
         self._store = Store(Server(ServerAddress.from_url(url)))
         self._learned = Learned(parameters.share, self._exchange_template)
         self._calls = count(random.getrandbits(32))
-        self._buckets = _run_apart(self._open(pages))
+        near, pages = _run_apart(self._open(pages))
+        self._buckets = Buckets(near, pages)
+        self._script = Script("buckets.lua", "look_up.lua", near.script, "add_page.lua")
+        self._rows = Forgetting(self._store, self._buckets)
 
     @classmethod
     def existing(cls, url: str) -> Self | None:
@@ -78,12 +78,15 @@ class RedisIndex(LastingIndex):
         parameters = Parameters(about.scheme, about.scope, about.distance, about.min_tokens, share)
         return cls(url, parameters, about.pages)
 
-    async def _open(self, pages: int) -> Buckets:
+    async def _open(self, pages: int) -> tuple[Near, int]:
         try:
             about = await self._store.open(self.parameters, pages)
             async for site, state in self._store.templates():
                 self._learned.restore(site, state)
-            return Buckets(design_named(about.tables, about.distance), about.pages)
+            if about.is_verified:
+                return NearKeys(about.pages), about.pages
+            design = design_named(about.tables, about.distance)
+            return NearTables(design, about.min_tokens, about.pages), about.pages
         finally:
             await self._store.server.close_client()
 
@@ -106,10 +109,18 @@ class RedisIndex(LastingIndex):
 
     async def check_and_add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
+        row_id, decision = await self._add(page, scope)
+        self._store.taken(scope, row_id)
+        await self._learned.learn(page, decision)
+        await self._view_anew(self._learned.take_settled(page.site))
+        return decision
+
+    async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:
+        """Judge and store a page; return the id of its row."""
         question, call = self._question(page), next(self._calls) & MAX_NUMBER
         judged = unique = self._judge(page, Found())
         judged_by, cuts, place = b"", b"", b""
-        while True:
+        for _ in range(TRIES):
             kept = judged.representative
             number = 0 if kept is None else kept.id - scope.base
             record = pack(stored_as(page, judged), number, call)
@@ -117,23 +128,21 @@ class RedisIndex(LastingIndex):
                 scope, "add", question, self._most(page), record, judged_by, cuts, place
             )
             if answer[0] is not None:
-                break
-            found = await self._found(scope, answer)
+                row_id, of = answer
+                if judged.decision.is_duplicate and of == _NO_ID:
+                    judged = unique  # what it was judged by has been forgotten since
+                return row_id, judged.decision
+            found = await self._found(scope, page, answer)
             judged, judged_by = self._judge(page, found), answer[1]
             row = judged.place(found.own)
-            cuts = b"" if row is None else self._places(row, scope)
-            place = b""
-            if row is not None and row is not found.own:
-                place = pack_id(row.id - scope.base)
-                cuts += self._buckets.request_place(row.page.request_fingerprint, place)
-        row_id, of = answer
-        decision = judged.decision
-        if decision.is_duplicate and of == _NO_ID:
-            decision = unique.decision  # what it was judged by has been forgotten since
-        self._store.taken(scope, row_id)
-        await self._learned.learn(page, decision)
-        await self._view_anew(self._learned.take_settled(page.site))
-        return decision
+            cuts, place = b"", b""
+            if row is not None:
+                row_id = pack_id(row.id - scope.base)
+                cuts = self._buckets.places(row.page, row_id)
+                if row is not found.own:
+                    place = row_id
+                    cuts += self._buckets.request_place(row.page.request_fingerprint, place)
+        raise IndexUnavailableError(f"{page.url} cannot be stored: its rows change all the time")
 
     async def keep(self, page: Page) -> None:
         scope = await self._store.scope(page.scope)
@@ -144,7 +153,7 @@ class RedisIndex(LastingIndex):
     async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         answer = await self._ask(scope, "check", self._question(page), self._most(page))
-        return self._judge(page, await self._found(scope, answer)).decision
+        return self._judge(page, await self._found(scope, page, answer)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if decision.verdict not in ("unique", "refresh"):
@@ -153,8 +162,10 @@ class RedisIndex(LastingIndex):
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
-        step = self._forget_group if decision.verdict == "unique" else self._undeliver
-        await self._until_done(row.id, step)
+        if decision.verdict == "unique":
+            await self._rows.forget_group(row.id)
+        else:
+            await self._rows.undeliver(row.id)
 
     async def forget(self, ids: Iterable[int]) -> int:
         wanted = sorted(set(ids))
@@ -164,7 +175,7 @@ class RedisIndex(LastingIndex):
             for row_id in wanted:
                 row = await self.row(row_id)
                 if row is not None and not (keep_kept and row.is_kept):
-                    await self._until_done(row_id, self._forget_one)
+                    await self._rows.forget(row_id)
                     forgotten += 1
         return forgotten
 
@@ -207,7 +218,7 @@ class RedisIndex(LastingIndex):
                     yield one.row
 
     async def row(self, row_id: int) -> Row | None:
-        found = await self._stored(row_id)
+        found = await self._store.row(row_id)
         return None if found is None else found[1].row
 
     async def crawls(self) -> list[CrawlRecord]:
@@ -244,22 +255,12 @@ class RedisIndex(LastingIndex):
         return judge(page, found, self.parameters, self._learned.of(page))
 
     def _question(self, page: Page) -> Question:
-        digest = page.digest if self._has_text(page) else None
-        return self._buckets.question(page.request_fingerprint, digest, self.parameters.views(page))
+        return self._buckets.question(page)
 
     def _most(self, page: Page) -> int:
         """Return how many rows to ask for: one if the plain rule needs only the first."""
         is_choice = self.parameters.share or page.canonical or page.met_by
-        return MAX_VERIFIED if is_choice else 1
-
-    def _has_text(self, page: Page) -> bool:
-        """Whether a page is found by its text: with verification, an empty text says nothing."""
-        return bool(page.tokens) or not self.parameters.share
-
-    def _places(self, row: Row, scope: Scope) -> bytes:
-        """Return the places by which a row is found."""
-        row_id, views = pack_id(row.id - scope.base), self.parameters.views(row.page)
-        return self._buckets.places(row.page, self._has_text(row.page), views, row_id)
+        return MAX_OF_A_KIND if is_choice else 1
 
     async def _ask(
         self,
@@ -274,14 +275,14 @@ class RedisIndex(LastingIndex):
     ) -> list[Any]:
         answer: list[Any] = await self._store.script(
             scope,
-            _ADD,
+            self._script,
             mode,
             most,
             self.parameters.distance,
             question.names,
             question.request,
             question.text,
-            question.tables,
+            question.near,
             record,
             judged_by,
             cuts,
@@ -289,79 +290,29 @@ class RedisIndex(LastingIndex):
         )
         return answer
 
-    async def _found(self, scope: Scope, answer: list[Any]) -> Found:
-        """Return the rows in an answer of add_page.lua."""
-        _, _, own_id, own_page, same, near, ids, *pages = answer
+    async def _found(self, scope: Scope, page: Page, answer: list[Any]) -> Found:
+        """Return the rows in an answer of add_page.lua on *page*."""
+        _, _, _, _, same, near, are_left_out, ids, *pages = answer
         rows = {
             number: unpack(number, scope, page).row
             for number, page in zip(numbers_of(ids), pages, strict=True)
         }
-        own = unpack(number_of(own_id), scope, own_page).row if own_id else None
+        own = _own_row(scope, answer)
         return Found(
             own=own,
             delivered=own is not None and await self._store.crawls.was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
-                (rows[number_of(near[at : at + ID_BYTES])], near[at + ID_BYTES])
-                for at in range(0, len(near), ID_BYTES + 1)
+                (row, self.parameters.distance_between(page, row.page))
+                for row in (rows[number] for number in numbers_of(near))
             ],
+            are_left_out=bool(are_left_out),
         )
 
     async def _row_of_request(self, name: str, request_fingerprint: bytes) -> Row | None:
         scope = await self._store.scope(name)
-        question = self._buckets.question(request_fingerprint, None, ())
-        return (await self._found(scope, await self._ask(scope, "check", question))).own
-
-    async def _stored(self, row_id: int) -> tuple[Scope, StoredRow] | None:
-        """Return the scope of a row, and its present state; None if the row is not there."""
-        scope = await self._store.scope_of(row_id)
-        if scope is None:
-            return None
-        found = await self._store.stored(scope, [row_id - scope.base])
-        return (scope, found[0]) if found else None
-
-    async def _until_done(
-        self, row_id: int, step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]]
-    ) -> None:
-        """Repeat a step with the present state of a row, until it succeeds or the row is gone.
-
-        A step fails if another process has changed the row meanwhile.
-        """
-        while (found := await self._stored(row_id)) is not None:
-            if await step(*found):
-                return
-
-    async def _undeliver(self, scope: Scope, stored: StoredRow) -> bool:
-        return bool(await self._store.script(scope, _UNDELIVER, _seen(scope, stored)))
-
-    async def _forget_group(self, scope: Scope, stored: StoredRow) -> bool:
-        for number in await self._store.group(scope, stored.row.id - scope.base):
-            await self._until_done(scope.base + number, self._forget_alone)
-        return await self._forget_alone(scope, stored)
-
-    async def _forget_one(self, scope: Scope, stored: StoredRow) -> bool:
-        """Forget a row; its heir takes its place."""
-        group = await self._store.group(scope, stored.row.id - scope.base)
-        heirs = await self._store.stored(scope, group[:1])
-        return await self._forget_alone(scope, stored, *heirs)
-
-    async def _forget_alone(
-        self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None
-    ) -> bool:
-        """Forget a row; *heir* takes its place, if there is one."""
-        row, puts, seen = stored.row, b"", b""
-        place = pack_id(row.id - scope.base)
-        cuts = self._buckets.request_place(row.page.request_fingerprint, place)
-        if row.is_kept:
-            cuts += self._places(row, scope)
-        if heir is not None:
-            seen, request = _seen(scope, heir), heir.row.page.request_fingerprint
-            cuts += self._buckets.request_place(request, pack_id(heir.row.id - scope.base))
-            puts = self._buckets.request_place(request, place)
-            puts += self._places(replace(heir.row, id=row.id), scope)
-        return bool(
-            await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
-        )
+        question = self._buckets.question_of_request(request_fingerprint)
+        return _own_row(scope, await self._ask(scope, "check", question))
 
 
 async def _about(url: str) -> About | None:
@@ -372,9 +323,10 @@ async def _about(url: str) -> About | None:
         await server.close_client()
 
 
-def _seen(scope: Scope, stored: StoredRow) -> bytes:
-    """Return the id of a row and its last change, which tell a script what the caller has seen."""
-    return pack_id(stored.row.id - scope.base) + pack_id(stored.change)
+def _own_row(scope: Scope, answer: list[Any]) -> Row | None:
+    """Return the row of the request in an answer of add_page.lua."""
+    own_id, own_page = answer[2:4]
+    return unpack(number_of(own_id), scope, own_page).row if own_id else None
 
 
 def _run_apart(coroutine: Coroutine[Any, Any, T]) -> T:

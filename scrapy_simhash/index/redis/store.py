@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
-from scrapy_simhash.index.redis.buckets import plan
 from scrapy_simhash.index.redis.crawls import Crawls
 from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
+from scrapy_simhash.index.redis.near_keys import NearKeys
+from scrapy_simhash.index.redis.near_tables import plan
 from scrapy_simhash.index.redis.rows import (
     StoredRow,
     number_of,
@@ -37,7 +38,7 @@ _KEEP = "It was left as it is; name another index (?prefix= at the end of the UR
 
 @dataclass(frozen=True)
 class About:
-    """The parameters of an index in Redis; its *tables* are planned for *pages*."""
+    """The parameters of an index in Redis; its *tables*, or its keys, are planned for *pages*."""
 
     scheme: str
     scope: str
@@ -93,7 +94,7 @@ class Store:
             min_tokens=parameters.min_tokens,
             is_verified=parameters.share is not None,
             pages=pages,
-            tables=plan(parameters.distance, pages).name,
+            tables=NearKeys.name if parameters.share else plan(parameters.distance, pages).name,
         )
         key = self._keys.of_index("about")
         await self.server.command("SET", key, json.dumps(asdict(wanted)), "NX")
@@ -199,6 +200,14 @@ class Store:
             for number, page in zip(ids, pages, strict=True)
             if page is not None
         ]
+
+    async def row(self, row_id: int) -> tuple[Scope, StoredRow] | None:
+        """Return the scope of a row, and its present state; None if the row is not there."""
+        scope = await self.scope_of(row_id)
+        if scope is None:
+            return None
+        found = await self.stored(scope, [row_id - scope.base])
+        return (scope, found[0]) if found else None
 
     async def numbers(self, scope: Scope) -> range:
         """Return the numbers that pages of a scope can have."""
