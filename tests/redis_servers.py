@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import random
 import re
 import shutil
@@ -19,7 +20,10 @@ import pytest
 import redis
 
 PROGRAMS = ("redis-server", "valkey-server")
-PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
+# SIMHASH_TEST_SERVER names another program, so that all tests can run with it.
+PROGRAM = os.environ.get("SIMHASH_TEST_SERVER") or next(
+    filter(None, map(shutil.which, PROGRAMS)), None
+)
 NO_PROGRAM = f"no Redis here: none of {', '.join(PROGRAMS)} is installed"
 ATTEMPTS = 5
 DOCUMENT = Path(__file__).parents[1] / "docs" / "redis.md"
@@ -40,9 +44,12 @@ def free_port() -> int:
 class RedisServer:
     """A server that can be killed and started again; further arguments are its options."""
 
-    def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
-        if PROGRAM is None:
+    def __init__(
+        self, folder: Path, *options: str, port: int | None = None, program: str | None = PROGRAM
+    ) -> None:
+        if program is None:
             pytest.skip(NO_PROGRAM)
+        self.program = program
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.options = options
@@ -56,11 +63,10 @@ class RedisServer:
 
     def start(self) -> None:
         """Return when it has loaded its data and takes commands."""
-        assert PROGRAM is not None
         for _ in range(ATTEMPTS):
             arguments = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
             self.process = subprocess.Popen(
-                [PROGRAM, *arguments, "--dir", str(self.folder), *self.options],
+                [self.program, *arguments, "--dir", str(self.folder), *self.options],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -76,10 +82,11 @@ class RedisServer:
         raise RuntimeError("".join(log))
 
     def kill(self) -> None:
-        """End it as a power cut would end the process."""
+        """End it as a power cut would end the process; if that was done, do nothing."""
         assert self.process is not None
-        self.process.kill()
-        self.process.communicate()
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()
 
     def client(self) -> redis.Redis:
         return redis.Redis(port=self.port)

