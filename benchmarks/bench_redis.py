@@ -1,13 +1,14 @@
 """How many pages a second does an index in Redis judge, with which latency, memory and losses?
 
     python benchmarks/bench_redis.py --json
-    python benchmarks/bench_redis.py throughput growth --pages 100000
+    python benchmarks/bench_redis.py default --pages 100000
 
 Starts its own servers on loopback.  The crawlers are processes that judge pages as the middleware
 does, with 16 in flight each.  The pages have random fingerprints; those of a real site have more
-candidates.  Server and crawlers share the machine, and its load is printed.  The part ``verified``
-has two views within 7 bits and a sketch of 500 bytes, as by default; all others use the paper's
-rule within 3 bits.  Leaves out: the analysis of pages, and Scrapy.
+candidates.  Server and crawlers share the machine, and its load is printed.  The parts ``default``
+and ``cluster`` judge as by default, with sketches of 536 bytes; all others by the paper's rule
+within 3 bits.  In a cluster of three shards there are 2,000 sites, each a scope.  Leaves out: the
+analysis of pages, and Scrapy.
 """
 
 from __future__ import annotations
@@ -38,30 +39,32 @@ from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from tests.proxy import Proxy
-from tests.redis_servers import RedisServer
+from tests.redis_servers import RedisServer, started_cluster
 
 IN_FLIGHT = 16
 PLAIN = Parameters("bench", distance=3)
 VERIFIED = Parameters("bench", distance=7, share=0.9)
+SITES = 2_000
+BY_SITE = replace(VERIFIED, scope="site")
 # The sketches are random: no two pages have similar content.
 SKETCH_BYTES = 500
 
 
-def page(i: int, verified: bool = False, near: int = 0) -> Page:
+def page(i: int, parameters: Parameters = PLAIN, near: int = 0) -> Page:
     """Page i, with random bits far from all others; *near* is a mask of the bits to change."""
     bits = blake2b(i.to_bytes(8, "big"), digest_size=64).digest()
     request = blake2b(bits + near.to_bytes(8, "big"), digest_size=20).digest()
     found = Page(
         url=f"http://site.example/{'section/' * (bits[0] % 6)}article-{i}-{near}.html",
         request_fingerprint=request,
-        scope="",
+        scope=f"site{i % SITES}.example" if parameters.scope == "site" else "",
         fingerprint=int.from_bytes(bits[:8], "big") ^ near,
         digest=blake2b(request, digest_size=16).digest(),
         tokens=500,
         judged_at=1.7e9 + i,
         crawl=1,
     )
-    if not verified:
+    if not parameters.share:
         return found
     drawn = random.Random(i).randbytes(40 + 3 * 0xA4)
     sketch = b"\0" + drawn[:40] + bytes((1, 0, 0xA4)) + drawn[40:]
@@ -118,15 +121,14 @@ def crawler(
     numbers: Any,
     near: int,
     every: float,
+    planned: int,
     start: Any,
     to: Any,
 ) -> None:
-    verified = parameters.share is not None
-
     async def crawl() -> Told:
-        async with RedisIndex(url, parameters, 1_000_000) as index:
+        async with RedisIndex(url, parameters, planned) as index:
             start.wait()
-            return await judge(index, (page(i, verified, near) for i in numbers), every)
+            return await judge(index, (page(i, parameters, near) for i in numbers), every)
 
     to.put(asyncio.run(crawl()))
 
@@ -137,12 +139,16 @@ def crawl(
     work: list[Any],
     near: Callable[[int], int] = lambda process: 0,
     every: float = 0.0,
+    planned: int = 1_000_000,
 ) -> list[Told]:
     """Return the results of processes; each judges the pages of its numbers in *work*."""
     spawn = multiprocessing.get_context("spawn")
     start, to = spawn.Barrier(len(work)), spawn.Queue()
     children = [
-        spawn.Process(target=crawler, args=(url, parameters, numbers, near(n), every, start, to))
+        spawn.Process(
+            target=crawler,
+            args=(url, parameters, numbers, near(n), every, planned, start, to),
+        )
         for n, numbers in enumerate(work)
     ]
     for child in children:
@@ -183,9 +189,11 @@ def server_microseconds(own: RedisServer, measure: Callable[[], list[Told]]) -> 
     """Return a measurement, with the time that a call took on the server."""
     with own.client() as client:
         client.config_resetstat()
+        before = own.processor_seconds()
         found = summary(measure())
         stats: Any = client.info("commandstats")
     found["server_us"] = stats["cmdstat_evalsha"]["usec_per_call"]
+    found["server_us_of_processor"] = 1e6 * (own.processor_seconds() - before) / found["calls"]
     return found
 
 
@@ -215,12 +223,27 @@ def throughput_growth_memory(pages: int, parameters: Parameters) -> dict[str, An
     return found
 
 
+def sharded(pages: int) -> dict[str, Any]:
+    """Store pages of many sites in a cluster of three shards."""
+    with tempfile.TemporaryDirectory() as folder, started_cluster(Path(folder)) as shards:
+        hosts = ",".join(f"127.0.0.1:{shard.port}" for shard in shards)
+        # An index for a site of the mean size.
+        url = f"redis+cluster://{hosts}"
+        found = summary(crawl(url, BY_SITE, shares(0, pages, 8), planned=pages // SITES))
+        found["pages_of_shards"] = []
+        for shard in shards:
+            with shard.client() as client:
+                keys = client.scan_iter("simhash:1:*:pages", count=1000)
+                found["pages_of_shards"].append(sum(client.hlen(key) for key in keys))
+        return found
+
+
 def partial_checks(own: RedisServer, parameters: Parameters, at: int, size: int) -> dict[str, Any]:
     return server_microseconds(own, lambda: crawl(own.url, parameters, shares(at, size, 8)))
 
 
 def memory(used: int, pages: int, parameters: Parameters) -> dict[str, float]:
-    some = [page(i, parameters.share is not None) for i in range(0, pages, max(1, pages // 1000))]
+    some = [page(i, parameters) for i in range(0, pages, max(1, pages // 1000))]
     own = sum(len(one.url) + len(one.sketch or b"") for one in some) / len(some)
     return {"bytes_a_page": used / pages, "beside_url_and_sketch": used / pages - own}
 
@@ -341,15 +364,16 @@ def network(cut_seconds: float = 30.0) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("throughput", "verified", "atomicity", "restarts", "network")
+    parts = ("default", "plain", "cluster", "atomicity", "restarts", "network")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}")
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--pairs", type=int, default=100_000)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     measures: dict[str, Callable[[], Any]] = {
-        "throughput": lambda: throughput_growth_memory(args.pages, PLAIN),
-        "verified": lambda: throughput_growth_memory(args.pages, VERIFIED),
+        "default": lambda: throughput_growth_memory(args.pages, VERIFIED),
+        "plain": lambda: throughput_growth_memory(args.pages, PLAIN),
+        "cluster": lambda: sharded(args.pages),
         "atomicity": lambda: atomicity(args.pairs),
         "restarts": lambda: {fsync: restarts(fsync) for fsync in ("everysec", "always")},
         "network": network,

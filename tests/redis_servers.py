@@ -10,11 +10,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 import redis
@@ -26,6 +28,7 @@ PROGRAM = os.environ.get("SIMHASH_TEST_SERVER") or next(
 )
 NO_PROGRAM = f"no Redis here: none of {', '.join(PROGRAMS)} is installed"
 ATTEMPTS = 5
+SLOTS = 16384
 DOCUMENT = Path(__file__).parents[1] / "docs" / "redis.md"
 
 
@@ -88,6 +91,12 @@ class RedisServer:
             self.process.kill()
             self.process.communicate()
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that it has taken."""
+        with self.client() as client:
+            found: Any = client.info("cpu")
+        return float(found["used_cpu_user"] + found["used_cpu_sys"])
+
     def client(self) -> redis.Redis:
         return redis.Redis(port=self.port)
 
@@ -130,3 +139,25 @@ def new_redis_url() -> str:
     """The URL of an index that is not there yet."""
     url = shared_server().url.replace("://", "://crawler:PASSWORD@")
     return f"{url}?prefix=test{next(_prefixes)}"
+
+
+@contextmanager
+def started_cluster(folder: Path) -> Iterator[list[RedisServer]]:
+    """Three servers, each with a third of the slots."""
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(RedisServer(folder / str(i), "--cluster-enabled", "yes"))
+            for i in range(3)
+        ]
+        clients = [stack.enter_context(server.client()) for server in servers]
+        edges = [SLOTS * i // 3 for i in range(4)]
+        for i, client in enumerate(clients):
+            client.execute_command("CLUSTER ADDSLOTSRANGE", edges[i], edges[i + 1] - 1)
+            client.execute_command("CLUSTER MEET", "127.0.0.1", servers[0].port)
+        while any(_state(client) != "ok" for client in clients):
+            pass
+        yield servers
+
+
+def _state(client: redis.Redis) -> object:
+    return client.cluster("INFO")["cluster_state"]

@@ -22,10 +22,8 @@ from scrapy_simhash.index.redis.address import ServerAddress
 from tests.fault_writer import page_of
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, UNIQUE
-from tests.redis_servers import RedisServer, free_port
+from tests.redis_servers import SLOTS, RedisServer, free_port, started_cluster
 from tests.rude_workers import wait_until
-
-SLOTS = 16384
 
 
 def assert_keeps_and_forgets_pages(url: str, scopes: int = 1) -> None:
@@ -47,26 +45,8 @@ def assert_keeps_and_forgets_pages(url: str, scopes: int = 1) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RedisServer]]:
-    """Three servers, each with a third of the slots."""
-    with ExitStack() as stack:
-        servers = [
-            stack.enter_context(
-                RedisServer(tmp_path_factory.mktemp("node"), "--cluster-enabled", "yes")
-            )
-            for _ in range(3)
-        ]
-        clients = [stack.enter_context(server.client()) for server in servers]
-        edges = [SLOTS * i // 3 for i in range(4)]
-        for i, client in enumerate(clients):
-            client.execute_command("CLUSTER ADDSLOTSRANGE", edges[i], edges[i + 1] - 1)
-            client.execute_command("CLUSTER MEET", "127.0.0.1", servers[0].port)
-        while any(_state(client) != "ok" for client in clients):
-            pass
+    with started_cluster(tmp_path_factory.mktemp("cluster")) as servers:
         yield servers
-
-
-def _state(client: redis.Redis) -> object:
-    return client.cluster("INFO")["cluster_state"]
 
 
 def test_scopes_spread_over_a_cluster(cluster: list[RedisServer]) -> None:

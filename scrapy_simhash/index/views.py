@@ -30,8 +30,8 @@ class Group(NamedTuple):
 # each a scope of its own, would take 9 GB.
 SMALL_ENTRIES = 32
 
-# A view is searched until so many rows are found, in up to 1 ms.  The rule looks at the closest 50.
-MOST_MATCHES = 1_000
+# A view is searched until so many rows are found, in up to 0.5 ms.  The rule looks at 50 of them.
+MOST_MATCHES = 400
 
 _VIEWS: tuple[View, ...] = (MAIN_TEXT, CONTENT)
 # An entry of a list is a view, a fingerprint and an id, side by side.
@@ -122,7 +122,7 @@ class ViewTables:
         """Yield (distance, row id, view, stored fingerprint), view after view.
 
         In each view, the closest come first, then the oldest.  A row near in two views comes twice.
-        If over 1,000 rows are near, some are left out.
+        If over 400 rows are near, some are left out.
         """
         for view, fingerprint in views:
             for distance, row_id, found in self._matches(scope, view, fingerprint):

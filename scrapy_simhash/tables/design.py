@@ -1,4 +1,4 @@
-"""Which tables find every fingerprint within k bits: three families, all exact, and a planner.
+"""Which tables find every fingerprint within k bits: four families, all exact, and a planner.
 
 A table orders the fingerprints by some of their bits, its key.  A probe reads the fingerprints
 under one key; with radius 1, also those under the keys one bit away.
@@ -146,6 +146,7 @@ def designs(distance: int) -> list[Design]:
             found.append(covering_design(distance, covering, radius=0))
         elif covering.errors == distance - 1:
             found.append(covering_design(distance, covering, radius=1))
+    found += [lines_design(distance, lines) for lines in LINES if distance in lines.distances]
     return sorted(found, key=lambda d: (len(d.tables), d.probes))
 
 
@@ -220,12 +221,58 @@ def covering_design(distance: int, covering: Covering, radius: int) -> Design:
             f"errors of a covering must be distance - radius: "
             f"got errors={covering.errors}, distance={distance}, radius={radius}"
         )
-    masks = blocks(covering.blocks)
-    tables = tuple(
-        Table(sum(masks[int(block, 16)] for block in key), radius) for key in covering.keys.split()
-    )
+    tables = _tables(covering.blocks, covering.keys, radius)
     name = f"covering {len(tables)}" + (", r1" if radius else "")
     return Design(name, distance, tables)
+
+
+def _tables(count: int, keys: str, radius: int) -> tuple[Table, ...]:
+    """Return the tables of keys that are written as the digits of *count* blocks."""
+    masks = blocks(count)
+    return tuple(Table(sum(masks[int(block, 16)] for block in key), radius) for key in keys.split())
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Keys of which at least one has at most one error, for each number of errors in *distances*.
+
+    Errors may be anywhere, several in one block.  The keys are like lines through the blocks as
+    points: two blocks without an error are on a common line, so its third block is the only one
+    that can have errors.  A key is written as in a :class:`Covering`.
+    """
+
+    distances: range
+    blocks: int
+    keys: str
+
+
+def lines_design(distance: int, lines: Lines) -> Design:
+    """Return the tables of radius 1 with the keys of *lines*.
+
+    They have longer keys than those of :func:`split_design`, for more tables.
+
+    >>> len(lines_design(7, LINES[0]).tables)
+    8
+
+    :raises ValueError: the lines are for other distances.
+    """
+    if distance not in lines.distances:
+        raise ValueError(
+            f"distance must be one of the lines' distances: "
+            f"got distance={distance}, lines.distances={lines.distances}"
+        )
+    tables = _tables(lines.blocks, lines.keys, radius=1)
+    return Design(f"lines {len(tables)}", distance, tables)
+
+
+LINES = (
+    # Two halves of five blocks.  One half has at most three of seven errors.  Its four lines have
+    # each pair of its blocks, and no block is on all four.
+    Lines(range(6, 8), 10, "012 034 134 234 567 589 689 789"),
+    # The affine plane of order 3: nine points; each two are on one of twelve lines.  Seven errors
+    # leave two blocks without.
+    Lines(range(6, 8), 9, "012 345 678 036 147 258 048 156 237 057 138 246"),
+)
 
 
 # Found by simulated annealing, which swaps one block of a key at a time; the tests check each.

@@ -66,6 +66,9 @@ _PASSING = (
     TryAgainError,
     RedisClusterException,
 )
+# If a call to a cluster fails, redis-py closes all connections, and another call that was about to
+# write to one of them gets this error (redis 6.4).
+_PASSING_IN_CLUSTER = (*_PASSING, AttributeError)
 
 
 class Script:
@@ -86,10 +89,10 @@ def _distances() -> str:
 
 
 class _Call(NamedTuple):
-    """A script to run, and the future for its answer."""
+    """A command, the source of its script (empty: it runs none), and the future for its answer."""
 
-    script: Script
-    arguments: tuple[Any, ...]
+    command: tuple[Any, ...]
+    source: str
     answer: asyncio.Future[Any]
 
 
@@ -117,20 +120,35 @@ class Server:
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
         self.connections = 0
+        self._passing = _PASSING_IN_CLUSTER if address.kind == "cluster" else _PASSING
         self._clients: dict[asyncio.AbstractEventLoop, _Client] = {}
         self._look_at: float | None = None
 
     async def script(self, script: Script, keys: tuple[str, ...], *arguments: Any) -> Any:
         """Return the answer of a script; a server that does not know the script gets its source.
 
-        Calls that come while others are under way are sent together, in one round trip.  That
-        saves system calls, which take most of the time.
+        :raises IndexUnavailableError: the server did not answer, or refused.
+        """
+        return await self._call(
+            ("EVALSHA", script.digest, len(keys), *keys, *arguments), script.source
+        )
+
+    async def command(self, *command: Any) -> Any:
+        """Return the answer of the server.
 
         :raises IndexUnavailableError: the server did not answer, or refused.
         """
+        return await self._call(command)
+
+    async def _call(self, command: tuple[Any, ...], source: str = "") -> Any:
+        """Return the answer of the server.
+
+        Calls that come while others are under way are sent together, in one round trip.  That
+        saves system calls, which take most of the time.
+        """
         client = self._client()
         answer = asyncio.get_running_loop().create_future()
-        client.waiting.append(_Call(script, (len(keys), *keys, *arguments), answer))
+        client.waiting.append(_Call(command, source, answer))
         if client.senders < BATCHES:
             client.senders += 1
             task = asyncio.ensure_future(self._send_waiting(client))
@@ -163,33 +181,19 @@ class Server:
 
     async def _together(self, calls: list[_Call], client: Any) -> list[Any]:
         """Return the answers to calls; the answer to a failed call is its error."""
-        if self.address.kind == "cluster":  # they go to several servers
-            asking = (self._alone(call, client) for call in calls)
-            answers: list[Any] = await asyncio.gather(*asking, return_exceptions=True)
-        else:
-            pipeline = client.pipeline(transaction=False)
-            for call in calls:
-                pipeline.execute_command("EVALSHA", call.script.digest, *call.arguments)
-            answers = await pipeline.execute(raise_on_error=False)
+        pipeline = client.pipeline(transaction=False)
+        for call in calls:
+            pipeline.execute_command(*call.command)
+        answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for position, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
-                call = calls[position]
-                evaluated = client.execute_command("EVAL", call.script.source, *call.arguments)
+                _, _, *arguments = calls[position].command
+                evaluated = client.execute_command("EVAL", calls[position].source, *arguments)
                 (answer,) = await asyncio.gather(evaluated, return_exceptions=True)
                 answers[position] = answer
-            if isinstance(answer, _PASSING):
+            if isinstance(answer, self._passing):
                 raise answer  # all calls are repeated; the server knows them by their numbers
         return answers
-
-    async def _alone(self, call: _Call, client: Any) -> Any:
-        return await client.execute_command("EVALSHA", call.script.digest, *call.arguments)
-
-    async def command(self, *command: Any) -> Any:
-        """Return the answer of the server.
-
-        :raises IndexUnavailableError: the server did not answer, or refused.
-        """
-        return await self._ask(lambda client: client.execute_command(*command))
 
     async def information(self, section: str) -> list[dict[str, Any]]:
         """Return a section of INFO from each server, without replicas."""
@@ -216,7 +220,7 @@ class Server:
                     answer = await ask(client.redis)
                 except AuthenticationError as exc:
                     raise self._refusal(exc) from exc
-                except _PASSING as exc:
+                except self._passing as exc:
                     self.connections += 1  # a cluster client does not report new connections
                     if (pause := next(pauses, None)) is None:
                         self._away(exc)
