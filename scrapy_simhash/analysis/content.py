@@ -31,7 +31,7 @@ BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
 }
 # Elements whose text is not shown on the page.
 UNSEEN_ELEMENTS = frozenset(
-    {"head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template"}
+    {"head", "iframe", "math", "noscript", "object", "script", "style", "svg"}
 )
 
 # Elements that are beside the content, unless they are inside a content element.

@@ -16,6 +16,7 @@ from lxml import etree
 from w3lib.encoding import html_to_unicode
 
 from scrapy_simhash.analysis.content import Block
+from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text, resiliparse_version
 from scrapy_simhash.errors import SettingsError
 
@@ -55,7 +56,7 @@ def main_text(name: str, page: ParsedPage) -> str:
     if name == "trafilatura":
         return trafilatura_text(page.tree)
     if name == "resiliparse":
-        return resiliparse_text(decode(page.body, page.encoding))
+        return resiliparse_text(html_of(page))
     if name == "text":
         return "\n".join(block.text for block in page.blocks)
     text = load_extractor(name)(page.body, page.encoding, page.url)
@@ -65,10 +66,20 @@ def main_text(name: str, page: ParsedPage) -> str:
 
 
 def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
-    """Return the tree of a page as trafilatura parses it; None if it is not HTML."""
+    """Return the tree of a page as trafilatura parses it, hidden words marked; None if no HTML."""
     from trafilatura import load_html  # takes about a second, and only workers need it
 
-    return load_html(decode(body, encoding))
+    tree: HtmlElement | None = load_html(decode(body, encoding))
+    if tree is not None:
+        mark_hidden(tree)
+    return tree
+
+
+def html_of(page: ParsedPage) -> str:
+    """Return the HTML of a page for an extractor with a parser of its own, hidden words marked."""
+    if page.tree is not None and has_marks(page.tree):
+        return etree.tostring(page.tree, encoding="unicode", method="html")
+    return decode(page.body, page.encoding)
 
 
 def is_deeper(tree: HtmlElement, levels: int) -> bool:

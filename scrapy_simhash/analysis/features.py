@@ -40,7 +40,8 @@ MAX_KEYWORDS = 1000
 _WORD_CHARACTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]"
 _SINGLE_CHARACTER = rf"[[\p{{L}}\p{{N}}]&&[{UNSPACED}]]"
 _MARK = r"\p{M}"
-_TOKEN = regex.compile(rf"{_WORD_CHARACTER}++|{_SINGLE_CHARACTER}{_MARK}*+", regex.V1)
+TOKEN = rf"{_WORD_CHARACTER}++|{_SINGLE_CHARACTER}{_MARK}*+"
+_TOKEN = regex.compile(TOKEN, regex.V1)
 
 
 def normalise(text: str) -> str:

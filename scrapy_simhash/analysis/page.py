@@ -115,7 +115,7 @@ class Analyser:
         identity = "; ".join(
             [
                 "simhash 64 bits, murmurhash3-x64-128",
-                "tokens 1: nfkc, casefold",
+                "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
                 "content 5" if verify else "unverified",

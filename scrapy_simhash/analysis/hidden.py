@@ -1,0 +1,102 @@
+"""Text that a page holds but does not show, by its own markup.
+
+Each word of it gets a mark, so that it is another word than the same one where it is shown.  Hidden
+text is therefore like hidden text, shown text like shown text, and never one like the other: a page
+that hides the text of another page does not stand for it, and a page with another hidden tab is
+another page.  What a stylesheet or a script hides is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import regex
+from lxml import etree
+
+from scrapy_simhash.analysis.features import TOKEN
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+# The combining grapheme joiner: a mark that is not seen, that is part of a token, and that no
+# normal form changes (Unicode 15, section 23.2).
+MARK = "\u034f"
+
+# What a browser shows instead of the text in these, or only a script opens.
+_HIDDEN_ELEMENTS = ("audio", "canvas", "datalist", "noembed", "noframes", "template", "video")
+_may_hide = etree.XPath(
+    "descendant-or-self::*[@hidden or @style or self::dialog or "
+    + " or ".join(f"self::{tag}" for tag in _HIDDEN_ELEMENTS)
+    + "]"
+)
+_has_marks = etree.XPath(f"boolean(//text()[contains(., '{MARK}')])")
+# Elements whose text is code.
+_CODE = frozenset({"script", "style"})
+
+# A comment that is not closed runs to the end (CSS Syntax, section 4.3.2).
+_NO_CHARACTERS = re.compile(r"/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|\s+")
+_ZERO = r"(?:0+(?:\.0*)?|\.0+)(?:%|[a-z]+)?(?=[;!]|\Z)"
+# Far outside of the page: 1,000 pixels, or 100 of a larger unit.  Layouts move by less.
+_FAR = r"-(?:\d{4,}|999|\d{3}(?:\.\d+)?(?:%|r?em|ch|ex|v[wh]|in|cm|pc))"
+_HIDING = re.compile(
+    rf"""(?<![^;])(?:
+    display:none | (?:content-)?visibility:(?:hidden|collapse) | (?:opacity|font-size):{_ZERO}
+    | (?:text-indent|left|right|top|bottom|margin(?:-left|-right|-top)?):{_FAR}
+    | transform:[^;]*(?:scale(?:3d|[xy])?\(0[,)]|translate(?:3d|[xy])?\({_FAR})
+    | clip:rect\((?:[01](?:px)?,?){{4}}\) | clip-path:(?:inset\((?:50|100)%|circle\(0)
+    )""",
+    re.VERBOSE,
+)
+_NO_OVERFLOW = re.compile(r"(?<![^;])overflow(?:-[xy])?:(?:hidden|clip)")
+_NO_SIZE = re.compile(rf"(?<![^;])(?:max-)?(?:height|width):(?:1px|{_ZERO})")
+
+# Tokens, and words that have none.
+_MARKED = regex.compile(rf"{TOKEN}|(?<!\S)[^\s\p{{L}}\p{{M}}\p{{N}}]++(?!\S)", regex.V1)
+
+
+def mark_hidden(tree: HtmlElement) -> None:
+    """Mark the words that a page does not show.
+
+    Cost: that of one XPath, and O(nodes in hidden elements).
+    """
+    met: set[HtmlElement] = set()
+    for outermost in filter(_is_hidden, _may_hide(tree)):
+        if outermost in met:
+            continue
+        for node in outermost.iter():
+            met.add(node)
+            if node.text and isinstance(node.tag, str) and node.tag not in _CODE:
+                node.text = _marked(node.text)
+            if node.tail and node is not outermost:
+                node.tail = _marked(node.tail)
+
+
+def has_marks(tree: HtmlElement) -> bool:
+    """Whether there are marked words in a tree."""
+    return bool(_has_marks(tree))
+
+
+def is_hiding(style: str) -> bool:
+    """Whether the value of a ``style`` attribute hides the text of its element.
+
+    >>> is_hiding("position: absolute; left: -9999px"), is_hiding("color: red")
+    (True, False)
+    """
+    style = _NO_CHARACTERS.sub("", style.lower())
+    if _HIDING.search(style):
+        return True
+    return _NO_OVERFLOW.search(style) is not None and _NO_SIZE.search(style) is not None
+
+
+def _is_hidden(element: HtmlElement) -> bool:
+    if element.tag in _HIDDEN_ELEMENTS or element.get("hidden") is not None:
+        return True
+    if element.tag == "dialog" and element.get("open") is None:
+        return True
+    return is_hiding(element.get("style", ""))
+
+
+def _marked(text: str) -> str:
+    """Return a text with the mark at the end of each token, and of each word that has none."""
+    return _MARKED.sub(rf"\g<0>{MARK}", text)
