@@ -7,13 +7,13 @@ import pytest
 from scrapy_simhash.analysis.content import content_of, visible_blocks
 from scrapy_simhash.analysis.extraction import NAMED, parse
 from scrapy_simhash.analysis.hidden import MARK, is_hiding
-from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.rule.sketch import Sketch, overlap
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.rule.sketch import HIDDEN, Sketch, overlap
 from tests.conftest import CrawlFixture, Site, article, prose
 
 # Each hides what it is an attribute, or the whole element, of.
 HIDING = [
-    '<div hidden>{}</div>',
+    "<div hidden>{}</div>",
     '<div hidden="until-found">{}</div>',
     '<div style="display:none">{}</div>',
     '<div style="color:red; DISPLAY : none !important">{}</div>',
@@ -60,6 +60,11 @@ def marked(body: str) -> list[tuple[str, bool]]:
     return [(word.replace(MARK, ""), MARK in word) for word in " ".join(texts(body)).split()]
 
 
+def sketch_of(page: PageAnalysis) -> Sketch:
+    assert page.content is not None
+    return Sketch.from_bytes(page.content.sketch)
+
+
 @pytest.mark.parametrize("html", HIDING)
 def test_words_that_nobody_sees_are_other_words(html: str) -> None:
     body = html.format("one<p>two, <b>three</b>") + "four"
@@ -85,6 +90,14 @@ def test_what_scripts_hold_is_not_changed() -> None:
     assert [tree.findtext(".//script"), tree.findtext(".//style")] == ["a = 1", "b"]
 
 
+@pytest.mark.parametrize(
+    "character", ["\x01", "\x0b", "\x1f", "\ufffe", "\uffff", "&#xd800;", "&#1;"]
+)
+def test_characters_that_are_in_no_xml_do_no_harm(character: str) -> None:
+    hidden = [word for word, is_hidden in marked(f"<p hidden>one{character}two</p>") if is_hidden]
+    assert "".join(hidden).replace("\ufffd", "") == "onetwo"
+
+
 def test_a_long_style_is_read_in_little_time() -> None:
     assert not is_hiding("/*" * 200_000)
     assert not is_hiding("left:-" * 200_000)
@@ -104,10 +117,7 @@ def test_hidden_text_never_makes_the_main_text_of_a_page_that_shows_it(
     assert hiding.digest != showing.digest
     if hiding.tokens:  # an extractor may leave hidden text out
         assert (hiding.fingerprint ^ showing.fingerprint).bit_count() > 7
-    assert hiding.content is not None
-    assert showing.content is not None
-    sketches = (Sketch.from_bytes(one.content.sketch) for one in (hiding, showing) if one.content)
-    assert overlap(*sketches).share == 0
+    assert overlap(sketch_of(hiding), sketch_of(showing)).share == 0
 
 
 @pytest.mark.parametrize("text", ["two-thirds of it, 3.5 => %s", "网页去重方法", "e\u0301te\u0301"])
@@ -133,9 +143,9 @@ def test_hidden_blocks_are_no_template_of_shown_ones() -> None:
     assert content != content_of([shown, hidden])
 
 
-def tabbed(hidden: str, attribute: str = "hidden") -> str:
-    text = f"<p>{prose('shown', 200)}</p><div {attribute}><p>{prose(hidden, 100)}</p></div>"
-    return article(text)
+def tabbed(hidden: str, attribute: str) -> str:
+    """A page whose hidden tab is a ninth of its text."""
+    return article(f"<p>{prose('shown', 400)}</p><p {attribute}>{prose(hidden, 50)}</p>")
 
 
 @pytest.mark.parametrize("attribute", ["hidden", 'style="display:none"', 'style="left:-9999px"'])
@@ -149,6 +159,27 @@ def test_a_page_with_another_hidden_tab_is_kept(
     result = crawl(SIMHASH_EXTRACTOR=extractor)
     assert result.seen() == {"/", "/red", "/blue"}
     assert result.verdicts()["/copy"] == "exact_duplicate"
+
+
+def test_the_same_main_text_excuses_no_other_hidden_text() -> None:
+    analyser = Analyser.create()
+    attribute = 'style="display:none"'
+    pages = [analyser.analyse(tabbed(name, attribute).encode(), "utf-8", "") for name in "ab"]
+    bare = analyser.analyse(article(f"<p>{prose('shown', 400)}</p>").encode(), "utf-8", "")
+    assert pages[0].digest == pages[1].digest == bare.digest  # trafilatura leaves such text out
+    one, two, none = map(sketch_of, (*pages, bare))
+    assert 0.75 < overlap(one, two).share < 0.9
+    assert not overlap(one, two).hidden_in_second
+    assert not overlap(one, none).hidden_in_second
+    assert overlap(none, one).hidden_in_second
+
+
+def test_within_a_block_only_the_shingles_of_hidden_words_are_hidden() -> None:
+    page = article(f"<p>{prose('shown', 60)} <i hidden>one</i> {prose('more', 60)}</p>")
+    sketch = sketch_of(Analyser.create().analyse(page.encode(), "utf-8", ""))
+    samples = [value for values in sketch.samples.values() for value in values]
+    assert len(samples) > 100
+    assert sum(value & HIDDEN for value in samples) == 3  # a word is in three shingles
 
 
 @pytest.mark.parametrize("verify", [True, False])

@@ -37,7 +37,11 @@ def judged(page: Page, kept: Page) -> Judged:
         (at(URL, range(100), 1), at(KEPT_URL, range(100), 2), "other_site"),
         # The site itself says where the page belongs.
         (at(URL, range(100), 1, KEPT_URL), at(KEPT_URL, range(97)), "share_in_common"),
-        (at(URL, range(100), 1, "https://copies.org/1"), at(KEPT_URL, range(97)), "share_in_common"),
+        (
+            at(URL, range(100), 1, "https://copies.org/1"),
+            at(KEPT_URL, range(97)),
+            "share_in_common",
+        ),
         (at(URL, range(100), 1, "https://other.org/1"), at(KEPT_URL, range(97)), "other_site"),
         # Not enough on any site.
         (at(URL, range(100)), at(KEPT_URL, range(40)), "new_text"),

@@ -21,6 +21,7 @@ from lxml.html import HtmlElement, defs
 from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
+from scrapy_simhash.analysis.hidden import MARK
 from scrapy_simhash.analysis.scripts import unspaced_share
 from scrapy_simhash.rule.sketch import Sketch
 
@@ -219,7 +220,8 @@ def content_of(
         hashes = _hashes_of([titled, *(repeated or blocks)])
     if not hashes:
         return None
-    return Content(majority(list(hashes)), Sketch.of(hashes).to_bytes(), ids, _heading_of(blocks))
+    sketch = Sketch.of(hashes, _hidden_in(blocks)).to_bytes()
+    return Content(majority(list(hashes)), sketch, ids, _heading_of(blocks))
 
 
 def _heading_of(blocks: list[Block]) -> int | None:
@@ -259,6 +261,13 @@ def _hashes_of(blocks: list[Block]) -> dict[int, int]:
     for block in reversed(blocks):
         hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
     return hashes
+
+
+def _hidden_in(blocks: list[Block]) -> set[int]:
+    """Return the hashes of the shingles of *blocks* that the page does not show."""
+    texts = (normalise(block.text) for block in blocks if MARK in block.text)
+    runs = (run for text in texts for run in text_shingles(text) if MARK in run)
+    return set(hash_features(runs))
 
 
 def _length(blocks: list[Block]) -> int:

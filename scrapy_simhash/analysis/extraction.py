@@ -78,7 +78,8 @@ def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
 def html_of(page: ParsedPage) -> str:
     """Return the HTML of a page for an extractor with a parser of its own, hidden words marked."""
     if page.tree is not None and has_marks(page.tree):
-        return etree.tostring(page.tree, encoding="unicode", method="html")
+        html: str = etree.tostring(page.tree, encoding="unicode", method="html")
+        return html
     return decode(page.body, page.encoding)
 
 

@@ -25,10 +25,11 @@ MARK = "\u034f"
 
 # What a browser shows instead of the text in these, or only a script opens.
 _HIDDEN_ELEMENTS = ("audio", "canvas", "datalist", "noembed", "noframes", "template", "video")
+# In the order of the page.  A union takes half the time of one step with all conditions.
 _may_hide = etree.XPath(
-    "descendant-or-self::*[@hidden or @style or self::dialog or "
-    + " or ".join(f"self::{tag}" for tag in _HIDDEN_ELEMENTS)
-    + "]"
+    " | ".join(
+        ("//@hidden/..", "//@style/..", "//dialog", *(f"//{tag}" for tag in _HIDDEN_ELEMENTS))
+    )
 )
 _has_marks = etree.XPath(f"boolean(//text()[contains(., '{MARK}')])")
 # Elements whose text is code.
@@ -53,6 +54,9 @@ _NO_SIZE = re.compile(rf"(?<![^;])(?:max-)?(?:height|width):(?:1px|{_ZERO})")
 
 # Tokens, and words that have none.
 _MARKED = regex.compile(rf"{TOKEN}|(?<!\S)[^\s\p{{L}}\p{{M}}\p{{N}}]++(?!\S)", regex.V1)
+
+# What a parser lets through, but no text may be set to (XML 1.0, section 2.2).
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def mark_hidden(tree: HtmlElement) -> None:
@@ -99,4 +103,4 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 def _marked(text: str) -> str:
     """Return a text with the mark at the end of each token, and of each word that has none."""
-    return _MARKED.sub(rf"\g<0>{MARK}", text)
+    return _MARKED.sub(rf"\g<0>{MARK}", _NOT_XML.sub(" ", text))

@@ -340,10 +340,12 @@ def _is_enough(shared: Overlap, same_text: int, share: float, min_tokens: int) -
 
     If the main texts are the same, and their *same_text* tokens are enough, the other content is
     what changes around the main text.  It must be only roughly the same.  A smaller share is
-    enough if the kept page, the second of the two, has all that the new one has.
+    enough if the kept page, the second of the two, has all that the new one has.  What the new
+    page hides (a tab, say) is nothing that changes: the kept page must have it.
     """
     contained = shared.first_in_second or shared.second_in_first
-    if same_text >= (MIN_SAMPLES if contained else min_tokens):
+    is_long = same_text >= (MIN_SAMPLES if contained else min_tokens)
+    if is_long and shared.hidden_in_second:
         least = CONTAINED_SHARE if shared.first_in_second else SAME_TEXT_SHARE
         if shared.share >= least:
             return True

@@ -8,12 +8,14 @@ the sketch was made.
 
 ::
 
-    | sample is whole | keys  | block, count, hash, hash ... | block, count, hash ...     bytes
-            1           8 x 5    2      1     3     3             2      1     3
+    | sample is whole | total | keys  | block, count, hash, hash ... | block, count, ...    bytes
+            1             6     8 x 5    2      1     3     3             2      1
 
-Byte order is big-endian; a hash is the upper 24 bits of 64, the mark of a block the lower 16
-bits of its id.  Blocks come in the order of their lowest hashes, which rise in each block.
-After the keys, a sketch consists of words of 24 bits.
+Byte order is big-endian.  A hash is the upper 23 bits of 64, and a bit that says whether the page
+hides the shingle; the mark of a block is the lower 16 bits of its id.  The total is the sum of the
+hashes of all shingles: two pages with one total have the same content, if nobody made it so.
+Blocks come in the order of their lowest hashes, which rise in each block.  After the keys, a
+sketch consists of words of 24 bits.
 
 A key is the lower 40 bits of one of the eight lowest hashes, so it says nothing of their order.
 Fewer hashes leave zeros.  An index can find a page by its keys: two pages that share 0.9 of their
@@ -36,17 +38,19 @@ MAX_SAMPLE_BYTES = 511
 # With fewer samples, a share says nothing, unless the samples are the whole page.
 MIN_SAMPLES = 20
 
-# Two pages of 10,000 shingles, with 150 samples each, have 0.1 samples in common by chance.
+# Two pages of 10,000 shingles, with 150 samples each, have 0.2 samples in common by chance.
 HASH_BITS = 24
+HIDDEN = 1
 NO_LIMIT = 1 << HASH_BITS
 # The sketch of a kept page is read again for each of its copies.  This many unpacked sketches take
 # 2 MB, by tracemalloc; that is more than one page is compared with.
 UNPACKED_KEPT = 256
 _WORD_BYTES = 3
+_TOTAL_BYTES = 6
 KEY_BYTES = 5
 _KEYS = 8
-_KEY_BITS = 8 * KEY_BYTES
-_HEAD_BYTES = 1 + _KEYS * KEY_BYTES
+_KEYS_AT = 1 + _TOTAL_BYTES
+_HEAD_BYTES = _KEYS_AT + _KEYS * KEY_BYTES
 _NO_KEY = bytes(KEY_BYTES)
 
 
@@ -66,7 +70,7 @@ def keys(stored: bytes) -> list[bytes]:
     >>> [key.hex() for key in keys(Sketch.of({1 << 50 | 0xAB: 7, 3: 7}).to_bytes())]
     ['0000000003', '00000000ab']
     """
-    found = [stored[at : at + KEY_BYTES] for at in range(1, _HEAD_BYTES, KEY_BYTES)]
+    found = [stored[at : at + KEY_BYTES] for at in range(_KEYS_AT, _HEAD_BYTES, KEY_BYTES)]
     return [key for key in found if key != _NO_KEY]
 
 
@@ -79,11 +83,12 @@ def mark(block: int) -> int:
 class Sketch:
     """The samples of a page, by the marks of their blocks: all its hashes up to *limit*.
 
-    *keys* are its keys as they are stored.
+    *total* is the sum of the hashes of all shingles, *keys* are its keys as they are stored.
     """
 
     limit: int
     samples: Mapping[int, tuple[int, ...]]
+    total: int
     keys: bytes
 
     @property
@@ -92,8 +97,11 @@ class Sketch:
         return self.limit == NO_LIMIT
 
     @classmethod
-    def of(cls, shingles: Mapping[int, int]) -> Sketch:
-        """Return the sketch of *shingles*: 64-bit hash -> id of its block."""
+    def of(cls, shingles: Mapping[int, int], hidden: Collection[int] = ()) -> Sketch:
+        """Return the sketch of *shingles*: 64-bit hash -> id of its block.
+
+        *hidden* are the hashes of those that the page does not show.
+        """
         room = MAX_SAMPLE_BYTES
         marks: dict[int, int] = {}
         met: set[int] = set()
@@ -103,25 +111,22 @@ class Sketch:
             if room < 0:
                 break
             met.add(mark(block))
-            marks[value >> 64 - HASH_BITS] = mark(block)
+            marks[value >> 64 - HASH_BITS & ~HIDDEN | (value in hidden)] = mark(block)
         samples: dict[int, list[int]] = {}
         for value, block in marks.items():
             samples.setdefault(block, []).append(value)
-        keys = b"".join(
-            (value % (1 << _KEY_BITS)).to_bytes(KEY_BYTES, "big") for value, _ in lowest[:_KEYS]
-        )
-        return cls._of(
-            room >= 0,
-            {block: tuple(values) for block, values in samples.items()},
-            keys.ljust(_KEYS * KEY_BYTES, b"\0"),
-        )
+        total = sum(shingles) % (1 << 8 * _TOTAL_BYTES)
+        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value, _ in lowest[:_KEYS])
+        by_block = {block: tuple(values) for block, values in samples.items()}
+        return cls._of(room >= 0, by_block, total, keys.ljust(_KEYS * KEY_BYTES, b"\0"))
 
     def to_bytes(self) -> bytes:
-        """Return at most 552 bytes."""
+        """Return at most 558 bytes."""
         words: list[int] = []
         for block, values in self.samples.items():
             words += (256 * block + len(values), *values)
-        return bytes([self.whole]) + self.keys + _packed(words)
+        total = self.total.to_bytes(_TOTAL_BYTES, "big")
+        return bytes([self.whole]) + total + self.keys + _packed(words)
 
     @classmethod
     @lru_cache(UNPACKED_KEPT)
@@ -134,12 +139,15 @@ class Sketch:
             block, count = divmod(words[at], 256)
             samples[block] = words[at + 1 : at + 1 + count]
             at += 1 + count
-        return cls._of(bool(stored[0]), samples, stored[1:_HEAD_BYTES])
+        total = int.from_bytes(stored[1:_KEYS_AT], "big")
+        return cls._of(bool(stored[0]), samples, total, stored[_KEYS_AT:_HEAD_BYTES])
 
     @classmethod
-    def _of(cls, whole: bool, samples: Mapping[int, tuple[int, ...]], keys: bytes) -> Sketch:
+    def _of(
+        cls, whole: bool, samples: Mapping[int, tuple[int, ...]], total: int, keys: bytes
+    ) -> Sketch:
         highest = max(chain.from_iterable(samples.values()), default=0)
-        return cls(NO_LIMIT if whole else highest, samples, keys)
+        return cls(NO_LIMIT if whole else highest, samples, total, keys)
 
     def up_to(self, limit: int, template: Collection[int]) -> set[int]:
         """Return the samples up to *limit*, without those of blocks with a mark in *template*."""
@@ -153,13 +161,17 @@ class Overlap(NamedTuple):
     """The estimated Jaccard similarity of two pages, and the number of shingles compared.
 
     *first_in_second* says that the second page has all shingles of the first, *second_in_first*
-    that the first has all of the second.
+    that the first has all of the second, *hidden_in_second* that the second has all that the first
+    one hides.  *is_exact* says that this holds for all shingles and not only for samples: both
+    samples are whole, or the totals are equal.
     """
 
     share: float
     compared: int
     first_in_second: bool
     second_in_first: bool
+    hidden_in_second: bool
+    is_exact: bool
 
 
 def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
@@ -175,8 +187,15 @@ def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
     common = len(one & two)
     compared = len(one) + len(two) - common
     if compared < (1 if limit == NO_LIMIT else MIN_SAMPLES):
-        return Overlap(0.0, compared, first_in_second=False, second_in_first=False)
-    return Overlap(common / compared, compared, common == len(one), common == len(two))
+        return Overlap(0.0, compared, False, False, False, False)
+    return Overlap(
+        share=common / compared,
+        compared=compared,
+        first_in_second=common == len(one),
+        second_in_first=common == len(two),
+        hidden_in_second=not any(value & HIDDEN for value in one - two),
+        is_exact=limit == NO_LIMIT or a.total == b.total,
+    )
 
 
 def _packed(words: Collection[int]) -> bytes:
