@@ -6,7 +6,7 @@
 Starts its own servers on loopback.  The crawlers are processes that judge pages as the middleware
 does, with 16 in flight each.  The pages have random fingerprints; those of a real site have more
 candidates.  Server and crawlers share the machine, and its load is printed.  The parts ``default``
-and ``cluster`` judge as by default, with sketches of 536 bytes; all others by the paper's rule
+and ``cluster`` judge as by default, with sketches of 542 bytes; all others by the paper's rule
 within 3 bits.  In a cluster of three shards there are 2,000 sites, each a scope.  Leaves out: the
 analysis of pages, and Scrapy.
 """
@@ -66,8 +66,8 @@ def page(i: int, parameters: Parameters = PLAIN, near: int = 0) -> Page:
     )
     if not parameters.share:
         return found
-    drawn = random.Random(i).randbytes(40 + 3 * 0xA4)
-    sketch = b"\0" + drawn[:40] + bytes((1, 0, 0xA4)) + drawn[40:]
+    drawn = random.Random(i).randbytes(46 + 3 * 0xA4)
+    sketch = b"\0" + drawn[:46] + bytes((1, 0, 0xA4)) + drawn[46:]
     return replace(found, content_fingerprint=int.from_bytes(bits[8:16], "big"), sketch=sketch)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from scrapy_simhash.rule.page import Decision, Page, Reason
@@ -30,13 +31,13 @@ VERIFIED = Parameters(scheme="test", distance=2, min_tokens=10, share=0.9)
 
 def page_with_content(
     name: str,
-    content: range,
+    content: Iterable[int],
     main_text: int = 0,
     block: int = 1,
     tokens: int = 100,
     content_fingerprint: int = 0,
 ) -> Page:
-    """A page whose content has the shingles of a range."""
+    """A page whose content has the shingles of these numbers."""
     spread = (i * 0x9E3779B97F4A7C15 % (1 << 64) for i in content)
     return Page(
         url=f"http://site.example/{name}",

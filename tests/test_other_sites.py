@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -9,14 +10,19 @@ import pytest
 from scrapy_simhash.rule.page import Found, Page, Row
 from scrapy_simhash.rule.rule import Judged, SiteKnowledge, judge
 from scrapy_simhash.rule.scope import owner_of
+from scrapy_simhash.rule.sketch import Sketch, overlap
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.pages import VERIFIED, page_with_content
 
 KEPT_URL = "https://docs.copies.org/manual/one.html"
+COPIES = "https://copies.org/"
 URL = "https://www.original.com/one.html"
 
+# Two pages of which all samples are the same.
+LONG, ALTERED = range(900), [*range(898), 900]
 
-def at(url: str, content: range, main_text: int = 0, canonical: str | None = None) -> Page:
+
+def at(url: str, content: Iterable[int], main_text: int = 0, canonical: str | None = None) -> Page:
     found = page_with_content(url, content, main_text)
     return replace(found, url=url, canonical=canonical)
 
@@ -34,15 +40,20 @@ def judged(page: Page, kept: Page) -> Judged:
         (at(URL, range(90)), at(KEPT_URL, range(100)), "share_in_common"),
         # Something is missing on the kept page.
         (at(URL, range(100)), at(KEPT_URL, range(97)), "other_site"),
-        (at(URL, range(100), 1), at(KEPT_URL, range(100), 2), "other_site"),
+        # Another main text, and all of the content: of a long page, samples alone do not tell.
+        (at(URL, range(90), 1), at(KEPT_URL, range(100), 2), "share_in_common"),
+        (at(URL, range(900), 1), at(KEPT_URL, range(900), 2), "share_in_common"),
+        (at(URL, LONG, 1), at(KEPT_URL, ALTERED, 2), "other_site"),
+        (at(URL, range(15), 1), at(KEPT_URL, range(15), 2), "other_site"),
         # The site itself says where the page belongs.
         (at(URL, range(100), 1, KEPT_URL), at(KEPT_URL, range(97)), "share_in_common"),
         (
-            at(URL, range(100), 1, "https://copies.org/1"),
+            at(URL, range(100), 1, COPIES),
             at(KEPT_URL, range(97)),
             "share_in_common",
         ),
-        (at(URL, range(100), 1, "https://other.org/1"), at(KEPT_URL, range(97)), "other_site"),
+        (at(URL, range(100), 1, "https://other.org/"), at(KEPT_URL, range(97)), "other_site"),
+        (at("file:///one.html", range(100), 1), at(KEPT_URL, range(97)), "share_in_common"),
         # Not enough on any site.
         (at(URL, range(100)), at(KEPT_URL, range(40)), "new_text"),
     ],
@@ -56,6 +67,13 @@ def test_a_kept_page_of_another_site_must_have_all_of_a_page(
         assert decision.verdict == "unique"
         assert decision.closest is not None
         assert decision.closest.url == KEPT_URL
+
+
+def test_samples_alone_do_not_tell_of_a_long_page() -> None:
+    sketches = [at(URL, content).sketch for content in (LONG, ALTERED)]
+    one, other = (Sketch.from_bytes(sketch) for sketch in sketches if sketch is not None)
+    assert (overlap(one, other).share, overlap(one, other).is_exact) == (1, False)
+    assert overlap(one, one).is_exact
 
 
 def test_within_a_registered_domain_the_hosts_do_not_matter() -> None:
@@ -90,13 +108,14 @@ def test_a_page_that_another_site_has_altered_is_kept(
 ) -> None:
     copies = other_site(site)
     site["/"] = article(
-        prose("start"), [f"{copies}/whole", f"{copies}/altered", "/original", "/other", "/again"]
+        prose("start"),
+        [f"{copies}/whole", f"{copies}/altered", "/original", "/other", "/again", "/copy"],
     )
     site["/whole"] = article(TEXT)
     site["/altered"] = article(f"<p>{prose('other', 300)} pay to account 1</p>")
     site["/original"] = article(TEXT)
     site["/other"] = article(f"<p>{prose('other', 300)} pay to account 2</p>")
-    site["/again"] = article(f"<p>{prose('other', 300)} pay to account 3</p>")
+    site["/copy"] = site["/again"] = article(f"<p>{prose('other', 300)} pay to account 3</p>")
     result = crawl(SIMHASH_INDEX=place)
     reasons = {d["url"].removeprefix(site.url): d["reason"] for d in result.decisions}
     assert reasons["/original"] == "same_text"  # all of it is in a kept page

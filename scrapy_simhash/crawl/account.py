@@ -12,6 +12,7 @@ from scrapy_simhash.crawl.feed import DecisionsFeed
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
 from scrapy_simhash.rule.page import KEPT_APART
+from scrapy_simhash.rule.scope import owner_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -29,6 +30,7 @@ _APART: dict[Reason, str] = {
     "new_media": "with new media",
     "new_data": "with new data",
     "other_identity": "that name another thing",
+    "other_site": "that a page of another site has nearly",
 }
 
 
@@ -96,6 +98,8 @@ class SimhashAccount:
             stats.inc_value(f"simhash/kept_apart/{decision.reason}")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
+            if owner_of(record.kept_url) != owner_of(record.url):
+                stats.inc_value("simhash/of_another_site")
             if record.is_start_request and record.action == "pass":
                 stats.inc_value("simhash/start_requests_protected")
         if record.action == "drop":
@@ -144,6 +148,8 @@ def summary(stats: StatsCollector) -> str:
     if any(apart.values()):
         counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in apart.items())
         lines.append(f"  pages kept although their text is known: {counts}")
+    if elsewhere := get("of_another_site"):
+        lines.append(f"  of {elsewhere:,.0f} duplicates, the kept page is on another site")
     if visits := get("second_visits"):
         lines.append(f"  {visits:,.0f} second visits, to learn what changes by itself")
     if again := get("asked_again"):

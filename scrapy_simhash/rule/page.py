@@ -24,6 +24,7 @@ Reason = Literal[
     "new_media",
     "new_data",
     "other_identity",
+    "other_site",
     "share_in_common",
     "within_distance",
     "same_text",
@@ -45,7 +46,13 @@ Reason = Literal[
     "internal_error",
 ]
 # Reasons for which a page is kept although its text is known.
-KEPT_APART: tuple[Reason, ...] = ("new_links", "new_media", "new_data", "other_identity")
+KEPT_APART: tuple[Reason, ...] = (
+    "new_links",
+    "new_media",
+    "new_data",
+    "other_identity",
+    "other_site",
+)
 # Reasons that come neither from a user's choice nor from a property of the page.
 FAILURES: tuple[Reason, ...] = (
     "extraction_failed",
@@ -92,9 +99,9 @@ class Page:
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
     *holds*: the 64-bit hashes of its data by place.  *canonical* is the URL that the page gives as
-    its own (rel=canonical).  It only chooses among kept pages that are equally good as its
-    representative.  *view_under* computes the second view anew; a page has it if the template of
-    its site was not settled.
+    its own (rel=canonical).  It chooses among kept pages that are equally good as its
+    representative, and says which other site may have the page.  *view_under* computes the second
+    view anew; a page has it if the template of its site was not settled.
     """
 
     url: Annotated[str, Kind.TEXT]

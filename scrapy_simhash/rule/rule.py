@@ -15,6 +15,7 @@ from scrapy_simhash.rule.crawls import crawls_in, together
 from scrapy_simhash.rule.holdings import has_new_data
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
+from scrapy_simhash.rule.scope import owner_of
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
 
 # The two views of a page that have a fingerprint.
@@ -131,6 +132,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     3. With verification, the candidates are the representatives with the same text, or near as
        the index finds them (:class:`Found`).  The page is a duplicate of the one that shares
        most of its content, if it shares enough, names nothing else and has all of the page's data.
+       One on another registered domain must have all of its text, too.
     4. A page that would be a duplicate of a representative which this crawl has not met is no
        duplicate: it is a ``refresh`` that has moved, and takes its place.
     5. Any other page is ``unique``.
@@ -269,7 +271,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
         if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
                 missed = miss
-        elif reason := _what_is_new(page, row.page, site):
+        elif reason := _what_is_new(page, row.page, shared, site):
             if apart is None or miss.share > apart[1].share:
                 apart = reason, miss
         else:
@@ -292,11 +294,31 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     return Judged(decision, row)
 
 
-def _what_is_new(page: Page, kept: Page, site: SiteKnowledge) -> Reason | None:
+def _what_is_new(page: Page, kept: Page, shared: Overlap, site: SiteKnowledge) -> Reason | None:
     """Return what a page with the text of a kept one has that this one has not, None if nothing."""
+    if not (_has_all(page, kept, shared) or _may_stand_for(page, kept)):
+        return "other_site"
     if is_another(page.identity, kept.identity):
         return "other_identity"
     return "new_data" if has_new_data(page.holds, kept.data, site.template, site.noise) else None
+
+
+def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:
+    """Whether a kept page has all of a page's content, and this is known from more than samples."""
+    is_exact = shared.is_exact and shared.compared >= MIN_SAMPLES
+    return shared.first_in_second and (is_exact or page.digest == kept.digest)
+
+
+def _may_stand_for(page: Page, kept: Page) -> bool:
+    """Whether a kept page may stand for a page of which it has not all.
+
+    It may within one registered domain, or where the page says itself that it belongs there.
+    Anybody else could put a text in the place of another that is nearly the same.
+    """
+    owner, own = owner_of(kept.url), owner_of(page.url)
+    if owner == own or not (owner and own):  # a file is on no site
+        return True
+    return page.canonical is not None and owner == owner_of(page.canonical)
 
 
 def _segments_in_common(one: str, other: str) -> int:

@@ -13,6 +13,8 @@ MAX_FOLDER = 100
 
 # The list of public suffixes that comes with the package: no network access, no cache.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
+# With the suffixes under which hosting services give names to their customers, too.
+_owners = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 def scope_key(scope: str, url: str, spider: str, jar: str = "") -> str:
@@ -44,6 +46,17 @@ def host_of(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
+def owner_of(url: str) -> str:
+    """Return what of a URL's host one owner has: its registered domain.
+
+    Customers of a hosting service are owners of their own, unlike in the scope ``site``.
+
+    >>> owner_of("https://docs.example.co.uk/a"), owner_of("https://one.github.io/a")
+    ('example.co.uk', 'one.github.io')
+    """
+    return _owner(host_of(url))
+
+
 def section_of(url: str) -> str:
     """Return the section of its site that a URL is in: the host with the first folder, if any.
 
@@ -68,6 +81,11 @@ def canonical_url(url: str, address: str | None) -> str | None:
     except ValueError:  # not a URL
         return None
     return whole if whole.startswith(("http://", "https://")) and whole != url else None
+
+
+@lru_cache(maxsize=10_000)
+def _owner(host: str) -> str:
+    return _owners(host).top_domain_under_public_suffix or host
 
 
 @lru_cache(maxsize=10_000)
