@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import Mock
 
 import pytest
+from scrapy.http import HtmlResponse, Request
+from scrapy.utils.test import get_crawler
 
+from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.policy import policy_of
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.contract import Run
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.workers.pool import InProcess
 from tests.pages import PARAMETERS, UNIQUE, page
+from tests.spiders import Links
 
 
 class BusyIndex(MemoryIndex):
@@ -19,6 +29,10 @@ class BusyIndex(MemoryIndex):
     def __init__(self, refusals: int) -> None:
         super().__init__(PARAMETERS)
         self.refusals = refusals
+        self.ends: list[bool] = []
+
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        self.ends.append(delivered)
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if self.refusals:
@@ -45,3 +59,27 @@ def test_page_that_could_not_be_taken_back_is_tried_once_more_at_the_end(
 
     assert asyncio.run(crawl()) == left
     assert len(counted) == 1 - left
+
+
+@pytest.mark.parametrize(("refusals", "delivered"), [(0, True), (1, True), (2, False)])
+def test_crawl_whose_failed_pages_stay_in_the_index_passed_not_all_pages_on(
+    refusals: int, delivered: bool
+) -> None:
+    """Otherwise the next crawl would skip a page as unchanged that no spider could use."""
+    index, settings = BusyIndex(refusals), SimhashSettings()
+    crawler = get_crawler(Links)
+    crawler.crawling, crawler.engine = True, Mock()
+    pipeline = Pipeline.of(settings)
+    middleware = SimhashDownloaderMiddleware(
+        crawler, pipeline, InProcess(pipeline.analyser), index, policy_of(settings, crawler)
+    )
+    request = Request("http://site.example/", meta={DECISION_META_KEY: UNIQUE})
+
+    async def crawl() -> None:
+        spider = Links(request.url)
+        await middleware.spider_opened(spider)
+        middleware.page_failed(HtmlResponse(request.url, request=request), spider)
+        await middleware.spider_closed(spider, "finished")
+
+    asyncio.run(crawl())
+    assert index.ends == [delivered]
