@@ -298,6 +298,20 @@ def test_forgetting_is_seen_by_others_who_have_it_open(lasting_place: str) -> No
         assert one.check_and_add(page("d", 0b10)) == near("c", 1)
 
 
+def test_heir_is_found_by_others_who_have_the_index_open(lasting_place: str) -> None:
+    """It has the id of the forgotten page, which they know, and another fingerprint."""
+    with (
+        open_index(lasting_place, PARAMETERS) as one,
+        open_index(lasting_place, PARAMETERS) as two,
+    ):
+        for name, fingerprint in [("a", 0b00), ("b", 0b11)]:
+            one.check_and_add(page(name, fingerprint))
+        assert two.check(page("c", 0b01)) == near("a", 1)
+        one.forget([ids_by_name(one)["a"]])
+        assert two.check(page("c", 0b1111)) == near("b", 2)
+        assert two.check(page("c", 0b00)) == near("b", 2)
+
+
 @dataclass
 class Stored:
     page: Page
