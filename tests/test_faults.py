@@ -20,6 +20,7 @@ from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.repair import repair
 from tests.fault_writer import page_of
 from tests.indexes import open_index, write_segments
-from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page, page_with_content
+from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
 
 FOLDER = Path(__file__).parents[1]
 FAULTS = int(os.environ.get("FAULTS", "20"))
@@ -258,3 +259,37 @@ def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
     (problem,) = repair(path)
     assert not problem.repaired
     assert schema.stored_parameters(path)["scheme"] == PARAMETERS.scheme
+
+
+class FailsOnce:
+    """A connection whose next commit fails, as on a disk that was full for a moment."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._fails = True
+
+    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        if self._fails and statement == "COMMIT":
+            self._fails = False
+            raise sqlite3.OperationalError("disk I/O error")
+        return self._connection.execute(statement, *values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_failed_commit_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither is the refused page found, nor is the number of it taken for one that was read."""
+    path = tmp_path / "pages.simhash"
+    with open_index(path, PARAMETERS) as index, open_index(path, PARAMETERS) as other:
+        index.check_and_add(page("a", 0xFF, scope="one"))
+        connection = index._connection
+        index.index._connection = FailsOnce(connection)  # type: ignore[attr-defined]
+        with pytest.raises(IndexUnavailableError, match="disk I/O error"):
+            index.check_and_add(page("refused", 0b0, scope="one"))
+        # It has the number that the refused page had.
+        assert other.check_and_add(page("b", 0b0, scope="two")) == UNIQUE
+        assert index.check_and_add(page("d", 0b1, scope="two")) == near("b", 1)
+        assert index.check_and_add(page("c", 0b1, scope="one")) == UNIQUE
+        assert index.counts().pages == 4
+        index.index._connection = connection  # type: ignore[attr-defined]
