@@ -380,3 +380,35 @@ def test_crawl_goes_on_while_the_server_is_away(
     assert stats["unique"] + stats["skipped/index_unavailable"] == 9
     assert stats["skipped/index_unavailable"] >= 1
     assert result.log.count("Page passed unjudged (index_unavailable)") == 1
+
+
+def become(server: RedisServer, primary: bool) -> None:
+    with server.client() as client:
+        client.execute_command("REPLICAOF", *(("NO", "ONE") if primary else ("127.0.0.1", 1)))
+
+
+def test_pages_pass_while_the_server_is_a_replica(own_server: RedisServer) -> None:
+    with opened(own_server.url) as index:
+        assert judged(index, "a", 0b0) == "unique"
+        become(own_server, primary=False)
+        for _ in range(2):
+            assert judged(index, "b", 0b1) == "passes"
+        become(own_server, primary=True)
+        while judged(index, "c", 0b1) == "passes":
+            pass
+        assert {row.page.url.rpartition("/")[2] for row in index.rows()} == {"a", "c"}
+
+
+def test_server_that_is_a_replica_for_a_moment_is_asked_again(
+    own_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a failover, say."""
+
+    async def pause(seconds: float) -> None:
+        become(own_server, primary=True)
+
+    with opened(own_server.url) as index:
+        index.check_and_add(page("a", 0b0))
+        become(own_server, primary=False)
+        monkeypatch.setattr(asyncio, "sleep", pause)
+        assert index.check_and_add(page("b", 0b1)) == near("a", 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.workers.pool import WorkerProcesses
+from scrapy_simhash.workers.pool import WorkerProcesses, _Process
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
@@ -150,3 +150,30 @@ def test_worker_that_grew_too_far_is_replaced() -> None:
     first, second, third, fourth = asyncio.run(workers_of("a", "b", "grow", "c"))
     assert first == second == third
     assert fourth != third
+
+
+LIAR = """
+import os, pickle
+from scrapy_simhash.workers.child import LENGTH, Reply
+asked = os.fdopen(os.dup(0), 'rb')
+questions = [pickle.load(asked) for _ in range(2)]
+for number, question in [(99, 'nobody'), *reversed(questions), *questions]:
+    reply = pickle.dumps(Reply(number, question))
+    os.write(0, LENGTH.pack(len(reply)) + reply)
+asked.read()
+"""
+
+
+def test_answer_goes_to_the_page_with_its_number() -> None:
+    """Whatever else a worker says, and in whatever order."""
+
+    async def ask() -> tuple[str, str]:
+        process = _Process([sys.executable, "-c", LIAR])
+        await process.connect()
+        one, two = process.ask("one", 60), process.ask("two", 60)
+        answers = await one, await two
+        process.stop("enough")
+        await process.ended
+        return answers
+
+    assert asyncio.run(ask()) == ("one", "two")
