@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 import pytest
 
+from scrapy_simhash.index import memory
+from scrapy_simhash.index.redis import index as redis_index
 from scrapy_simhash.index.redis.index import RedisIndex
+from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Parameters, SiteKnowledge, judge
+from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Judged, Parameters, SiteKnowledge, judge
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
 from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
 from tests.redis_servers import new_redis_url
+
+T = TypeVar("T")
 
 
 def test_pages_without_a_main_text_are_not_walked_one_by_one() -> None:
@@ -115,3 +120,39 @@ def test_settled_template_outlives_the_reduction(monkeypatch: pytest.MonkeyPatch
         for _ in range(2 * LASTING_PAGES):
             templates.learn(site, [1, 2, *itertools.islice(numbers, 60)])
     assert templates.blocks("first") == templates.blocks("second") == {1, 2}
+
+
+@pytest.mark.parametrize("parameters", [PARAMETERS, VERIFIED], ids=["plain", "verified"])
+def test_no_index_hands_the_rule_more_rows_than_a_bounded_number(
+    place: str, parameters: Parameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 400 kept pages with one main text, each in a crawl that has not met them."""
+    handed = 0
+
+    def note(row: T) -> T:
+        nonlocal handed
+        handed += 1
+        return row
+
+    def noted(rows: Iterable[T]) -> Iterable[T]:
+        # An index that hands a list has looked them all up.
+        return list(map(note, rows)) if isinstance(rows, Sized) else map(note, rows)
+
+    def judge_noting(
+        page: Page, found: Found, parameters: Parameters, site: SiteKnowledge
+    ) -> Judged:
+        found = replace(found, same_text=noted(found.same_text), near=noted(found.near))
+        return judge(page, found, parameters, site)
+
+    with open_index(place, parameters) as index:
+        for number in range(400):
+            content = range(1_000 * number, 1_000 * number + 50)
+            index.keep(replace(page_with_content(f"{number}", content), met_by=met_by(1)))
+        for module in (memory, redis_index, sqlite_index):
+            monkeypatch.setattr(module, "judge", judge_noting)
+        new = page_with_content("new", range(-60, -10))
+        for met in (None, met_by(2)):
+            handed = 0
+            index.check(replace(new, met_by=met))
+            assert 0 < handed <= 2 * MAX_OF_A_KIND + 2 < 250
+        assert len(index) == 400
