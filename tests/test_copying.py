@@ -13,6 +13,7 @@ import pytest
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index.contract import LastingIndex
 from scrapy_simhash.index.copying import copy
+from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page, Row
 from tests import commands
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -92,6 +93,15 @@ def test_all_that_is_in_an_index_is_in_its_copy(path: str, to_redis: bool) -> No
         assert target.check_and_add(page("another", 0xFF10)) == near("new", 1)
         again = replace(page_of(3, 0), scope="0.example", crawl=target.begin_crawl("spider").id)
         assert target.check_and_add(again).reason == "unchanged"
+
+
+def test_no_crawl_has_met_the_pages_of_a_copy(path: str, redis_url: str) -> None:
+    """The numbers of crawls are those of one index."""
+    with opened(path) as source, opened(redis_url) as target:
+        source.check_and_add(replace(page("a", 0b0), met_by=met_by(1)))
+        copied(source, target)
+        assert [row.page.met_by for row in target.rows()] == [None]
+        assert target.check_and_add(replace(page("b", 0b1), met_by=met_by(1))).reason == "moved"
 
 
 def test_copy_that_was_broken_off_goes_on(path: str, redis_url: str) -> None:

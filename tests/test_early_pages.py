@@ -11,6 +11,7 @@ from scrapy_simhash.analysis.content import content_from, content_of, pack_sourc
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SITES, Learned
+from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.rule.template import LASTING_PAGES
@@ -71,6 +72,18 @@ def test_page_that_was_taken_back_stays_away(index: Blocking) -> None:
     index.withdraw("", early.request_fingerprint, decision)
     settle(index)
     assert index.check(later_page("copy")) == UNIQUE
+
+
+def test_page_that_was_forgotten_takes_no_place_of_another(index: Blocking) -> None:
+    """The other has its content, and no crawl that goes on has met it."""
+    early = replace(early_page(), met_by=met_by(1))
+    index.check_and_add(early)
+    index.forget([row.id for row in index.rows()])
+    index.check_and_add(replace(later_page("other"), met_by=met_by(2)))
+    settle(index)
+    urls = {row.page.url.rpartition("/")[2] for row in index.rows()}
+    assert "other" in urls
+    assert "early" not in urls
 
 
 def test_only_pages_without_a_template_bring_their_source() -> None:

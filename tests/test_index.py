@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.index import views
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import opening, views
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.rule.crawls import met_by
@@ -277,11 +278,33 @@ def test_withdrawn_page_takes_its_copies_with_it(index: Blocking) -> None:
     assert index.check_and_add(page("b", 0b1)) == UNIQUE
 
 
+def test_page_that_is_a_duplicate_by_now_is_not_withdrawn(index: Blocking) -> None:
+    page_a = page("a", 0b0)
+    decision = index.check_and_add(page_a)
+    index.forget([ids_by_name(index)["a"]])
+    index.check_and_add(page("b", 0b1))
+    assert index.check_and_add(page_a).is_duplicate
+    index.withdraw("", page_a.request_fingerprint, decision)
+    assert groups(index) == {"b": None, "a": "b"}
+
+
 def test_withdrawn_duplicate_changes_nothing(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     copy = page("b", 0b1)
     index.withdraw("", copy.request_fingerprint, index.check_and_add(copy))
     assert groups(index) == {"a": None, "b": "a"}
+
+
+def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert index.check_and_add(page("a", 0b0)) == UNIQUE
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert index.templates() == []
+
+
+def test_index_in_memory_does_not_last() -> None:
+    with pytest.raises(IndexUnavailableError, match="must be a file or in Redis here"):
+        opening.open_lasting("memory:", PARAMETERS)
 
 
 def test_forgetting_is_seen_by_others_who_have_it_open(lasting_place: str) -> None:

@@ -118,6 +118,13 @@ def test_the_sites_that_are_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert [bool(noises.of(site).places) for site in "abc"] == [False, True, True]
 
 
+def test_each_index_learns_what_changes_by_itself(place: str) -> None:
+    with open_index(place, PARAMETERS) as index:
+        index.learn_noise("a.example", visit({7: [1]}), visit({7: [2]}))
+        assert index.noise("a.example").places == {7}
+        assert not index.noise("b.example").places
+
+
 def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         index.learn_noise("a.example", visit({7: [1]}), visit({7: [2]}))

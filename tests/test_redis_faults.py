@@ -351,6 +351,8 @@ def test_writer_that_is_killed_leaves_the_index_whole(redis_url: str) -> None:
         "redis://:secret@a,b/0",
         "redis://:secret@host/zero",
         "redis://:secret@host/0/1",
+        "redis://:secret@host/-1",
+        "redis://:secret@host#0",
         "redis://:secret@host?colour=red",
         "redis://:secret@host?prefix={a}",
         "redis+sentinel://:secret@host:26379",
@@ -380,6 +382,14 @@ def test_crawl_goes_on_while_the_server_is_away(
     assert stats["unique"] + stats["skipped/index_unavailable"] == 9
     assert stats["skipped/index_unavailable"] >= 1
     assert result.log.count("Page passed unjudged (index_unavailable)") == 1
+
+
+def test_crawl_may_end_while_the_server_is_away(own_server: RedisServer) -> None:
+    with opened(own_server.url) as index:
+        run = index.begin_crawl("spider")
+        own_server.kill()
+        index.end_crawl(run)
+        own_server.start()
 
 
 def become(server: RedisServer, primary: bool) -> None:
