@@ -9,8 +9,9 @@ copy of the tree, and runs the tests that guard the place of the mistake, to the
     make mutants MUTANTS="--numbers 17 203 --keep FILE" # these of the 300 once more
 
 A first run of the tests notes which functions each test calls, and how long it takes.  A mutant is
-given to the tests that call its function, then to the others of its module, the quickest first, as
-many as take BUDGET_SECONDS.  It is caught if one fails, or if they take too long: endless loops.
+given to the tests that call its function, then to the others of its module, as many as take
+BUDGET_SECONDS: of each file in turn one, its quickest first, since the tests of one file are alike.
+It is caught if one fails, or if they take too long: endless loops.
 Sample and order depend on ``--seed`` alone.  What the first run noted can be kept in a file as long
 as the sources stay the same.  Survivors are shown with their difference.  Those of
 tests/equivalent_mutants.py are as right as the source, and count neither way.
@@ -54,7 +55,7 @@ IS_ABOUT = re.compile(r"scrapy_simhash\.(rule|index|tables|workers)|tests\.(inde
 CRAWLS = {"crawl", "simhash_crawl"}
 
 SLOW_SECONDS = 5.0
-BUDGET_SECONDS = 12.0
+BUDGET_SECONDS = 20.0
 # A mutant's tests may take this many times as long as before, and some more for the machine.
 SLOWER, GRACE_SECONDS = 4, 10.0
 MEMORY_BYTES = 8 << 30
@@ -68,6 +69,10 @@ class Watched(NamedTuple):
     name: str
     seconds: float
     calls: frozenset[tuple[str, int]]
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
 
 
 class Mutant(NamedTuple):
@@ -249,7 +254,7 @@ def guards(mutant: Mutant, tests: Sequence[Watched]) -> list[Watched]:
             test for test in tests if any(path.startswith(folder + "/") for path, _ in test.calls)
         ]
     chosen, seconds = [], 0.0
-    for test in dict.fromkeys([*near, *far]):
+    for test in dict.fromkeys([*_in_turn(near), *_in_turn(far)]):
         if seconds + test.seconds > BUDGET_SECONDS:
             break
         chosen.append(test)
@@ -257,12 +262,22 @@ def guards(mutant: Mutant, tests: Sequence[Watched]) -> list[Watched]:
     return chosen
 
 
+def _in_turn(tests: Sequence[Watched]) -> list[Watched]:
+    """One test of each file after the other, in the order that they have in it."""
+    met = Counter[str]()
+    rounds = []
+    for test in tests:
+        met[test.file] += 1
+        rounds.append((met[test.file], test))
+    return [test for _, test in sorted(rounds, key=lambda entry: entry[0])]
+
+
 def outcome(mutant: Mutant, tests: Sequence[Watched], folder: Path) -> int | None:
     """What comes of the tests while the mutant takes the place of its source: see run_tests."""
     place, chosen = folder / mutant.path, guards(mutant, tests)
     if not chosen:
         return 0
-    files = sorted({test.name.partition("::")[0] for test in chosen})
+    files = sorted({test.file for test in chosen})
     limit = GRACE_SECONDS + SLOWER * sum(test.seconds for test in chosen)
     place.write_bytes(mutant.text)
     try:

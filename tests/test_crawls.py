@@ -63,6 +63,27 @@ def test_runs_with_one_name_are_one_crawl_at_any_time(index: Blocking) -> None:
     assert index.begin_crawl("spider").crawl not in {first.crawl, again.crawl}
 
 
+def test_run_that_joins_no_other_is_a_crawl_of_its_own(index: Blocking) -> None:
+    running = index.begin_crawl("spider")
+    assert index.begin_crawl("spider", joins=False).crawl != running.crawl
+    assert index.begin_crawl("spider").crawl == running.crawl
+
+
+def test_of_several_crawls_the_oldest_is_joined(index: Blocking) -> None:
+    names = [f"{number}" for number in range(20)]
+    runs = [index.begin_crawl("spider", name, joins=False) for name in names]
+    for name in names:
+        index.begin_crawl("spider", name)
+    assert index.begin_crawl("spider").crawl == runs[0].crawl
+
+
+def test_run_that_has_said_that_it_goes_on_can_end(index: Blocking) -> None:
+    run = index.begin_crawl("spider")
+    index.beat(run)
+    index.end_crawl(run)
+    assert index.begin_crawl("spider").crawl != run.crawl
+
+
 def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking) -> None:
     first = index.begin_crawl("spider")
     job = index.begin_crawl("spider", "job 1")
@@ -125,23 +146,20 @@ def test_addresses_that_went_to_another_spider_are_none_that_this_one_knows() ->
         assert judged.decision.kept_addresses == addresses
 
 
-def test_page_that_was_taken_back_is_not_stored_once_more() -> None:
+def test_page_that_was_taken_back_is_not_stored_once_more(place: str) -> None:
     """When a template settles, the pages before it are stored with what they are under it."""
-    index = MemoryIndex(VERIFIED)
 
     def view_anew(template: Collection[int]) -> tuple[int, bytes] | None:
         pytest.fail("it was taken back")
 
-    async def crawl() -> None:
+    with open_index(place, VERIFIED) as index:
         early = replace(page_with_content("early", range(200)), view_under=view_anew)
-        decision = await index.check_and_add(early)
-        await index.withdraw("", early.request_fingerprint, decision)
+        decision = index.check_and_add(early)
+        index.withdraw("", early.request_fingerprint, decision)
         for i in range(2, 60):  # until the template is settled
             other = page_with_content(f"{i}", range(300 * i, 300 * i + 200))
-            await index.check_and_add(replace(other, blocks=(1, i)))
+            index.check_and_add(replace(other, blocks=(1, i)))
         assert index.template("site.example") == {1}
-
-    asyncio.run(crawl())
 
 
 class NotYet(MemoryIndex):

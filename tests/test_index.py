@@ -295,6 +295,16 @@ def test_withdrawn_duplicate_changes_nothing(index: Blocking) -> None:
     assert groups(index) == {"a": None, "b": "a"}
 
 
+def test_request_that_takes_the_place_of_another_page_has_one_row(index: Blocking) -> None:
+    """It was a duplicate of that page for one crawl, and is met first by the next one."""
+    for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10)]:
+        index.check_and_add(replace(page(name, fingerprint), met_by=met_by(1)))
+    moved = index.check_and_add(replace(page("b", 0b01), met_by=met_by(2)))
+    assert moved.reason == "moved"
+    assert groups(index) == {"b": None, "c": "b"}
+    assert index.counts() == (2, 1)
+
+
 def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.check_and_add(page("a", 0b0)) == UNIQUE

@@ -10,6 +10,7 @@ import itertools
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from redis.exceptions import ConnectionError, ResponseError
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.redis import server
+from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
@@ -219,6 +221,29 @@ def test_while_the_server_is_away_nobody_waits_for_it(
         tried = proxy.connections
         assert {judged(index, f"{i}", i << 20) for i in range(100)} == {"passes"}
         assert proxy.connections == tried
+
+
+def test_one_call_at_a_time_tests_whether_the_server_is_back(
+    url_behind_proxy: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "AWAY_SECONDS", 1000.0)
+
+    async def ask() -> list[object]:
+        one = server.Server(ServerAddress.from_url(url_behind_proxy))
+        proxy.cut()
+        with pytest.raises(IndexUnavailableError):
+            await one.command("PING")
+        proxy.mend()
+        now = time.monotonic() + 1001
+        monkeypatch.setattr(server, "monotonic", lambda: now)
+        asking = (one.command("PING") for _ in range(3))
+        told = await asyncio.gather(*asking, return_exceptions=True)
+        await one.close_client()
+        return list(told)
+
+    answered, *others = asyncio.run(ask())
+    assert answered
+    assert [type(other) for other in others] == [IndexUnavailableError] * 2
 
 
 def test_slow_server_is_waited_for(url_behind_proxy: str, proxy: Proxy) -> None:
