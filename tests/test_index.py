@@ -21,7 +21,17 @@ from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Decision, Page, Reason
 from tests.indexes import Blocking, ids_by_name, open_index, write_segments
-from tests.pages import MASK, PARAMETERS, UNIQUE, exact, near, page, refreshed
+from tests.pages import (
+    MASK,
+    PARAMETERS,
+    UNIQUE,
+    VERIFIED,
+    exact,
+    near,
+    page,
+    page_with_content,
+    refreshed,
+)
 from tests.redis_servers import NO_PROGRAM, PROGRAM, new_redis_url
 
 
@@ -310,6 +320,15 @@ def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
         assert index.check_and_add(page("a", 0b0)) == UNIQUE
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.templates() == []
+
+
+def test_rows_without_sketches_are_the_rows_otherwise(lasting_place: str) -> None:
+    with open_index(lasting_place, VERIFIED) as index:
+        for name, content in [("a", range(100)), ("b", range(1, 101)), ("c", range(500, 600))]:
+            index.check_and_add(page_with_content(name, content))
+        wanted = [replace(row, page=replace(row.page, sketch=None)) for row in index.rows()]
+        assert index.brief_rows() == wanted
+        assert len(wanted) == 3
 
 
 def test_index_in_memory_does_not_last() -> None:
