@@ -15,7 +15,7 @@ from scrapy_simhash.index.sqlite import rows
 from scrapy_simhash.index.sqlite.repair import RULES, Problem, repair
 from scrapy_simhash.rule.page import STORED
 from tests.indexes import open_index
-from tests.pages import VERIFIED, page_with_content
+from tests.pages import PARAMETERS, VERIFIED, page, page_with_content
 
 
 @pytest.fixture
@@ -133,6 +133,17 @@ def test_removed_numbers_are_not_used_again(path: Path) -> None:
     with open_index(path, VERIFIED) as index:
         index.check_and_add(replace(page_with_content("new", range(500, 600)), scope="one"))
         assert max(row.id for row in index.rows()) > 4
+
+
+def test_of_many_bad_rows_some_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "many.simhash"
+    with open_index(path, PARAMETERS) as index:
+        for number in range(20):
+            index.check_and_add(page(f"{number}", number))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE pages SET tokens = -1 WHERE id > 2")
+    (problem,) = repair(path)
+    assert (problem.count, problem.ids) == (18, [3, 4, 5, 6, 7])
 
 
 def wrong_values() -> Iterator[tuple[int, Any]]:
