@@ -52,6 +52,7 @@ PACKAGE = "scrapy_simhash"
 GUARDED = ("rule", "index", "tables", "workers")
 # A test file is about them if it imports one of them, or what tests share to use them.
 IS_ABOUT = re.compile(r"scrapy_simhash\.(rule|index|tables|workers)|tests\.(indexes|pages|engines)")
+IS_DOCTEST = re.compile("^ *>>> ", re.MULTILINE)
 CRAWLS = {"crawl", "simhash_crawl"}
 
 SLOW_SECONDS = 5.0
@@ -229,17 +230,19 @@ def _run_here(folder: Path, files: list[str], plugin: object) -> None:
 def watched_tests(folder: Path, kept: Path) -> list[Watched]:
     """Return what is known of each test, the quickest first; if nothing is *kept*, run them all."""
     if not kept.exists():
-        files = [
-            str(path.relative_to(folder))
-            for path in sorted((folder / "tests").glob("test_*.py"))
-            if IS_ABOUT.search(path.read_text())
-        ]
+        tests = [path for path in (folder / "tests").glob("test_*.py") if _says(path, IS_ABOUT)]
+        doctests = [path for path in (folder / PACKAGE).rglob("*.py") if _says(path, IS_DOCTEST)]
+        files = sorted(str(path.relative_to(folder)) for path in [*tests, *doctests])
         watch = Watch(folder, kept)
         if run_tests(folder, files, watch, 3600) is None or not kept.exists():
             sys.exit(Path(f"{folder}-output").read_text())
     told = json.loads(kept.read_text())
-    tests = [Watched(name, seconds, frozenset(map(tuple, calls))) for name, seconds, calls in told]
-    return sorted(tests, key=lambda test: test.seconds)
+    found = [Watched(name, seconds, frozenset(map(tuple, calls))) for name, seconds, calls in told]
+    return sorted(found, key=lambda test: test.seconds)
+
+
+def _says(path: Path, words: re.Pattern[str]) -> bool:
+    return words.search(path.read_text()) is not None
 
 
 def guards(mutant: Mutant, tests: Sequence[Watched]) -> list[Watched]:

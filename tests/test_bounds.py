@@ -122,6 +122,17 @@ def test_settled_template_outlives_the_reduction(monkeypatch: pytest.MonkeyPatch
     assert templates.blocks("first") == templates.blocks("second") == {1, 2}
 
 
+def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
+    rows = [
+        Row(number, page_with_content(f"{number}", range(100 * number, 100 * number + 100)))
+        for number in range(1, MAX_VERIFIED)
+    ]
+    last = rows[-1].page
+    found = Found(same_text=rows, near=[(row, 0) for row in [*rows, *rows]])
+    judged = judge(replace(last, url="http://site.example/x"), found, VERIFIED, SiteKnowledge())
+    assert judged.decision.representative == last.url
+
+
 @pytest.mark.parametrize("parameters", [PARAMETERS, VERIFIED], ids=["plain", "verified"])
 def test_no_index_hands_the_rule_more_rows_than_a_bounded_number(
     place: str, parameters: Parameters, monkeypatch: pytest.MonkeyPatch

@@ -315,6 +315,24 @@ def test_request_that_takes_the_place_of_another_page_has_one_row(index: Blockin
     assert index.counts() == (2, 1)
 
 
+def test_only_what_is_stored_of_a_page_is_kept(index: Blocking) -> None:
+    """Memory that nobody reads again."""
+    whole = replace(
+        page("a", 0b0),
+        site="site.example",
+        section="site.example/a",
+        blocks=(1, 2),
+        holds={1: (2,)},
+        canonical="http://site.example/other",
+        view_under=lambda template: None,
+    )
+    index.check_and_add(whole)
+    (row,) = index.rows()
+    assert replace(row.page, judged_at=1.5) == page("a", 0b0)
+    assert row.page.view_under is None
+    assert len({whole, row.page}) == 2  # a page can be in a set
+
+
 def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.check_and_add(page("a", 0b0)) == UNIQUE

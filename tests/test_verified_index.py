@@ -292,6 +292,17 @@ def test_of_all_that_share_enough_the_canonical_one_is_named(index: Blocking) ->
     assert (found.verdict, found.representative) == ("near_duplicate", "http://site.example/b")
 
 
+def test_of_two_that_share_the_same_the_one_with_the_more_alike_path_is_named(
+    index: Blocking,
+) -> None:
+    """Also where the one URL ends with all of the other, as in an archive."""
+    for name in ("other", "kept"):
+        index.keep(replace(page(name, range(1, 101)), url=f"http://a.example/of/{name}"))
+    url = "http://archive.example/web/http://a.example/of/kept"
+    found = index.check(replace(page("x", range(1, 101)), url=url))
+    assert found.representative == "http://a.example/of/kept"
+
+
 def test_wrong_canonical_makes_no_duplicate_of_other_content(index: Blocking) -> None:
     index.check_and_add(page("a", range(1, 101)))
     new = replace(page("x", range(201, 301)), canonical="http://site.example/a")
