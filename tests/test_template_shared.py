@@ -161,3 +161,11 @@ def test_template_that_could_not_be_stored_costs_no_page_and_is_stored_later(
         connection.execute("DROP TRIGGER full")
     with open_index(path, PARAMETERS) as index:
         assert dict(index.templates())[SITE] != stored
+
+
+def test_the_last_pages_count_whatever_was_before() -> None:
+    template = learned(2_000, 1)
+    assert 250 < template.pages < 350
+    for i in range(150):
+        template.learn([3, 5_000_000 + i])
+    assert template.blocks == {1, 3}  # 3 is on 7 % of all pages

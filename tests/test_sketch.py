@@ -1,0 +1,54 @@
+"""Small samples of two pages say how much of their content they share."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
+
+BLOCK, FRAME = 7, 8
+
+
+def sketch(first: int, last: int, frame: range = range(0)) -> Sketch:
+    """Of a page with shingles *first* to *last*, spread over all 64 bits, and those of a frame."""
+    own = dict.fromkeys(map(spread, range(first, last + 1)), BLOCK)
+    return Sketch.from_bytes(Sketch.of(own | dict.fromkeys(map(spread, frame), FRAME)).to_bytes())
+
+
+def spread(number: int) -> int:
+    return random.Random(number).getrandbits(64)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (sketch(1, 40), sketch(1, 40), Overlap(1.0, 40, True, True)),
+        (sketch(1, 30), sketch(1, 40), Overlap(0.75, 40, True, False)),
+        (sketch(1, 40), sketch(11, 40), Overlap(0.75, 40, False, True)),
+        (sketch(1, 30), sketch(11, 40), Overlap(0.5, 40, False, False)),
+        (sketch(1, 1), sketch(2, 2), Overlap(0.0, 2, False, False)),
+        (sketch(1, 0), sketch(1, 0), Overlap(0.0, 0, False, False)),
+    ],
+)
+def test_share_of_small_pages_is_exact(first: Sketch, second: Sketch, expected: Overlap) -> None:
+    assert overlap(first, second) == expected
+
+
+def test_share_of_large_pages_is_estimated() -> None:
+    one, other = sketch(1, 10_000), sketch(2_001, 10_000)
+    found = overlap(one, other)
+    assert found.share == pytest.approx(0.8, abs=0.15)
+    assert found.compared >= MIN_SAMPLES
+    assert (found.first_in_second, found.second_in_first) == (False, True)
+    assert overlap(one, sketch(20_001, 30_000)).share == 0
+
+
+def test_template_counts_on_neither_side_unless_there_is_nothing_else() -> None:
+    template = {mark(FRAME)}
+    one, other = sketch(1, 20, range(100, 140)), sketch(21, 40, range(100, 140))
+    assert overlap(one, other).share == 0.5
+    assert overlap(one, other, template) == Overlap(0.0, 40, False, False)
+    frames = sketch(1, 0, range(100, 140)), sketch(1, 0, range(100, 130))
+    assert overlap(*frames, template) == overlap(*frames) == Overlap(0.75, 40, False, True)
