@@ -169,3 +169,9 @@ def test_the_last_pages_count_whatever_was_before() -> None:
     for i in range(150):
         template.learn([3, 5_000_000 + i])
     assert template.blocks == {1, 3}  # 3 is on 7 % of all pages
+
+
+def test_state_has_only_what_may_become_template() -> None:
+    """A block that stood on one of many pages takes no room in an index."""
+    assert learned(1_000, 1).to_bytes() == learned(1_000, 1, own=9_000_000).to_bytes()
+    assert Template.from_bytes(learned(1_000, 1, 2).to_bytes()).blocks == {1, 2}
