@@ -95,14 +95,24 @@ class Mutant(NamedTuple):
         shown = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
         return [line for line in shown if not line.startswith("@@")]
 
+    @property
+    def function(self) -> str:
+        """The name of the function that it is in, empty if it is in none."""
+        if not self.mutation.function:
+            return ""
+        lines = self.source.decode().splitlines()[self.mutation.function - 1 :]
+        return next(
+            found[1] for line in lines if (found := re.match(r" *(?:async )?def (\w+)", line))
+        )
+
     @staticmethod
-    def name_of(path: str, difference: Sequence[str]) -> tuple[str, ...]:
+    def name_of(path: str, function: str, difference: Sequence[str]) -> tuple[str, ...]:
         """What a mutant is known by wherever its lines are; blanks do not matter."""
-        return path, *(line.replace(" ", "") for line in difference)
+        return path, function, *(line.replace(" ", "") for line in difference)
 
     @property
     def name(self) -> tuple[str, ...]:
-        return self.name_of(self.path, self.difference())
+        return self.name_of(self.path, self.function, self.difference())
 
 
 def all_mutants(folder: Path) -> list[Mutant]:
@@ -326,7 +336,8 @@ def main() -> None:
             importlib.import_module(name)
     made, caught, too_long, not_run = Counter[str](), Counter[str](), 0, 0
     equivalent = {
-        Mutant.name_of(path, difference.strip().splitlines()) for path, difference, _ in EQUIVALENT
+        Mutant.name_of(path, function, difference.strip().splitlines())
+        for path, function, difference, _ in EQUIVALENT
     }
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve() / "tree"

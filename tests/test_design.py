@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from array import array
+
 import pytest
 
-from scrapy_simhash.tables import block_design, design, designs, split_design
+from scrapy_simhash.tables import Design, block_design, design, designs, split_design
 from scrapy_simhash.tables.design import COVERINGS, covering_design
+from tests.engines import CompiledTables
 
 
 def test_tables_of_the_paper() -> None:
@@ -40,6 +44,21 @@ def test_candidates_and_probes() -> None:
     assert found.probes == 4
     assert found.candidates(2**20) == 4 * 2**4
     assert split_design(3).probes == 66
+
+
+def test_no_design_has_more_tables_than_a_crawl_can_pay_for() -> None:
+    assert max(len(d.tables) for distance in range(8) for d in designs(distance)) <= 40
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+@pytest.mark.parametrize("planned", [split_design(3), split_design(7), block_design(3, 6)])
+def test_tables_take_the_memory_that_is_planned(planned: Design) -> None:
+    numbers, chance = 100_000, random.Random(1)
+    tables = CompiledTables(planned.distance, planned.tables)
+    tables.add_many(
+        array("Q", (chance.getrandbits(64) for _ in range(numbers))), array("I", range(numbers))
+    )
+    assert 0.6 < tables.nbytes / numbers / planned.bytes_per_fingerprint < 1.6
 
 
 def test_less_memory_means_fewer_tables() -> None:

@@ -66,9 +66,10 @@ def test_sample_is_that_of_its_seed_and_has_each_module() -> None:
 
 def test_each_equivalent_mutant_is_still_made() -> None:
     """Otherwise the source has changed, and the reason may be wrong."""
-    made = {mutant.name for path, _, _ in EQUIVALENT for mutant in made_of(path)}
-    for path, difference, reason in EQUIVALENT:
-        assert Mutant.name_of(path, difference.strip().splitlines()) in made, difference
+    made = {mutant.name for path in {one[0] for one in EQUIVALENT} for mutant in made_of(path)}
+    for path, function, difference, reason in EQUIVALENT:
+        name = Mutant.name_of(path, function, difference.strip().splitlines())
+        assert name in made, difference
         assert reason
 
 

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import hamming_distance
-from scrapy_simhash.tables import Match, ReferenceTables, Table, designs, split_design
+from scrapy_simhash.tables import (
+    Match,
+    ReferenceTables,
+    Table,
+    designs,
+    say_if_not_compiled,
+    split_design,
+)
 from tests.engines import DISTANCES, CompiledTables, each_engine, site
 
 MASK = (1 << 64) - 1
@@ -213,6 +220,8 @@ def test_exactly_k_matches_and_one_more_does_not(engine: Any, distance: int) -> 
 def test_distance_out_of_range_is_refused(engine: Any, distance: int) -> None:
     with pytest.raises(ValueError, match=f"got distance={distance}"):
         engine(distance)
+    with pytest.raises(ValueError, match=f"got distance={distance}"):
+        engine(distance, split_design(3).tables)
 
 
 @each_engine
@@ -373,6 +382,12 @@ tables = PermutedTables(3)
 tables.add(fingerprint_text("some text", FeatureScheme.from_name("words-1")).fingerprint, 1)
 print(type(tables).__name__, len(tables))
 """
+
+
+@pytest.mark.skipif(CompiledTables is None, reason="not compiled")
+def test_with_a_compiler_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    say_if_not_compiled.__wrapped__()
+    assert not caplog.records
 
 
 def test_without_a_compiler_python_serves_and_says_so_once() -> None:
