@@ -166,4 +166,22 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         """,
         "What was not stored is due two pages later, or at the end all the same.",
     ),
+    (
+        "scrapy_simhash/workers/child.py",
+        "_alarm",
+        """
+-        signal.setitimer(signal.ITIMER_REAL, 0)
++        (signal.setitimer(0, signal.ITIMER_REAL))
+        """,
+        "ITIMER_REAL is 0.",
+    ),
+    (
+        "scrapy_simhash/tables/design.py",
+        "split_design",
+        """
+-    tables = tuple(Table(mask, radius) for mask, radius in zip(masks, radii, strict=True))
++    tables = tuple(Table(mask, radius) for mask, radius in zip(masks, radii, strict=(False)))
+        """,
+        "Both have the same length; it is only checked.",
+    ),
 ]

@@ -33,6 +33,8 @@ def rude_text(body: bytes, encoding: str | None, url: str) -> str:
         raise SystemExit(3)
     if action == "fork":
         os.fork()
+    if action == "print":
+        print("said by an extractor", flush=True)
     if action == "thread":
         threading.Thread(target=time.sleep, args=(600,)).start()
     if action == "wait":
@@ -48,7 +50,12 @@ _kept: list[bytes] = []
 
 
 def growing_text(body: bytes, encoding: str | None, url: str) -> str:
-    """An extractor whose text has as many words as the number of its process; it may grow."""
+    """An extractor whose text has as many words as the number of its process.
+
+    It may grow or fork.
+    """
+    if url.endswith("fork"):
+        os.fork()
     if url.endswith("grow"):
         _kept.append(b"x" * WORKER_BYTES)
     return "word " * os.getpid()

@@ -16,6 +16,7 @@ from scrapy_simhash.workers.pool import WorkerProcesses, _Process
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
+FOLDER = Path(__file__).parents[1]
 GROWS = Analyser.create(extractor="tests.extractors.growing_text", verify=False)
 
 
@@ -35,6 +36,31 @@ def test_what_an_extractor_runs_takes_no_part(action: str) -> None:
         assert rude.run(digests(rude.workers)) == [
             RUDE.analyse(page, "utf-8", "http://site.example/").digest for _, page in pages
         ]
+
+
+def test_what_an_extractor_forks_analyses_no_page() -> None:
+    async def tokens() -> set[int]:
+        workers = WorkerProcesses(GROWS, processes=1, timeout_seconds=60)
+        urls = ["http://site.example/fork", *(f"http://site.example/{i}" for i in range(30))]
+        analyses = await asyncio.gather(*(workers.analyse(PAGE, "utf-8", url) for url in urls))
+        await workers.close()
+        return {analysis.tokens for analysis in analyses}
+
+    assert len(asyncio.run(tokens())) == 1
+
+
+PRINTER = """
+import asyncio
+from tests.rude_workers import Rude
+with Rude(processes=1, timeout_seconds=60) as rude:
+    print(rude.outcomes("print"))
+"""
+
+
+def test_what_an_extractor_prints_is_no_output_of_the_crawl() -> None:
+    done = subprocess.run([sys.executable, "-c", PRINTER], cwd=FOLDER, capture_output=True)
+    assert done.stdout == b"['analysed']\n"
+    assert done.stderr == b"said by an extractor\n"
 
 
 def test_what_an_extractor_runs_ends_with_its_worker() -> None:
@@ -88,7 +114,7 @@ def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
     """Not even those that hang over a page: nobody is left to stop them."""
     with subprocess.Popen(
         [sys.executable, "-c", CRAWLER],
-        cwd=Path(__file__).parents[1],
+        cwd=FOLDER,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as crawler:
@@ -103,7 +129,7 @@ def test_killed_crawler_leaves_no_worker(how: signal.Signals) -> None:
 def test_worker_with_a_hanging_thread_ends_without_its_crawler() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", CRAWLER.replace("''", "'/thread'").replace("/hang", "/a")],
-        cwd=Path(__file__).parents[1],
+        cwd=FOLDER,
         stdout=subprocess.PIPE,
     ) as crawler:
         assert crawler.stdout is not None
@@ -126,9 +152,7 @@ async def main():
 
 asyncio.run(main())
 """
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parents[1], timeout=60, check=True
-    )
+    subprocess.run([sys.executable, "-c", code], cwd=FOLDER, timeout=60, check=True)
 
 
 def test_worker_starts_whatever_else_is_in_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
