@@ -99,6 +99,27 @@ def test_same_bytes_in_another_encoding_are_another_body(
     assert counting.asked == 2
 
 
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        ("http://a.example/x/other?b=/c/", 1),
+        ("http://a.example/y/page", 2),
+        ("http://a.example/x/y/page", 2),
+        ("http://b.example/x/page", 2),
+        ("http://b.example/?http://a.example/x/page", 2),
+    ],
+)
+def test_same_bytes_lead_elsewhere_from_another_folder(
+    counting: Counting, recalling: RecallingWorkers, url: str, asked: int
+) -> None:
+    async def both() -> None:
+        for place in ("http://a.example/x/page", url):
+            await recalling.analyse(PAGE, "utf-8", place)
+
+    asyncio.run(both())
+    assert counting.asked == asked
+
+
 def test_url_counts_for_an_extractor_that_is_told_it(counting: Counting) -> None:
     workers = RecallingWorkers(counting, url_counts=True)
 

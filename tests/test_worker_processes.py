@@ -201,3 +201,14 @@ def test_answer_goes_to_the_page_with_its_number() -> None:
         return answers
 
     assert asyncio.run(ask()) == ("one", "two")
+
+
+def test_process_that_has_gone_already_can_be_stopped() -> None:
+    async def stop() -> None:
+        process = _Process([sys.executable, "-c", ""])
+        await process.connect()
+        process._popen.wait()
+        process.stop("enough")
+        await process.ended
+
+    asyncio.run(stop())
