@@ -55,7 +55,7 @@ IS_ABOUT = re.compile(r"scrapy_simhash\.(rule|index|tables|workers)|tests\.(inde
 IS_DOCTEST = re.compile("^ *>>> ", re.MULTILINE)
 CRAWLS = {"crawl", "simhash_crawl"}
 
-SLOW_SECONDS = 5.0
+SLOW_SECONDS = 10.0
 BUDGET_SECONDS = 20.0
 # A mutant's tests may take this many times as long as before, and some more for the machine.
 SLOWER, GRACE_SECONDS = 4, 10.0
