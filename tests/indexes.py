@@ -95,3 +95,13 @@ def write_segments(index: Blocking) -> int:
 
 def ids_by_name(index: Blocking) -> dict[str, int]:
     return {row.page.url.rpartition("/")[2]: row.id for row in index.rows()}
+
+
+def groups(index: Blocking) -> dict[str, str | None]:
+    """Name -> name of its representative."""
+    rows = list(index.rows())
+    names = {row.id: row.page.url.rpartition("/")[2] for row in rows}
+    return {
+        names[row.id]: None if row.representative is None else names[row.representative]
+        for row in rows
+    }

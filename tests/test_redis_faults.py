@@ -10,7 +10,6 @@ import itertools
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +23,6 @@ from redis.exceptions import ConnectionError, ResponseError
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.redis import server
-from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
@@ -223,29 +221,6 @@ def test_while_the_server_is_away_nobody_waits_for_it(
         assert proxy.connections == tried
 
 
-def test_one_call_at_a_time_tests_whether_the_server_is_back(
-    url_behind_proxy: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "AWAY_SECONDS", 1000.0)
-
-    async def ask() -> list[object]:
-        one = server.Server(ServerAddress.from_url(url_behind_proxy))
-        proxy.cut()
-        with pytest.raises(IndexUnavailableError):
-            await one.command("PING")
-        proxy.mend()
-        now = time.monotonic() + 1001
-        monkeypatch.setattr(server, "monotonic", lambda: now)
-        asking = (one.command("PING") for _ in range(3))
-        told = await asyncio.gather(*asking, return_exceptions=True)
-        await one.close_client()
-        return list(told)
-
-    answered, *others = asyncio.run(ask())
-    assert answered
-    assert [type(other) for other in others] == [IndexUnavailableError] * 2
-
-
 def test_slow_server_is_waited_for(url_behind_proxy: str, proxy: Proxy) -> None:
     with opened(url_behind_proxy) as index:
         index.check_and_add(page("a", 0b0))
@@ -407,43 +382,3 @@ def test_crawl_goes_on_while_the_server_is_away(
     assert stats["unique"] + stats["skipped/index_unavailable"] == 9
     assert stats["skipped/index_unavailable"] >= 1
     assert result.log.count("Page passed unjudged (index_unavailable)") == 1
-
-
-def test_crawl_may_end_while_the_server_is_away(own_server: RedisServer) -> None:
-    with opened(own_server.url) as index:
-        run = index.begin_crawl("spider")
-        own_server.kill()
-        index.end_crawl(run)
-        own_server.start()
-
-
-def become(server: RedisServer, primary: bool) -> None:
-    with server.client() as client:
-        client.execute_command("REPLICAOF", *(("NO", "ONE") if primary else ("127.0.0.1", 1)))
-
-
-def test_pages_pass_while_the_server_is_a_replica(own_server: RedisServer) -> None:
-    with opened(own_server.url) as index:
-        assert judged(index, "a", 0b0) == "unique"
-        become(own_server, primary=False)
-        for _ in range(2):
-            assert judged(index, "b", 0b1) == "passes"
-        become(own_server, primary=True)
-        while judged(index, "c", 0b1) == "passes":
-            pass
-        assert {row.page.url.rpartition("/")[2] for row in index.rows()} == {"a", "c"}
-
-
-def test_server_that_is_a_replica_for_a_moment_is_asked_again(
-    own_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a failover, say."""
-
-    async def pause(seconds: float) -> None:
-        become(own_server, primary=True)
-
-    with opened(own_server.url) as index:
-        index.check_and_add(page("a", 0b0))
-        become(own_server, primary=False)
-        monkeypatch.setattr(asyncio, "sleep", pause)
-        assert index.check_and_add(page("b", 0b1)) == near("a", 1)

@@ -1,0 +1,93 @@
+"""What is in an index after pages were stored, forgotten, moved and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index import opening
+from scrapy_simhash.rule.crawls import met_by
+from tests.indexes import Blocking, groups, ids_by_name, open_index
+from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
+
+
+@pytest.fixture
+def index(place: str) -> Iterator[Blocking]:
+    with open_index(place, PARAMETERS) as opened:
+        yield opened
+
+
+def test_heir_is_found_by_others_who_have_the_index_open(lasting_place: str) -> None:
+    """It has the id of the forgotten page, which they know, and another fingerprint."""
+    with (
+        open_index(lasting_place, PARAMETERS) as one,
+        open_index(lasting_place, PARAMETERS) as two,
+    ):
+        for name, fingerprint in [("a", 0b00), ("b", 0b11)]:
+            one.check_and_add(page(name, fingerprint))
+        assert two.check(page("c", 0b01)) == near("a", 1)
+        one.forget([ids_by_name(one)["a"]])
+        assert two.check(page("c", 0b1111)) == near("b", 2)
+        assert two.check(page("c", 0b00)) == near("b", 2)
+
+
+def test_page_that_is_a_duplicate_by_now_is_not_withdrawn(index: Blocking) -> None:
+    page_a = page("a", 0b0)
+    decision = index.check_and_add(page_a)
+    index.forget([ids_by_name(index)["a"]])
+    index.check_and_add(page("b", 0b1))
+    assert index.check_and_add(page_a).is_duplicate
+    index.withdraw("", page_a.request_fingerprint, decision)
+    assert groups(index) == {"b": None, "a": "b"}
+
+
+def test_request_that_takes_the_place_of_another_page_has_one_row(index: Blocking) -> None:
+    """It was a duplicate of that page for one crawl, and is met first by the next one."""
+    for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10)]:
+        index.check_and_add(replace(page(name, fingerprint), met_by=met_by(1)))
+    moved = index.check_and_add(replace(page("b", 0b01), met_by=met_by(2)))
+    assert moved.reason == "moved"
+    assert groups(index) == {"b": None, "c": "b"}
+    assert index.counts() == (2, 1)
+
+
+def test_only_what_is_stored_of_a_page_is_kept(index: Blocking) -> None:
+    """Memory that nobody reads again."""
+    whole = replace(
+        page("a", 0b0),
+        site="site.example",
+        section="site.example/a",
+        blocks=(1, 2),
+        holds={1: (2,)},
+        canonical="http://site.example/other",
+        view_under=lambda template: None,
+    )
+    index.check_and_add(whole)
+    (row,) = index.rows()
+    assert replace(row.page, judged_at=1.5) == page("a", 0b0)
+    assert row.page.view_under is None
+    assert len({whole, row.page}) == 2  # a page can be in a set
+
+
+def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert index.check_and_add(page("a", 0b0)) == UNIQUE
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert index.templates() == []
+
+
+def test_rows_without_sketches_are_the_rows_otherwise(lasting_place: str) -> None:
+    with open_index(lasting_place, VERIFIED) as index:
+        for name, content in [("a", range(100)), ("b", range(1, 101)), ("c", range(500, 600))]:
+            index.check_and_add(page_with_content(name, content))
+        wanted = [replace(row, page=replace(row.page, sketch=None)) for row in index.rows()]
+        assert index.brief_rows() == wanted
+        assert len(wanted) == 3
+
+
+def test_index_in_memory_does_not_last() -> None:
+    with pytest.raises(IndexUnavailableError, match="must be a file or in Redis here"):
+        opening.open_lasting("memory:", PARAMETERS)
