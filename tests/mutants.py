@@ -4,17 +4,18 @@ A mutant is the package with one small mistake (tests/mutations.py).  This makes
 ``rule/``, ``index/`` with its Lua scripts and SQL, ``tables/`` and ``workers/``, one at a time in a
 copy of the tree, and runs the tests that guard the place of the mistake, to the first that fails::
 
-    make mutants                                        # 300 of all modules
+    make mutants                                          # 300 of all modules
     make mutants MUTANTS="--sample 50 --module scrapy_simhash/rule/rule.py"
-    make mutants MUTANTS="--numbers 17 203 --keep FILE" # these of the 300 once more
+    make mutants MUTANTS="--numbers 17 203 --budget 300"  # these of the 300, with more tests
 
 A first run of the tests notes which functions each test calls, and how long it takes.  A mutant is
-given to the tests that call its function, then to the others of its module, as many as take
-BUDGET_SECONDS: of each file in turn one, its quickest first, since the tests of one file are alike.
-It is caught if one fails, or if they take too long: endless loops.
-Sample and order depend on ``--seed`` alone.  What the first run noted can be kept in a file as long
-as the sources stay the same.  Survivors are shown with their difference.  Those of
-tests/equivalent_mutants.py are as right as the source, and count neither way.
+given to the tests that call its function, then to the others of its module, as many as take 20
+seconds: of each file in turn one, its quickest first, since the tests of one file are alike.  It is
+caught if one fails, or if they take too long: endless loops.
+
+Sample and order depend on ``--seed`` alone.  ``--keep`` keeps in a file what the first run noted,
+for other runs of the same sources.  Survivors are shown with their difference.  The mutants that
+tests/equivalent_mutants.py lists are as right as the source, and are not run.
 
 Left out: the compiled engine, tests of whole crawls (they take seconds each), and those that need
 more than SLOW_SECONDS.
@@ -57,8 +58,8 @@ CRAWLS = {"crawl", "simhash_crawl"}
 
 SLOW_SECONDS = 10.0
 BUDGET_SECONDS = 20.0
-# Of a script on the server, nobody sees which functions a test calls.
-SCRIPT_BUDGET_SECONDS = 60.0
+# Of a script on the server, nobody sees which functions a test calls: it gets so many times that.
+SCRIPT_BUDGETS = 3
 # A mutant's tests may take this many times as long as before, and some more for the machine.
 SLOWER, GRACE_SECONDS = 4, 10.0
 MEMORY_BYTES = 8 << 30
@@ -257,12 +258,11 @@ def _says(path: Path, words: re.Pattern[str]) -> bool:
     return words.search(path.read_text()) is not None
 
 
-def guards(mutant: Mutant, tests: Sequence[Watched]) -> list[Watched]:
+def guards(mutant: Mutant, tests: Sequence[Watched], budget: float) -> list[Watched]:
     """The tests of a mutant: those of its function, of its module, and of its folder if need be."""
     place, folder = (mutant.path, mutant.mutation.function), str(Path(mutant.path).parent)
-    budget = BUDGET_SECONDS
     if mutant.path.endswith(".lua"):  # called by the modules beside its folder
-        folder, budget = str(Path(folder).parent), SCRIPT_BUDGET_SECONDS
+        folder, budget = str(Path(folder).parent), SCRIPT_BUDGETS * budget
     near = [test for test in tests if place in test.calls]
     far = [test for test in tests if any(path == mutant.path for path, _ in test.calls)]
     if not far:
@@ -287,9 +287,9 @@ def _in_turn(tests: Sequence[Watched]) -> list[Watched]:
     return [test for _, test in sorted(rounds, key=lambda entry: entry[0])]
 
 
-def outcome(mutant: Mutant, tests: Sequence[Watched], folder: Path) -> int | None:
-    """What comes of the tests while the mutant takes the place of its source: see run_tests."""
-    place, chosen = folder / mutant.path, guards(mutant, tests)
+def outcome(mutant: Mutant, chosen: Sequence[Watched], folder: Path) -> int | None:
+    """What comes of tests while the mutant takes the place of its source: see run_tests."""
+    place = folder / mutant.path
     if not chosen:
         return 0
     files = sorted({test.file for test in chosen})
@@ -327,6 +327,9 @@ def main() -> None:
     parser.add_argument("--module", action="append", help="only of this file; may be repeated")
     parser.add_argument("--numbers", type=int, nargs="+", help="only these of the sample")
     parser.add_argument("--keep", type=Path, help="keep in this file what the first run notes")
+    parser.add_argument(
+        "--budget", type=float, default=BUDGET_SECONDS, help="seconds of tests for a mutant (20)"
+    )
     options = parser.parse_args()
     found = all_mutants(FOLDER)
     if options.module:
@@ -354,7 +357,7 @@ def main() -> None:
                 not_run += 1
                 continue
             made[mutant.path] += 1
-            code = outcome(mutant, tests, folder)
+            code = outcome(mutant, guards(mutant, tests, options.budget), folder)
             if code != 0:
                 caught[mutant.path] += 1
                 too_long += code is None
