@@ -125,7 +125,7 @@ def test_settled_template_outlives_the_reduction(monkeypatch: pytest.MonkeyPatch
 def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
     rows = [
         Row(number, page_with_content(f"{number}", range(100 * number, 100 * number + 100)))
-        for number in range(1, MAX_VERIFIED)
+        for number in range(1, MAX_OF_A_KIND)
     ]
     last = rows[-1].page
     found = Found(same_text=rows, near=[(row, 0) for row in [*rows, *rows]])

@@ -24,12 +24,12 @@ def spread(number: int) -> int:
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        (sketch(1, 40), sketch(1, 40), Overlap(1.0, 40, True, True)),
-        (sketch(1, 30), sketch(1, 40), Overlap(0.75, 40, True, False)),
-        (sketch(1, 40), sketch(11, 40), Overlap(0.75, 40, False, True)),
-        (sketch(1, 30), sketch(11, 40), Overlap(0.5, 40, False, False)),
-        (sketch(1, 1), sketch(2, 2), Overlap(0.0, 2, False, False)),
-        (sketch(1, 0), sketch(1, 0), Overlap(0.0, 0, False, False)),
+        (sketch(1, 40), sketch(1, 40), Overlap(1.0, 40, True, True, True, True)),
+        (sketch(1, 30), sketch(1, 40), Overlap(0.75, 40, True, False, True, True)),
+        (sketch(1, 40), sketch(11, 40), Overlap(0.75, 40, False, True, True, True)),
+        (sketch(1, 30), sketch(11, 40), Overlap(0.5, 40, False, False, True, True)),
+        (sketch(1, 1), sketch(2, 2), Overlap(0.0, 2, False, False, True, True)),
+        (sketch(1, 0), sketch(1, 0), Overlap(0.0, 0, False, False, False, False)),
     ],
 )
 def test_share_of_small_pages_is_exact(first: Sketch, second: Sketch, expected: Overlap) -> None:
@@ -49,6 +49,8 @@ def test_template_counts_on_neither_side_unless_there_is_nothing_else() -> None:
     template = {mark(FRAME)}
     one, other = sketch(1, 20, range(100, 140)), sketch(21, 40, range(100, 140))
     assert overlap(one, other).share == 0.5
-    assert overlap(one, other, template) == Overlap(0.0, 40, False, False)
+    assert overlap(one, other, template) == Overlap(0.0, 40, False, False, True, True)
     frames = sketch(1, 0, range(100, 140)), sketch(1, 0, range(100, 130))
-    assert overlap(*frames, template) == overlap(*frames) == Overlap(0.75, 40, False, True)
+    assert (
+        overlap(*frames, template) == overlap(*frames) == Overlap(0.75, 40, False, True, True, True)
+    )
