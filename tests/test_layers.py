@@ -21,6 +21,7 @@ LAYERS = [
     {"pipeline"},
     {"workers"},
     {"index"},
+    {"addresses"},
     {"analysis"},
     {"rule"},
     {"tables"},

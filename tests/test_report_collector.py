@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.addresses import Address, AddressRule, difference
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import About, report_of

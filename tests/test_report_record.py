@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.page import PageAnalysis
-from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table as Grid
 
+from scrapy_simhash.addresses.address import MAX_URL
 from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of, print_line
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.report.addresses import MAX_URL
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.rule.sketch import Sketch, overlap
 

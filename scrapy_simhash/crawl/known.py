@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from urllib.parse import quote, urlsplit
 
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.rule import MAX_DIFFERENCES, AddressRule, difference
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.report.addresses import MAX_DIFFERENCES, Address, AddressRule, difference
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.holdings import unpack_addresses

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.dropped import SitePaused
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names
-from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl.asking import ask
-from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.rule.noise import Visit
 from scrapy_simhash.rule.rule import has_same_text
 

@@ -6,9 +6,9 @@ from collections import OrderedDict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.addresses.address import MAX_URL
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.asking import ask
-from scrapy_simhash.report.addresses import MAX_URL
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -9,7 +9,7 @@ from math import inf
 from operator import attrgetter
 from typing import Literal
 
-from scrapy_simhash.report.addresses import MAX_URL, Address
+from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.rule.hashes import hash_of

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule, difference
+from scrapy_simhash.addresses.address import MAX_URL, Address
+from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Record

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from scrapy_simhash._version import __version__
-from scrapy_simhash.report.addresses import AddressRule
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
 from scrapy_simhash.report.sample import Evidence
 from scrapy_simhash.rule.page import KEPT_APART

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, Literal, TypeVar, cast, get_args
 
+from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.page import PageAnalysis
-from scrapy_simhash.report.addresses import Address
 from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
 
 Action = Literal["pass", "drop", "flag"]

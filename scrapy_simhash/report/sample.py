@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scrapy_simhash.report.addresses import MAX_URL, Address, AddressRule
+from scrapy_simhash.addresses.address import MAX_URL, Address
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.rule.hashes import hash_of
 
 # With addresses of 100 bytes the sample takes about 3 MB.

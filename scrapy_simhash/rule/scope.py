@@ -38,7 +38,7 @@ def _scope_key(scope: str, url: str, spider: str) -> str:
     if scope == "spider":
         return spider
     host = host_of(url)
-    return host if scope == "host" else _site(host)
+    return host if scope == "host" else site_of_host(host)
 
 
 def host_of(url: str) -> str:
@@ -89,5 +89,6 @@ def _owner(host: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _site(host: str) -> str:
+def site_of_host(host: str) -> str:
+    """Return the registered domain of a host; a host without one is a site of its own."""
     return _domains(host).top_domain_under_public_suffix or host

@@ -1,0 +1,186 @@
+"""The rules of all sites: those that are only suggested, those on trial, and those that act."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.evidence import Hypothesis
+from scrapy_simhash.addresses.rule import AddressRule, differences
+from scrapy_simhash.rule.scope import site_of_host
+
+# Of a site: rules on trial, and rules that one duplicate has suggested.  All sites together take
+# under 50 MB, if all are hostile.
+MAX_RULES = 32
+MAX_SUGGESTED = 100
+# The least recently used is forgotten first; its rules stay with the index.
+MAX_SITES = 200
+# A rule is put on trial when so many duplicates of different pages suggest it.  Their evidence does
+# not count: they are why it was chosen.
+SUGGESTIONS = 2
+# That a folder does not matter is suggested by so many values of it.
+VALUES = 3
+# A longer piece of an address is not one that a site gives to all its pages.
+MAX_RULE = 200
+# What was not tried for so long may have changed with the site, and starts anew.
+FORGET_DAYS = 90
+_SECONDS_A_DAY = 86_400
+
+_FORMAT = 1
+
+
+class SiteRules:
+    """The rules of one site: all hosts of a registered domain."""
+
+    def __init__(self) -> None:
+        self.hypotheses: dict[AddressRule, Hypothesis] = {}
+        # How many were ever put on trial: each gets a smaller share of the error.
+        self.tried = 0
+        self._suggested: OrderedDict[AddressRule, set[str]] = OrderedDict()
+        self._by_host: dict[str, list[Hypothesis]] = {}
+
+    def about(self, host: str) -> list[Hypothesis]:
+        """Return the rules that may make an address on a host one with another."""
+        if host not in self._by_host:
+            self._by_host[host] = [
+                one
+                for one in self.hypotheses.values()
+                if host == one.rule.host or (one.rule.kind == "host" and host == one.rule.keep)
+            ]
+        return self._by_host[host]
+
+    def suggest(self, duplicate: Address, kept: Address, now: float) -> None:
+        """Take note that two addresses have one content, and put on trial what that suggests."""
+        for rule in differences(duplicate, kept):
+            known = rule.in_order()
+            if known in self.hypotheses or len(known.drop) + len(known.keep) > MAX_RULE:
+                continue
+            if (known.applied(duplicate) or duplicate) != (known.applied(kept) or kept):
+                continue
+            if self._is_suggested(known, duplicate, kept):
+                del self._suggested[known]
+                self._try(known, now)
+
+    def _is_suggested(self, rule: AddressRule, duplicate: Address, kept: Address) -> bool:
+        """Whether there are enough suggestions of a rule, with this one."""
+        pages = self._suggested.setdefault(rule, set())
+        self._suggested.move_to_end(rule)
+        if rule.kind == "segment":
+            at = rule.drop.count("/") - 1
+            pages.update(one.path.split("/")[at] for one in (duplicate, kept))
+        else:
+            pages.add(f"{kept.path}?{kept.parameters}")
+        if len(self._suggested) > MAX_SUGGESTED:
+            self._suggested.popitem(last=False)
+        return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
+
+    def _try(self, rule: AddressRule, now: float) -> None:
+        if len(self.hypotheses) >= MAX_RULES:
+            idle = (one for one in self.hypotheses.values() if not one.acts())
+            least = min(idle, key=lambda one: 0 if one.failures else one.keys, default=None)
+            if least is None:
+                return
+            del self.hypotheses[least.rule]
+        self.tried += 1
+        self.hypotheses[rule] = Hypothesis(rule, self.tried, now)
+        self._by_host.clear()
+
+    def forget(self, rule: AddressRule) -> bool:
+        """Forget the evidence for a rule; return whether there was any."""
+        self._by_host.clear()
+        return self.hypotheses.pop(rule, None) is not None
+
+    def merge(self, other: SiteRules) -> None:
+        """Take over what *other* has seen more of, and its numbers."""
+        own, self.hypotheses = self.hypotheses, {}
+        self.tried = max(self.tried, other.tried)
+        for rule, theirs in other.hypotheses.items():
+            mine = own.pop(rule, None)
+            if mine is None:
+                mine = theirs
+            else:
+                mine.merge(theirs)
+            self.hypotheses[rule] = mine
+        taken = {one.number for one in self.hypotheses.values()}
+        for rule, mine in own.items():
+            if len(self.hypotheses) >= MAX_RULES:
+                break
+            if mine.number <= other.tried or mine.number in taken:
+                self.tried += 1
+                mine.number = self.tried
+            taken.add(mine.number)
+            self.hypotheses[rule] = mine
+        self._by_host.clear()
+
+    def to_bytes(self) -> bytes:
+        """Return the state to store; what one duplicate suggested is not worth it."""
+        rules = [one.as_json() for one in self.hypotheses.values()]
+        return json.dumps({"format": _FORMAT, "tried": self.tried, "rules": rules}).encode()
+
+    @classmethod
+    def from_bytes(cls, stored: bytes, now: float) -> SiteRules:
+        """Return the rules that :meth:`to_bytes` stored, without those that are too old.
+
+        :raises ValueError: it is no such state.
+        """
+        site = cls()
+        try:
+            state: dict[str, Any] = json.loads(stored)
+            if state["format"] != _FORMAT:
+                raise ValueError(f"unknown format: {state['format']!r}")
+            site.tried = int(state["tried"])
+            for one in state["rules"][:MAX_RULES]:
+                hypothesis = Hypothesis.from_json(one)
+                if now - hypothesis.seen <= FORGET_DAYS * _SECONDS_A_DAY:
+                    site.hypotheses[hypothesis.rule] = hypothesis
+        except (KeyError, TypeError, RecursionError, OverflowError) as exc:
+            raise ValueError(f"no rules for addresses: {exc}") from exc
+        return site
+
+
+class RuleBook:
+    """The rules of the sites of a crawl; the least recently used site is forgotten first."""
+
+    def __init__(self) -> None:
+        self._sites: OrderedDict[str, SiteRules] = OrderedDict()
+
+    def of(self, host: str) -> SiteRules | None:
+        """Return the rules of the site of a host; None if nothing is known of it."""
+        return self._sites.get(site_of_host(host))
+
+    def site(self, host: str) -> SiteRules:
+        """Return the rules of the site of a host, to be added to."""
+        name = site_of_host(host)
+        found = self._sites.setdefault(name, SiteRules())
+        self._sites.move_to_end(name)
+        if len(self._sites) > MAX_SITES:
+            self._sites.popitem(last=False)
+        return found
+
+    def all(self) -> Iterator[Hypothesis]:
+        """Yield all rules on trial."""
+        for site in self._sites.values():
+            yield from site.hypotheses.values()
+
+    def merged(self, site: str, stored: bytes | None) -> bytes:
+        """Return the state of *site* to store, merged with the state that others have *stored*.
+
+        A stored state that is damaged is replaced.
+        """
+        if stored is not None:
+            self.restore(site, stored)
+        return self._sites.setdefault(site, SiteRules()).to_bytes()
+
+    def restore(self, site: str, stored: bytes) -> None:
+        """Take over the stored state of a site, beside what is known; ignore a damaged one."""
+        try:
+            other = SiteRules.from_bytes(stored, time.time())
+        except ValueError:
+            return
+        self._sites.setdefault(site, SiteRules()).merge(other)
+        if len(self._sites) > MAX_SITES:
+            self._sites.popitem(last=False)

@@ -1,0 +1,257 @@
+"""The evidence for one rule, folder by folder, and where it is enough for the rule to act.
+
+A trial belongs to a template of addresses (``/shop/*``: the pages of a folder) and to all folders
+above.  The evidence of a folder may stand for a template in it only if at least three of its
+children agree, and none disagrees; and no template is touched of which little was seen.  What a
+template has shown by itself stays shown until it fails: an e-process is a test at any time, and
+while a folder has one child, it tests both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import mmh3
+
+from scrapy_simhash.addresses.address import MAX_URL, Address
+from scrapy_simhash.addresses.bound import keys_needed, lower_rate, share_of
+from scrapy_simhash.addresses.rule import KINDS, AddressRule
+
+# The chance that any rule of a site acts that is right less often than YOUNG_RATE.
+ERROR = 0.05
+# A rule may act when it is shown to be right more often than the first; it counts as young, and
+# is checked more often, until it is shown to be right more often than the second.
+YOUNG_RATE = 0.90
+PROVEN_RATE = 0.98
+# With fewer trials of its own, a template is left alone.  Each trial has another kept page, so one
+# wall teaches nothing.
+LEAST_KEYS = 5
+# So many children of a folder must agree before it stands for all of them.
+LEAST_CHILDREN = 3
+# Of a rule; in a folder for which there is no room, it never acts.  A scope takes 150 bytes.
+MAX_SCOPES = 48
+
+Stage = Literal["young", "proven"]
+_STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+@dataclass(slots=True)
+class Scope:
+    """Trials of a rule in a folder or a template, and its number among the scopes of the rule.
+
+    *passed* is what a template has shown by itself.
+    """
+
+    number: int
+    right: int = 0
+    wrong: int = 0
+    passed: Stage | None = None
+
+    def merge(self, other: Scope) -> None:
+        """Take over what *other* has seen more of."""
+        self.right, self.wrong = max(self.right, other.right), max(self.wrong, other.wrong)
+        self.passed = _surer(self.passed, other.passed)
+
+
+class Hypothesis:
+    """A rule, its *number* among those of its site, and its trials; times are in seconds.
+
+    It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
+    first could act (None: not yet).
+    """
+
+    def __init__(self, rule: AddressRule, number: int, began: float) -> None:
+        self.rule = rule
+        self.number = number
+        self.began = self.seen = began
+        self.learned: float | None = None
+        self.scopes: dict[str, Scope] = {}
+        self._stages: dict[str, Stage | None] = {}
+
+    @cached_property
+    def salt(self) -> int:
+        """64 bits by which the keys of this rule differ from those of others."""
+        rule = self.rule
+        text = "\0".join((rule.kind, rule.host, rule.drop, rule.keep))
+        return mmh3.hash64(text.encode("utf-8", "surrogatepass"), signed=False)[0]
+
+    @property
+    def keys(self) -> int:
+        """How many trials were right, anywhere."""
+        return self.scopes["/"].right if self.scopes else 0
+
+    @property
+    def failures(self) -> int:
+        """How many trials were wrong, anywhere."""
+        return self.scopes["/"].wrong if self.scopes else 0
+
+    @property
+    def rate(self) -> float:
+        """The share of keys of which the rule is right, at least; wrong with a chance of 5 %."""
+        return lower_rate(self.keys, self.failures, ERROR)
+
+    def count(self, template: str, is_right: bool, now: float) -> None:
+        """Count a trial.  Cost: O(folders), of which there are at most 5."""
+        for name in _folders_of(template):
+            scope = self.scopes.get(name)
+            if scope is None:
+                if len(self.scopes) >= MAX_SCOPES:
+                    break
+                scope = self.scopes[name] = Scope(len(self.scopes) + 1)
+            scope.right += is_right
+            scope.wrong += not is_right
+        self.seen = now
+        self._stages.clear()
+        if self.stage(template) is not None and self.learned is None:
+            self.learned = now
+
+    def acts(self) -> list[str]:
+        """Return the templates in which the rule may act."""
+        return [name for name in self.scopes if name.endswith("*") and self.stage(name)]
+
+    def stage(self, template: str) -> Stage | None:
+        """Return how sure the rule is of a template; None if it may not act there."""
+        if template not in self._stages:
+            self._stages[template] = self._stage(template)
+        return self._stages[template]
+
+    def _stage(self, template: str) -> Stage | None:
+        own = self.scopes.get(template)
+        if own is None or own.wrong or own.right < LEAST_KEYS:
+            return None
+        found: Stage | None = None
+        for name in _folders_of(template):
+            scope = self.scopes[name]
+            if not scope.wrong:
+                is_own = self._is_own(name, template)
+                if is_own:
+                    own.passed = _surer(own.passed, self._shown(scope))
+                if is_own or self._agree(name):
+                    found = _surer(found, self._shown(scope))
+        return _surer(found, own.passed)
+
+    def _shown(self, scope: Scope) -> Stage | None:
+        """Return what the trials in a scope show; all scopes of a site share its error."""
+        level = ERROR * share_of(self.number) * share_of(scope.number)
+        if scope.right >= keys_needed(PROVEN_RATE, level):
+            return "proven"
+        return "young" if scope.right >= keys_needed(YOUNG_RATE, level) else None
+
+    def _is_own(self, name: str, template: str) -> bool:
+        """Whether all trials in a folder were trials in a template of it."""
+        children = self._children[name]
+        return name == template or (len(children) == 1 and self._is_own(children[0], template))
+
+    def _agree(self, name: str) -> bool:
+        """Whether enough children of a folder agree; one that disagrees is wrong in the folder."""
+        children = self._children[name]
+        agreeing = sum(self.scopes[child].right >= LEAST_KEYS for child in children)
+        return agreeing >= LEAST_CHILDREN
+
+    @property
+    def _children(self) -> dict[str, list[str]]:
+        children: dict[str, list[str]] = defaultdict(list)
+        for name in self.scopes:
+            if name != "/":
+                children[_parent(name)].append(name)
+        return children
+
+    def merge(self, other: Hypothesis) -> None:
+        """Take over what another process, or an earlier crawl, has seen more of.
+
+        Its numbers count, so that two processes spend no error twice.
+        """
+        self.number = other.number
+        own, self.scopes = self.scopes, {}
+        for name, theirs in other.scopes.items():
+            scope = self.scopes[name] = own.pop(name, Scope(0))
+            scope.number = theirs.number
+            scope.merge(theirs)
+        for name, scope in own.items():
+            if len(self.scopes) < MAX_SCOPES:
+                scope.number = len(self.scopes) + 1
+                self.scopes[name] = scope
+        self.began, self.seen = min(self.began, other.began), max(self.seen, other.seen)
+        times = [time for time in (self.learned, other.learned) if time is not None]
+        self.learned = min(times, default=None)
+        self._stages.clear()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state to store, in values that JSON has."""
+        rule = self.rule
+        return {
+            "rule": [rule.kind, rule.host, rule.drop, rule.keep],
+            "number": self.number,
+            "began": int(self.began),
+            "seen": int(self.seen),
+            "learned": None if self.learned is None else int(self.learned),
+            "scopes": [
+                [name, scope.number, scope.right, scope.wrong, scope.passed]
+                for name, scope in self.scopes.items()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Hypothesis:
+        """Return what :meth:`as_json` stored.
+
+        :raises KeyError, TypeError, ValueError: it is no such state.
+        """
+        kind, host, drop, keep = stored["rule"]
+        if kind not in KINDS or not all(isinstance(text, str) for text in (host, drop, keep)):
+            raise ValueError(f"no rule: {stored['rule']!r}")
+        rule = AddressRule(kind, host, drop, keep)
+        hypothesis = cls(rule, _at_least(stored["number"], 1), float(stored["began"]))
+        hypothesis.seen = float(stored["seen"])
+        learned = stored["learned"]
+        hypothesis.learned = None if learned is None else float(learned)
+        for name, *values in stored["scopes"][:MAX_SCOPES]:
+            if not isinstance(name, str) or len(name) > MAX_URL:
+                raise ValueError(f"no folder: {name!r}")
+            number, right, wrong, passed = values
+            if passed not in (None, *_STAGES):
+                raise ValueError(f"no stage: {passed!r}")
+            hypothesis.scopes[name] = Scope(
+                _at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed
+            )
+        for name in hypothesis.scopes:
+            if any(folder not in hypothesis.scopes for folder in _folders_of(name)):
+                raise ValueError(f"{name!r} is in no folder")
+        return hypothesis
+
+
+def template_of(address: Address) -> str:
+    """Return the template that an address belongs to: its folder, with a star for its name.
+
+    >>> template_of(Address.of("http://a.example/calendar/2031/05/12?view=day"))
+    '/calendar/N/N/*'
+    """
+    return f"{address.folder[: MAX_URL - 1]}*"
+
+
+def _folders_of(template: str) -> Iterator[str]:
+    """Yield the folders that a template is in, from ``/`` on, and the template itself."""
+    end = template.find("/")
+    while end >= 0:
+        yield template[: end + 1]
+        end = template.find("/", end + 1)
+    if not template.endswith("/"):
+        yield template
+
+
+def _surer(one: Stage | None, other: Stage | None) -> Stage | None:
+    return "proven" if "proven" in (one, other) else one or other
+
+
+def _parent(name: str) -> str:
+    return name[: name.rstrip("/").rfind("/") + 1]
+
+
+def _at_least(number: Any, least: int) -> int:
+    if not isinstance(number, int) or number < least:
+        raise ValueError(f"must be a number from {least} on: got {number!r}")
+    return number

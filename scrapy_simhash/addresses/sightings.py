@@ -1,0 +1,131 @@
+"""What a crawl has seen at which address: a map from 64-bit keys to small values.
+
+| key, 64 bits | content, 22 bits | address, 8 bits | is kept | is tried |
+
+The keys lie in sorted blocks, as in the lists of sortedcontainers: 12 bytes an entry, and at most
+15 with the room that arrays leave to grow.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+# A key takes 12 bytes, so all take less than 16 MB.
+MAX_SIGHTINGS = 1 << 20
+# A block of more is split into two.
+MAX_BLOCK = 512
+
+_CONTENT_BITS = 22
+_ADDRESS_BITS = 8
+
+
+class Sighting(NamedTuple):
+    """What was seen under a key: hashes of the kept page whose content it was, and of an address.
+
+    *is_kept*: this kept page is itself under the key.  *is_tried*: the key has had its trial.
+    Two contents have the same hash with a chance of 2**-22; then a failure is overlooked.  Two
+    addresses have with one of 2**-8; then a trial is.
+    """
+
+    content: int
+    address: int
+    is_kept: bool
+    is_tried: bool
+
+    @classmethod
+    def of(cls, content: int, address: int, is_kept: bool, is_tried: bool = False) -> Sighting:
+        """Return a sighting from hashes of any length."""
+        content, address = content % (1 << _CONTENT_BITS), address % (1 << _ADDRESS_BITS)
+        return cls(content, address, is_kept, is_tried)
+
+    def is_at(self, address: int) -> bool:
+        """Whether it was seen at an address, which is a hash of any length."""
+        return self.address == address % (1 << _ADDRESS_BITS)
+
+
+class Sightings:
+    """Sightings by key, in bounded memory: it may forget some, but never invents one."""
+
+    def __init__(self, limit: int = MAX_SIGHTINGS) -> None:
+        self._limit = limit
+        self._size = 0
+        # The first key of each block but the first.
+        self._starts = array("Q")
+        self._keys = [array("Q")]
+        self._values = [array("I")]
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, without those of a few lists."""
+        blocks = (*self._keys, *self._values)
+        return sum(block.__sizeof__() for block in blocks) + 2 * 8 * len(self._keys)
+
+    def get(self, key: int) -> Sighting | None:
+        """Return what was seen under a key; 1 us."""
+        block = bisect_right(self._starts, key)
+        keys = self._keys[block]
+        place = bisect_left(keys, key)
+        if place == len(keys) or keys[place] != key:
+            return None
+        return _unpacked(self._values[block][place])
+
+    def put(self, key: int, sighting: Sighting) -> None:
+        """Note what was seen under a key, in place of what was there; 2 us."""
+        block = bisect_right(self._starts, key)
+        keys, values = self._keys[block], self._values[block]
+        place = bisect_left(keys, key)
+        if place < len(keys) and keys[place] == key:
+            values[place] = _packed(sighting)
+            return
+        keys.insert(place, key)
+        values.insert(place, _packed(sighting))
+        self._size += 1
+        if len(keys) > MAX_BLOCK:
+            self._split(block)
+        if self._size > self._limit:
+            self._forget_block(key)
+
+    def remove(self, key: int) -> None:
+        """Forget a key, if it is there."""
+        block = bisect_right(self._starts, key)
+        keys = self._keys[block]
+        place = bisect_left(keys, key)
+        if place < len(keys) and keys[place] == key:
+            del keys[place], self._values[block][place]
+            self._size -= 1
+
+    def _split(self, block: int) -> None:
+        half = MAX_BLOCK // 2
+        keys, values = self._keys[block], self._values[block]
+        self._keys[block : block + 1] = [keys[:half], keys[half:]]
+        self._values[block : block + 1] = [values[:half], values[half:]]
+        self._starts.insert(block, keys[half])
+
+    def _forget_block(self, key: int) -> None:
+        """Forget a block; keys are hashes, so the lowest bits of one choose a block by chance."""
+        block = key % len(self._keys)
+        self._size -= len(self._keys[block])
+        if len(self._keys) == 1:
+            del self._keys[0][:], self._values[0][:]
+            return
+        del self._keys[block], self._values[block], self._starts[max(block - 1, 0)]
+
+
+def _packed(sighting: Sighting) -> int:
+    flags = sighting.is_kept << 1 | sighting.is_tried
+    return (sighting.content << _ADDRESS_BITS | sighting.address) << 2 | flags
+
+
+def _unpacked(value: int) -> Sighting:
+    above = value >> 2
+    return Sighting(
+        above >> _ADDRESS_BITS,
+        above % (1 << _ADDRESS_BITS),
+        bool(value & 2),
+        bool(value & 1),
+    )

@@ -1,0 +1,354 @@
+"""Rules are learned from verdicts, act where the evidence is, and stop at the first failure."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from scrapy_simhash.addresses import book as book_module
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
+from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis, template_of
+from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
+from scrapy_simhash.addresses.rule import AddressRule
+
+HOST = "http://a.com"
+SID = AddressRule("parameter", "a.com", "sid", "")
+# So many duplicates put a rule on trial, and so many trials after them are enough for the first.
+SUGGESTIONS, FIRST = 2, 45
+
+
+class Crawl:
+    """A crawl that judges pages by what the test says their content is."""
+
+    def __init__(self) -> None:
+        self.book = RuleBook()
+        self.learner = Learner(self.book)
+        self.kept: dict[str, str] = {}
+
+    def page(self, path: str, content: str, jar: str = "") -> Lesson:
+        url = path if path.startswith("http") else HOST + path
+        return self.learner.learn(Judged(url, self.kept.setdefault(content, url), jar))
+
+    def alias(self, name: str, folder: str = "", end: str = "?sid=1") -> Lesson:
+        """A page, and then the same at another address."""
+        self.page(f"{folder}/{name}", f"{folder}{name}")
+        return self.page(f"{folder}/{name}{end}", f"{folder}{name}")
+
+    def aliases(self, count: int, folder: str = "", end: str = "?sid=1") -> list[Lesson]:
+        return [self.alias(f"p{i}", folder, end) for i in range(count)]
+
+    @property
+    def of(self) -> dict[AddressRule, Hypothesis]:
+        return {one.rule: one for one in self.book.all()}
+
+    def matches(self, path: str, jar: str = "") -> bool:
+        return self.learner.match(HOST + path, jar) is not None
+
+
+def learned() -> Crawl:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + FIRST, "/a")
+    return crawl
+
+
+def test_a_rule_acts_after_45_keys() -> None:
+    crawl = Crawl()
+    lessons = crawl.aliases(SUGGESTIONS + FIRST, "/a")
+    assert not any(lesson.learned for lesson in lessons[:-1])
+    (rule,) = lessons[-1].learned
+    assert (rule.rule, rule.keys, rule.failures) == (SID, FIRST, 0)
+    assert rule.acts() == ["/a/*"]
+    assert rule.rate > 0.9
+
+
+def test_a_rule_matches_an_address_of_a_kept_page_only() -> None:
+    crawl = learned()
+    assert crawl.matches("/a/p1?sid=7")
+    assert not crawl.matches("/a/p1"), "the kept page itself"
+    assert not crawl.matches("/a/unknown?sid=7")
+    assert not crawl.matches("/b/p1?sid=7"), "another folder"
+    assert not crawl.matches("/a/p1?sid=7", jar="2")
+    assert not crawl.matches("/a/p1?sid=7&page=2")
+
+
+def test_the_page_that_was_kept_may_be_at_any_of_its_addresses() -> None:
+    crawl = learned()
+    crawl.page("/a/new?sid=3", "new")
+    assert crawl.matches("/a/new")
+    assert crawl.matches("/a/new?sid=4")
+
+
+def test_the_order_of_parameters_does_not_count() -> None:
+    crawl = learned()
+    crawl.page("/a/new?x=1&y=2", "new")
+    assert crawl.matches("/a/new?sid=3&y=2&x=1")
+
+
+def test_a_page_that_was_taken_back_is_not_kept() -> None:
+    crawl = learned()
+    crawl.page("/a/new?sid=3", "new")
+    crawl.learner.forget(f"{HOST}/a/new?sid=3")
+    assert not crawl.matches("/a/new")
+    crawl.learner.forget(f"{HOST}/a/p1")
+    assert not crawl.matches("/a/p1?sid=7")
+
+
+def test_a_page_whose_content_is_elsewhere_is_not_kept() -> None:
+    crawl = learned()
+    crawl.page("/a/copy?sid=1", "/ap1")
+    assert not crawl.matches("/a/copy?sid=2")
+
+
+def test_two_kept_pages_under_one_key_are_a_failure() -> None:
+    crawl = learned()
+    crawl.page("/a/new", "new")
+    lesson = crawl.page("/a/new?sid=3", "something else")
+    assert [one.rule for one in lesson.refuted] == [SID]
+    assert not crawl.matches("/a/p1?sid=7")
+
+
+def test_a_duplicate_of_another_page_is_a_failure() -> None:
+    crawl = learned()
+    crawl.page("/a/new", "new")
+    assert crawl.page("/a/new?sid=3", "/ap1").refuted
+
+
+def test_a_key_has_one_trial() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS)
+    for sid in range(2, 100):
+        crawl.page(f"/p1?sid={sid}", "p1")
+    assert crawl.of[SID].keys <= 1
+
+
+def test_one_wall_teaches_nothing() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS)
+    for i in range(10, 200):
+        crawl.page(f"/p{i}?sid=1", "the wall")
+        crawl.page(f"/p{i}?sid=2", "the wall")
+    assert crawl.of[SID].keys <= 1
+
+
+def test_a_template_of_which_little_was_seen_is_left_alone() -> None:
+    crawl = learned()
+    for folder in ("/b", "/c"):
+        crawl.aliases(5, folder)
+    crawl.aliases(4, "/d")
+    assert crawl.matches("/c/p1?sid=7"), "three children agree, and this is one of them"
+    assert not crawl.matches("/d/p1?sid=7")
+    assert crawl.alias("one more", "/d").learned == ()
+    assert crawl.matches("/d/p1?sid=7")
+
+
+def test_two_children_are_too_few() -> None:
+    crawl = learned()
+    crawl.aliases(20, "/b")
+    assert not crawl.matches("/b/p1?sid=7")
+    assert crawl.matches("/a/p1?sid=7"), "it has shown so by itself, while it was alone"
+    crawl.page("/a/new", "new")
+    crawl.page("/a/new?sid=3", "something else")
+    assert not crawl.matches("/a/p1?sid=7")
+
+
+def test_the_evidence_of_two_children_is_not_that_of_one() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + 5, "/a")
+    crawl.aliases(5, "/b")
+    for i in range(40):
+        crawl.alias(f"q{i}", ("/a", "/b")[i % 2])
+    assert crawl.of[SID].keys >= FIRST
+    assert not crawl.of[SID].acts()
+
+
+def test_one_child_that_disagrees_leaves_the_others_to_themselves() -> None:
+    crawl = learned()
+    for folder in ("/b", "/c"):
+        crawl.aliases(20, folder)
+    assert crawl.matches("/b/p1?sid=7")
+    crawl.page("/d/list?sid=1", "first")
+    crawl.page("/d/list?sid=2", "second")
+    assert not crawl.matches("/b/p1?sid=7"), "its own evidence is too little"
+    assert crawl.matches("/a/p1?sid=7"), "its own evidence was enough"
+    for i in range(120):
+        crawl.alias(f"q{i}", "/b")
+    assert crawl.matches("/b/p1?sid=7")
+    crawl.page("/d/p1", "p1 of d")
+    assert not crawl.matches("/d/p1?sid=7")
+
+
+def test_a_rule_that_matters_in_one_section_only_never_acts_there() -> None:
+    crawl = Crawl()
+    rng = random.Random(1)
+    pages = [(folder, i) for folder in "abcd" for i in range(80)]
+    rng.shuffle(pages)
+    for folder, i in pages:
+        for view in (1, 2):
+            url = f"/{folder}/p{i}?view={view}"
+            if folder == "d":
+                assert not crawl.matches(url)
+            crawl.page(url, f"{folder}{i}" + (str(view) if folder == "d" else ""))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"{HOST}/a/p1?sid=" + "7" * 2000,
+        "http://user:pw@a.com/a/p1?sid=7",
+        "",
+        "\ud800",
+        "http://[",
+    ],
+)
+def test_an_address_that_is_no_plain_one_is_left_alone(url: str) -> None:
+    crawl = learned()
+    assert crawl.learner.match(url) is None
+    crawl.learner.forget(url)
+    assert crawl.learner.learn(Judged(url, url)).tried == ()
+
+
+def test_what_another_process_kept_is_evidence_too() -> None:
+    crawl = Crawl()
+    for i in range(SUGGESTIONS + FIRST):
+        crawl.learner.learn(Judged(f"{HOST}/a/p{i}?sid=1", f"{HOST}/a/p{i}"))
+    assert crawl.of[SID].keys == FIRST
+
+
+def test_rules_of_paths_and_hosts_are_learned() -> None:
+    crawl = Crawl()
+    for i in range(120):
+        crawl.page(f"/article/p{i}", f"{i}")
+        crawl.page(f"/print/p{i}", f"{i}")
+        crawl.page(f"http://www.a.com/article/p{i}", f"{i}")
+        crawl.page(f"/article/p{i};jsessionid={i}", f"{i}")
+    crawl.page("/print/new", "new")
+    assert crawl.matches("/article/new")
+    crawl.page("http://www.a.com/article/other", "other")
+    assert crawl.matches("/article/other")
+    crawl.page("/article/third", "third")
+    assert crawl.matches("/article/third;jsessionid=9")
+    assert crawl.learner.match("http://www.a.com/article/third") is not None
+
+
+def test_values_of_a_folder_suggest_that_it_does_not_matter() -> None:
+    crawl = Crawl()
+    for i in range(100):
+        crawl.page(f"/s/{i}/p{i}", f"{i}")
+        crawl.page(f"/s/{i + 500}/p{i}", f"{i}")
+    assert crawl.matches("/s/9999/p7")
+    assert len(crawl.of) == 1
+
+
+def test_every_list_is_bounded() -> None:
+    crawl = Crawl()
+    for i in range(300):
+        for page in range(2):
+            crawl.page(f"/p{page}-{i}", f"{page}-{i}")
+            crawl.page(f"/p{page}-{i}?x{i}=1", f"{page}-{i}")
+    site = crawl.book.of("a.com")
+    assert site is not None
+    assert len(site.hypotheses) == MAX_RULES
+    assert site.tried == 300
+    for i in range(300):
+        crawl.page(f"/q{i}", f"q{i}")
+        crawl.page(f"/q{i}?y{i}=1", f"q{i}")
+    assert len(site._suggested) <= MAX_SUGGESTED
+    crawl = learned()
+    for i in range(MAX_SCOPES):
+        crawl.aliases(5, f"/f{'x' * i}")
+    assert len(crawl.of[SID].scopes) == MAX_SCOPES
+    assert len(crawl.of[SID].acts()) < MAX_SCOPES
+    assert crawl.matches("/a/p1?sid=7")
+    assert not crawl.matches(f"/f{'x' * (MAX_SCOPES - 1)}/p1?sid=7")
+
+
+def test_the_least_recently_used_site_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_SITES", 2)
+    book = RuleBook()
+    sites = [book.site(host) for host in ("a.com", "b.com", "a.com", "c.com")]
+    assert book.of("b.com") is None
+    assert book.of("a.com") is sites[0]
+
+
+def stored(crawl: Crawl) -> bytes:
+    return crawl.book.merged("a.com", None)
+
+
+def test_stored_rules_are_restored() -> None:
+    crawl, later = learned(), Crawl()
+    later.book.restore("a.com", stored(crawl))
+    assert later.of[SID].as_json() == crawl.of[SID].as_json()
+    later.page("/a/new", "new")
+    assert later.matches("/a/new?sid=1")
+    assert not later.matches("/a/p1?sid=1"), "this crawl has not kept it"
+
+
+def test_processes_take_the_most_that_one_has_seen() -> None:
+    one, other = learned(), Crawl()
+    other.alias("p1", end="?page=1")
+    other.alias("p2", end="?page=1")
+    other.aliases(SUGGESTIONS + 3, "/b")
+    other.page("/b/x?sid=1", "x1")
+    other.page("/b/x?sid=2", "x2")
+    merged = other.book.merged("a.com", stored(one))
+    one.book.restore("a.com", merged)
+    assert one.of[SID].as_json() == other.of[SID].as_json()
+    assert one.of[SID].failures == 1
+    assert (one.of[SID].scopes["/a/*"].right, one.of[SID].scopes["/b/*"].right) == (FIRST, 3)
+    numbers = [hypothesis.number for hypothesis in one.of.values()]
+    assert numbers[0] == 1 < numbers[1]
+    scopes = [scope.number for scope in one.of[SID].scopes.values()]
+    assert sorted(scopes) == list(range(1, len(scopes) + 1))
+
+
+def test_a_rule_that_was_not_tried_for_long_starts_anew() -> None:
+    crawl = learned()
+    now = crawl.of[SID].seen
+    assert SiteRules.from_bytes(stored(crawl), now + 89 * 86_400).hypotheses
+    late = SiteRules.from_bytes(stored(crawl), now + 91 * 86_400)
+    assert not late.hypotheses
+    assert late.tried == 1, "its error is spent"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"format": 2, "tried": 0, "rules": []}',
+        b'{"format": 1, "tried": 1, "rules": [{"rule": ["odd", "", "", ""], "number": 1}]}',
+        b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
+        b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null]]}]}',
+        b"\xff",
+    ],
+)
+def test_damaged_rules_are_learned_again(damaged: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - json raises some of them
+        SiteRules.from_bytes(damaged, 0)
+    crawl = learned()
+    crawl.book.restore("a.com", damaged)
+    assert crawl.matches("/a/p1?sid=7")
+
+
+def test_few_of_many_sites_learn_a_wrong_rule() -> None:
+    """Sites with ten parameters each, which matter in more than a tenth of their pages."""
+    rng, wrong, sites = random.Random(1), 0, 40
+    for _ in range(sites):
+        crawl = Crawl()
+        rates = [rng.choice([0.0, 0.5, 0.8, 0.89]) for _ in range(10)]
+        for i in range(400):
+            name = rng.randrange(10)
+            content = f"p{i}"
+            crawl.page(f"/a/p{i}", content)
+            is_alias = rng.random() < rates[name]
+            crawl.page(f"/a/p{i}?x{name}=1", content if is_alias else f"{content}x{name}")
+        wrong += any(one.learned is not None for one in crawl.book.all())
+    assert wrong / sites <= 0.05
+
+
+def test_templates_name_folders() -> None:
+    assert template_of(Address.of(f"{HOST}/lamp")) == "/*"
+    assert template_of(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
