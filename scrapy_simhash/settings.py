@@ -222,6 +222,7 @@ class SimhashSettings:
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
     refused_items: str = _setting("withdraw", _choice("withdraw", "keep"))
     walls: str = _setting("pass", _choice("pass", "drop"))
+    rules: str = _setting("suggest", _choice("suggest", "off"))
     probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool = _setting(False, _BOOLEAN)
     expire_days: float | None = _setting(None, _number(float, 0))

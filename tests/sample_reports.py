@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scrapy_simhash.addresses.book import MAX_RULE
+from scrapy_simhash.crawl.rules import NAMED_TEMPLATES, ROWS
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
@@ -65,8 +67,22 @@ def everywhere(text: str) -> dict[str, Any]:
         name=text,
         settings={"SIMHASH_INDEX": text},
         side_by_side=[compared(text)],
+        rules=[learned(text)] * ROWS,
     )
     return report_of(collector, about)
+
+
+def learned(text: str) -> dict[str, Any]:
+    """A rule with *text* in every place, cut as rules are."""
+    texts = ("advice", "kind", "host", "drop", "keep")
+    numbers = ("keys", "failures", "rate", "templates_in_all", "known", "known_bytes", "lost")
+    times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
+    templates = {"templates": [shortened(text)] * NAMED_TEMPLATES}
+    return {
+        **dict.fromkeys(texts, text[:MAX_RULE]),
+        **dict.fromkeys(numbers, 1),
+        **times,
+    } | templates
 
 
 def compared(text: str) -> dict[str, Any]:

@@ -137,13 +137,13 @@ def test_a_template_of_which_little_was_seen_is_left_alone() -> None:
     for folder in ("/b", "/c"):
         crawl.aliases(5, folder)
     crawl.aliases(4, "/d")
-    assert crawl.matches("/c/p1?sid=7"), "three children agree, and this is one of them"
+    assert crawl.matches("/c/p1?sid=7"), "three templates agree, and this is one of them"
     assert not crawl.matches("/d/p1?sid=7")
     assert crawl.alias("one more", "/d").learned == ()
     assert crawl.matches("/d/p1?sid=7")
 
 
-def test_two_children_are_too_few() -> None:
+def test_two_templates_are_too_few() -> None:
     crawl = learned()
     crawl.aliases(20, "/b")
     assert not crawl.matches("/b/p1?sid=7")
@@ -153,7 +153,33 @@ def test_two_children_are_too_few() -> None:
     assert not crawl.matches("/a/p1?sid=7")
 
 
-def test_the_evidence_of_two_children_is_not_that_of_one() -> None:
+def test_templates_in_different_folders_agree_for_the_folder_of_all() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS, "/x/a")
+    for i in range(16):
+        for folder in ("/x/a", "/x/b", "/y/a"):
+            crawl.alias(f"q{i}", folder)
+    assert crawl.matches("/y/a/q1?sid=7")
+    assert not crawl.matches("/y/b/q1?sid=7")
+
+
+def test_templates_of_another_folder_do_not_agree_for_this_one() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS, "/z")
+    crawl.page("/z/list?sid=1", "first")
+    crawl.page("/z/list?sid=2", "second")
+    crawl.aliases(20, "/y")
+    for i in range(65):
+        for folder in ("/x/a", "/x/b"):
+            crawl.alias(f"q{i}", folder)
+    assert crawl.of[SID].failures == 1
+    assert not crawl.matches("/x/a/q1?sid=7")
+    crawl.aliases(20, "/x/c")
+    assert crawl.matches("/x/a/q1?sid=7")
+    assert not crawl.matches("/y/q1?sid=7")
+
+
+def test_the_evidence_of_two_templates_is_not_that_of_one() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS + 5, "/a")
     crawl.aliases(5, "/b")
@@ -163,7 +189,7 @@ def test_the_evidence_of_two_children_is_not_that_of_one() -> None:
     assert not crawl.of[SID].acts()
 
 
-def test_one_child_that_disagrees_leaves_the_others_to_themselves() -> None:
+def test_one_template_that_disagrees_leaves_the_others_to_themselves() -> None:
     crawl = learned()
     for folder in ("/b", "/c"):
         crawl.aliases(20, folder)
@@ -258,10 +284,16 @@ def test_every_list_is_bounded() -> None:
     crawl = learned()
     for i in range(MAX_SCOPES):
         crawl.aliases(5, f"/f{'x' * i}")
-    assert len(crawl.of[SID].scopes) == MAX_SCOPES
+    assert MAX_SCOPES - 1 <= len(crawl.of[SID].scopes) <= MAX_SCOPES
+    counted = [scope.right for name, scope in crawl.of[SID].scopes.items() if name[-1] == "*"]
+    assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_SCOPES
     assert len(crawl.of[SID].acts()) < MAX_SCOPES
     assert crawl.matches("/a/p1?sid=7")
     assert not crawl.matches(f"/f{'x' * (MAX_SCOPES - 1)}/p1?sid=7")
+    last = f"/f{'x' * (MAX_SCOPES - 1)}"
+    crawl.page(f"{last}/list?sid=1", "first")
+    crawl.page(f"{last}/list?sid=2", "second")
+    assert not crawl.matches("/f/p1?sid=7"), "a failure counts all the same"
 
 
 def test_the_least_recently_used_site_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

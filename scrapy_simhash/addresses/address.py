@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 # Longer addresses are cut before they are shown, kept as examples or compared.  Some
 # browsers and servers take no more than about 2,000 characters (RFC 9110 asks for 8,000).
@@ -42,6 +42,12 @@ class Address(NamedTuple):
             path,
             _parameters(query[:MAX_QUERY]) if query else (),
         )
+
+    @property
+    def url(self) -> str:
+        """The address in one piece, with its parameters quoted anew."""
+        query = f"?{urlencode(self.parameters, errors='replace')}" if self.parameters else ""
+        return f"{self.scheme}://{self.host}{self.path}{query}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from scrapy_simhash.addresses.address import Address
@@ -26,6 +26,8 @@ SUGGESTIONS = 2
 VALUES = 3
 # A longer piece of an address is not one that a site gives to all its pages.
 MAX_RULE = 200
+# So many trials of a site are stored at once; one that fails is stored without delay.
+TRIALS_AT_ONCE = 20
 # What was not tried for so long may have changed with the site, and starts anew.
 FORGET_DAYS = 90
 _SECONDS_A_DAY = 86_400
@@ -89,10 +91,10 @@ class SiteRules:
         self.hypotheses[rule] = Hypothesis(rule, self.tried, now)
         self._by_host.clear()
 
-    def forget(self, rule: AddressRule) -> bool:
-        """Forget the evidence for a rule; return whether there was any."""
+    def forget(self, rule: AddressRule) -> None:
+        """Forget the evidence for a rule, if there is any."""
         self._by_host.clear()
-        return self.hypotheses.pop(rule, None) is not None
+        self.hypotheses.pop(rule, None)
 
     def merge(self, other: SiteRules) -> None:
         """Take over what *other* has seen more of, and its numbers."""
@@ -147,6 +149,8 @@ class RuleBook:
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, SiteRules] = OrderedDict()
+        # By site, how many trials are not stored.
+        self._changed: dict[str, int] = {}
 
     def of(self, host: str) -> SiteRules | None:
         """Return the rules of the site of a host; None if nothing is known of it."""
@@ -161,6 +165,26 @@ class RuleBook:
             self._sites.popitem(last=False)
         return found
 
+    def note_trials(self, host: str, trials: int, are_urgent: bool) -> None:
+        """Note trials of rules on a host; they are to be stored soon, urgent ones at once."""
+        site = site_of_host(host)
+        more = TRIALS_AT_ONCE if are_urgent else trials
+        self._changed[site] = self._changed.get(site, 0) + more
+
+    def take_due(self, host: str) -> str | None:
+        """Return the site of a host if its rules should be stored now."""
+        site = site_of_host(host)
+        if self._changed.get(site, 0) < TRIALS_AT_ONCE:
+            return None
+        del self._changed[site]
+        return site
+
+    def take_changed(self) -> list[str]:
+        """Return the sites of which there were trials that are not stored."""
+        changed = [site for site in self._changed if site in self._sites]
+        self._changed.clear()
+        return changed
+
     def all(self) -> Iterator[Hypothesis]:
         """Yield all rules on trial."""
         for site in self._sites.values():
@@ -174,6 +198,15 @@ class RuleBook:
         if stored is not None:
             self.restore(site, stored)
         return self._sites.setdefault(site, SiteRules()).to_bytes()
+
+    def without(self, site: str, rules: Collection[AddressRule], stored: bytes | None) -> bytes:
+        """Return the *stored* state of *site* without some rules; they are forgotten here, too."""
+        if stored is not None:
+            self.restore(site, stored)
+        found = self._sites.setdefault(site, SiteRules())
+        for rule in rules:
+            found.forget(rule)
+        return found.to_bytes()
 
     def restore(self, site: str, stored: bytes) -> None:
         """Take over the stored state of a site, beside what is known; ignore a damaged one."""

@@ -1,15 +1,14 @@
 """The evidence for one rule, folder by folder, and where it is enough for the rule to act.
 
 A trial belongs to a template of addresses (``/shop/*``: the pages of a folder) and to all folders
-above.  The evidence of a folder may stand for a template in it only if at least three of its
-children agree, and none disagrees; and no template is touched of which little was seen.  What a
-template has shown by itself stays shown until it fails: an e-process is a test at any time, and
-while a folder has one child, it tests both.
+above.  The evidence of a folder may stand for a template in it only if at least three templates
+in the folder agree, and none disagrees; and no template is touched of which little was seen.  What
+a template has shown by itself stays shown until it fails: an e-process is a test at any time, and
+while a folder has one template, it tests both.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,8 +29,8 @@ PROVEN_RATE = 0.98
 # With fewer trials of its own, a template is left alone.  Each trial has another kept page, so one
 # wall teaches nothing.
 LEAST_KEYS = 5
-# So many children of a folder must agree before it stands for all of them.
-LEAST_CHILDREN = 3
+# So many templates in a folder must agree before it stands for all of them.
+LEAST_TEMPLATES = 3
 # Of a rule; in a folder for which there is no room, it never acts.  A scope takes 150 bytes.
 MAX_SCOPES = 48
 
@@ -43,17 +42,32 @@ _STAGES: tuple[Stage, ...] = get_args(Stage)
 class Scope:
     """Trials of a rule in a folder or a template, and its number among the scopes of the rule.
 
-    *passed* is what a template has shown by itself.
+    *own_right* and *own_wrong* are the trials that this process has seen, *most_right* and
+    *most_wrong* the most that any other process or earlier crawl has.  These do not add up, since
+    they may have tried the same keys.  *passed* is what a template has shown by itself.
     """
 
     number: int
-    right: int = 0
-    wrong: int = 0
+    most_right: int = 0
+    most_wrong: int = 0
     passed: Stage | None = None
+    own_right: int = 0
+    own_wrong: int = 0
+
+    @property
+    def right(self) -> int:
+        """How many trials of different keys were right."""
+        return max(self.own_right, self.most_right)
+
+    @property
+    def wrong(self) -> int:
+        """How many trials were wrong."""
+        return max(self.own_wrong, self.most_wrong)
 
     def merge(self, other: Scope) -> None:
         """Take over what *other* has seen more of."""
-        self.right, self.wrong = max(self.right, other.right), max(self.wrong, other.wrong)
+        self.most_right = max(self.most_right, other.right)
+        self.most_wrong = max(self.most_wrong, other.wrong)
         self.passed = _surer(self.passed, other.passed)
 
 
@@ -95,15 +109,19 @@ class Hypothesis:
         return lower_rate(self.keys, self.failures, ERROR)
 
     def count(self, template: str, is_right: bool, now: float) -> None:
-        """Count a trial.  Cost: O(folders), of which there are at most 5."""
-        for name in _folders_of(template):
-            scope = self.scopes.get(name)
-            if scope is None:
-                if len(self.scopes) >= MAX_SCOPES:
-                    break
-                scope = self.scopes[name] = Scope(len(self.scopes) + 1)
-            scope.right += is_right
-            scope.wrong += not is_right
+        """Count a trial.  Cost: O(folders), of which there are at most 5.
+
+        Without room for its template, one that was right counts nowhere, so that all that counts
+        for a folder is also known of a template in it.
+        """
+        names = list(_folders_of(template))
+        has_room = len(self.scopes.keys() | names) <= MAX_SCOPES
+        for name in names:
+            if has_room:
+                self.scopes.setdefault(name, Scope(len(self.scopes) + 1))
+            if (scope := self.scopes.get(name)) is not None:
+                scope.own_right += is_right and has_room
+                scope.own_wrong += not is_right
         self.seen = now
         self._stages.clear()
         if self.stage(template) is not None and self.learned is None:
@@ -126,12 +144,14 @@ class Hypothesis:
         found: Stage | None = None
         for name in _folders_of(template):
             scope = self.scopes[name]
-            if not scope.wrong:
-                is_own = self._is_own(name, template)
-                if is_own:
-                    own.passed = _surer(own.passed, self._shown(scope))
-                if is_own or self._agree(name):
-                    found = _surer(found, self._shown(scope))
+            if scope.wrong:
+                continue
+            templates = self._templates_in(name)
+            agreeing = sum(self.scopes[one].right >= LEAST_KEYS for one in templates)
+            if templates == [template]:  # all trials in the folder were trials in this one
+                own.passed = _surer(own.passed, self._shown(scope))
+            elif agreeing >= LEAST_TEMPLATES:
+                found = _surer(found, self._shown(scope))
         return _surer(found, own.passed)
 
     def _shown(self, scope: Scope) -> Stage | None:
@@ -141,24 +161,8 @@ class Hypothesis:
             return "proven"
         return "young" if scope.right >= keys_needed(YOUNG_RATE, level) else None
 
-    def _is_own(self, name: str, template: str) -> bool:
-        """Whether all trials in a folder were trials in a template of it."""
-        children = self._children[name]
-        return name == template or (len(children) == 1 and self._is_own(children[0], template))
-
-    def _agree(self, name: str) -> bool:
-        """Whether enough children of a folder agree; one that disagrees is wrong in the folder."""
-        children = self._children[name]
-        agreeing = sum(self.scopes[child].right >= LEAST_KEYS for child in children)
-        return agreeing >= LEAST_CHILDREN
-
-    @property
-    def _children(self) -> dict[str, list[str]]:
-        children: dict[str, list[str]] = defaultdict(list)
-        for name in self.scopes:
-            if name != "/":
-                children[_parent(name)].append(name)
-        return children
+    def _templates_in(self, folder: str) -> list[str]:
+        return [name for name in self.scopes if name.endswith("*") and name.startswith(folder)]
 
     def merge(self, other: Hypothesis) -> None:
         """Take over what another process, or an earlier crawl, has seen more of.
@@ -245,10 +249,6 @@ def _folders_of(template: str) -> Iterator[str]:
 
 def _surer(one: Stage | None, other: Stage | None) -> Stage | None:
     return "proven" if "proven" in (one, other) else one or other
-
-
-def _parent(name: str) -> str:
-    return name[: name.rstrip("/").rfind("/") + 1]
 
 
 def _at_least(number: Any, least: int) -> int:

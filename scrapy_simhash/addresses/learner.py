@@ -110,6 +110,8 @@ class Learner:
                 refuted.append(hypothesis)
             elif hypothesis.learned is not None and not was_learned:
                 learned.append(hypothesis)
+        if tried:
+            self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._sightings.put(own, seen)
         if kept is not None:
             self._book.site(address.host).suggest(address, kept, now)

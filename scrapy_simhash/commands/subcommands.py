@@ -19,6 +19,7 @@ from scrapy_simhash.commands.pack import PackCommand
 from scrapy_simhash.commands.rebuild import RebuildCommand
 from scrapy_simhash.commands.repair import RepairCommand
 from scrapy_simhash.commands.report import ReportCommand
+from scrapy_simhash.commands.rules import RulesCommand
 from scrapy_simhash.commands.stats import StatsCommand
 
 # Any: each finds something else.
@@ -37,4 +38,5 @@ SUBCOMMANDS: Sequence[Subcommand[Any]] = (
     RebuildCommand(),
     RepairCommand(),
     ReportCommand(),
+    RulesCommand(),
 )

@@ -10,8 +10,9 @@ The response goes on to the spider, with a flag if it is a flagged duplicate, or
 exception of dropped.py.  inline.py tells responses that code waits for.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
-feed (feed.py); report.py makes the report, and raises alarms.  links.py drops the requests from
-flagged pages.  pausing.py ignores requests to a site after an alarm.  If a callback fails,
+feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
+to one page.  links.py drops the requests from flagged pages.  pausing.py ignores requests to a site
+after an alarm.  If a callback fails,
 or an item is refused, withdrawals.py takes the page out of the index.  redirects.py reads the
 redirects that led to a page, asking.py sends requests of the plug-in's own.
 

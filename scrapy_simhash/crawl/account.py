@@ -154,6 +154,12 @@ def summary(stats: StatsCollector) -> str:
         lines.append(f"  {visits:,.0f} second visits, to learn what changes by itself")
     if again := get("asked_again"):
         lines.append(f"  {again:,.0f} pages asked for again, since a wall had stood in for them")
+    learned, known = get("rules/learned"), get("rules/known")
+    if learned or known:
+        lines.append(
+            f"  {learned:,.0f} rules for addresses learned; rules foretold {known:,.0f} "
+            f"duplicates of {get('rules/known_bytes'):,.0f} bytes"
+        )
     if skipped := get("skipped"):
         reasons = sorted(
             (name.rpartition("/")[2], count)

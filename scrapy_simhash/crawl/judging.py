@@ -23,6 +23,7 @@ from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
@@ -94,6 +95,7 @@ class SimhashDownloaderMiddleware:
         self._reach = Reach()
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         self._walls = Walls(crawler) if self.settings.walls == "pass" else None
+        self._rules = start_learning(crawler, index) if self.settings.rules != "off" else None
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
@@ -173,6 +175,8 @@ class SimhashDownloaderMiddleware:
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.verdict in ("unique", "refresh"):
+            if self._rules is not None:
+                self._rules.forget(request, response.url)
             scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
@@ -253,6 +257,8 @@ class SimhashDownloaderMiddleware:
                 decision = await self.index.check(page)
             else:
                 decision = await self._decide(request, page, analysis)
+                if self._rules is not None:
+                    await self._rules.learn(request, page, decision, len(response.body))
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Page, Row
 from scrapy_simhash.rule.rule import Parameters
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from scrapy_simhash.addresses.book import RuleBook
+    from scrapy_simhash.addresses.rule import AddressRule
 
 
 class Counts(NamedTuple):
@@ -47,6 +51,7 @@ class Index(ABC):
     """
 
     parameters: Parameters
+    _learned: Learned
 
     @abstractmethod
     def __str__(self) -> str:
@@ -66,6 +71,22 @@ class Index(ABC):
     @abstractmethod
     async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
         """Learn what changes by itself on *site* from two visits to one address, and store it."""
+
+    @property
+    def address_rules(self) -> RuleBook:
+        """The rules for addresses that were learned, to be added to."""
+        return self._learned.rules
+
+    async def store_rules(self, site: str) -> None:
+        """Store the rules for the addresses of a site, and take over what others have stored."""
+        await self._learned.store_rules(site)
+
+    async def forget_rules(self, site: str, rules: Collection[AddressRule]) -> None:
+        """Forget rules for the addresses of a site; a crawl that goes on stores its own again.
+
+        :raises IndexUnavailableError: the index did not answer; they may be there still.
+        """
+        await self._learned.forget_rules(site, rules)
 
     @abstractmethod
     async def check_and_add(self, page: Page) -> Decision:

@@ -1,17 +1,19 @@
 """What is learned of sites: this process learns it, and the index stores it for all.
 
 What a site repeats (its template) is stored under its name, what changes by itself (its noise)
-under :func:`noise_key` of it.
+under :func:`noise_key` of it, and the rules for its addresses under :func:`rules_key`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from scrapy_simhash.addresses.book import RuleBook
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.rule.noise import Noise, Noises, Visit
 from scrapy_simhash.rule.page import Decision, Page
@@ -28,13 +30,24 @@ EARLY_PAGES = 60
 EARLY_SITES = 20
 
 
-# No host ends like this.
+# No host ends like these.
 _NOISE = " noise"
+_RULES = " rules"
 
 
 def noise_key(site: str) -> str:
     """Return what the noise of a site is stored under."""
     return f"{site}{_NOISE}"
+
+
+def rules_key(site: str) -> str:
+    """Return what the rules for the addresses of a site are stored under."""
+    return f"{site}{_RULES}"
+
+
+def site_of_rules(key: str) -> str | None:
+    """Return the site whose rules are stored under a key; None if it is not one of rules."""
+    return key.removesuffix(_RULES) if key.endswith(_RULES) else None
 
 
 class Learned:
@@ -44,6 +57,7 @@ class Learned:
         self._share = share
         self._templates = Templates()
         self._noises = Noises()
+        self.rules = RuleBook()
         self._early: OrderedDict[str, list[Page]] = OrderedDict()
         self._exchange = exchange
 
@@ -72,6 +86,21 @@ class Learned:
         """Learn from two visits to one address of a site, and store what is known now."""
         self._noises.learn(site, first, second)
         await self._store_noise(site)
+
+    async def store_rules(self, site: str) -> None:
+        """Store the rules for the addresses of a site, with what others have learned of them."""
+        if self._exchange is not None:
+            with suppress(IndexUnavailableError):  # the next trial, or the end, stores them
+                await self._exchange(rules_key(site), partial(self.rules.merged, site))
+
+    async def forget_rules(self, site: str, rules: Collection[AddressRule]) -> None:
+        """Forget rules for the addresses of a site, here and in the store.
+
+        :raises IndexUnavailableError: the index did not answer; they may be there still.
+        """
+        if self._exchange is not None:
+            key, forgotten = rules_key(site), partial(self.rules.without, site, rules)
+            await self._exchange(key, forgotten)
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
@@ -121,11 +150,16 @@ class Learned:
         """Store what was learned since the last time; ignore what the index cannot store."""
         for site in self._templates.take_changed():
             await self._store(site)
+        for site in self.rules.take_changed():
+            await self.store_rules(site)
 
     def restore(self, site: str, state: bytes) -> None:
         """Take over the stored state of a site; a damaged one is ignored and learned again."""
         if site.endswith(_NOISE):
             self._noises.restore(site.removesuffix(_NOISE), state)
+            return
+        if (of_rules := site_of_rules(site)) is not None:
+            self.rules.restore(of_rules, state)
             return
         with suppress(ValueError):
             self._templates.restore(site, state)
@@ -133,10 +167,12 @@ class Learned:
     async def adopt(self, site: str, state: bytes) -> None:
         """Take over the state of a site from another index, and store it."""
         self.restore(site, state)
-        if not site.endswith(_NOISE):
-            await self._store(site)
-        else:
+        if (of_rules := site_of_rules(site)) is not None:
+            await self.store_rules(of_rules)
+        elif site.endswith(_NOISE):
             await self._store_noise(site.removesuffix(_NOISE))
+        else:
+            await self._store(site)
 
     async def _store_noise(self, site: str) -> None:
         if self._exchange is not None:

@@ -1,14 +1,18 @@
-"""A summary of the content of an index, and the selection of pages by spider and URL."""
+"""A summary of an index, the selection of its pages by spider and URL, and its address rules."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
+from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.index.contract import LastingIndex
+from scrapy_simhash.index.learned import site_of_rules
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.places import is_in_redis
 
@@ -79,7 +83,7 @@ async def survey(place: str) -> Survey:
             duplicates=duplicates,
             first_judged=int(first) if pages else None,
             last_judged=int(last) if pages else None,
-            sites_learned=len([site async for site, _ in index.templates()]),
+            sites_learned=len({key.partition(" ")[0] async for key, _ in index.templates()}),
             crawls=[
                 CrawlPages(crawl.spider, crawl.started_at, crawl.finished_at, judged_by[crawl.id])
                 for crawl in await index.crawls()
@@ -106,3 +110,14 @@ async def ids_where(
         if (spider is None or row.page.crawl in crawls)
         and (is_meant is None or is_meant(row.page.url))
     ]
+
+
+async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules]:
+    """Return the rules for addresses that an index holds, by site: of all sites, or of one."""
+    found = {}
+    async for key, state in index.templates():
+        of = site_of_rules(key)
+        if of is not None and site in (None, of):
+            with suppress(ValueError):  # damaged: a crawl learns them again
+                found[of] = SiteRules.from_bytes(state, time.time())
+    return found

@@ -28,13 +28,15 @@ MIN_SUPPORT = 3
 class About:
     """What the records of a crawl do not say about it; a report made from feeds knows none of it.
 
-    *side_by_side* shows what differs between two pages of some groups.
+    *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
+    addresses that it has learned.
     """
 
     name: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     side_by_side: Sequence[Mapping[str, Any]] = ()
+    rules: Sequence[Mapping[str, Any]] = ()
 
 
 def report_of(collector: Collector, about: About) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
         "suggestions": [row for row in differences if row["advised"]],
+        "rules": list(about.rules),
         "timeline": {
             "seconds_per_bin": collector.timeline.seconds,
             "bins": [

@@ -31,10 +31,14 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
             Text(shown(row["advice"])),
             f"{lost:,} of {looked_at:,} have another text" if lost else "",
         )
+    learned = _table("What was learned of addresses", "duplicates", "keys", "failures", "rule")
+    for row in report["rules"][:TOP]:
+        counts = (f"{row[name]:,}" for name in ("known", "keys", "failures"))
+        learned.add_row(*counts, Text(shown(row["advice"])))
     alarms = _table("Alarms", "at page", "alarm", "where")
     for row in report["alarms"][:TOP]:
         alarms.add_row(f"{row['page']:,}", row["name"], Text(shown(row["subject"])))
-    return [table for table in (groups, rules, alarms) if table.row_count]
+    return [table for table in (groups, rules, learned, alarms) if table.row_count]
 
 
 def text_of(report: dict[str, Any]) -> str:
@@ -49,7 +53,7 @@ def text_of(report: dict[str, Any]) -> str:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
     for heading in headings:
-        counts = heading in ("duplicates", "of pages", "at page")
+        counts = heading in ("duplicates", "of pages", "at page", "keys", "failures")
         table.add_column(
             heading, justify="right" if counts else "left", overflow="fold", no_wrap=counts
         )

@@ -1,0 +1,176 @@
+"""What a crawl learns of addresses: rules, and the downloads that they would have made needless."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
+from scrapy_simhash.crawl.choices import is_start_request, jar_of
+from scrapy_simhash.crawl.redirects import redirects_in
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+
+    from scrapy_simhash.addresses.evidence import Hypothesis
+    from scrapy_simhash.addresses.rule import AddressRule
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Decision, Page
+
+logger = logging.getLogger(__name__)
+
+# Rules in the report, and templates that are named for each.
+ROWS = 20
+NAMED_TEMPLATES = 5
+# Rules whose savings are counted: as many as a site has, for many sites.
+MAX_COUNTED = 10_000
+
+
+@dataclass(slots=True)
+class Savings:
+    """Of pages of which a rule said that they are kept elsewhere: how many were *known*, or not.
+
+    *lost* had content of their own.
+    """
+
+    known: int = 0
+    known_bytes: int = 0
+    lost: int = 0
+
+
+class AddressRules:
+    """Learns rules from the verdicts of a crawl, and counts what they would have saved.
+
+    It acts on nothing.  Pages that cannot tell are left out: walls, pages without content of their
+    own, and pages that a redirect led to.
+    """
+
+    def __init__(self, crawler: Crawler, index: Index) -> None:
+        self._crawler = crawler
+        self._index = index
+        self._learner = Learner(index.address_rules)
+        self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
+
+    async def learn(
+        self, request: Request, page: Page, decision: Decision, body_bytes: int
+    ) -> None:
+        """Learn from the verdict on a page; whatever fails, nothing but a lesson is lost."""
+        try:
+            lesson = self._lesson(request, page, decision)
+            if lesson.match is not None and not _is_exempt(request):
+                self._count(lesson.match, decision, body_bytes)
+            self._tell(lesson)
+            site = self._index.address_rules.take_due(Address.of(page.url).host)
+            if site is not None:
+                await self._index.store_rules(site)
+        except Exception:
+            logger.debug("A page taught no rule", exc_info=True)
+
+    def forget(self, request: Request, url: str) -> None:
+        """Forget that a page was kept, since it was taken back."""
+        self._learner.forget(url, jar_of(request))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rules that could act at some time, as the report shows them."""
+        known = [one for one in self._index.address_rules.all() if one.learned is not None]
+        known.sort(key=lambda one: (-self._saved(one).known, -one.keys))
+        return [self._row(one) for one in known[:ROWS]]
+
+    def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
+        jar = jar_of(request)
+        if decision.reason == "wall":
+            self._learner.forget(decision.kept_url(page.url), jar)
+            return Lesson()
+        if redirects_in(request.meta) or not self._index.parameters.views(page):
+            return Lesson()
+        return self._learner.learn(Judged(page.url, decision.kept_url(page.url), jar))
+
+    def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
+        stats, rule = self._crawler.stats, match.hypothesis.rule
+        if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
+            return
+        savings = self._savings[rule]
+        if decision.is_duplicate:
+            savings.known += 1
+            savings.known_bytes += body_bytes
+            stats.inc_value("simhash/rules/known")
+            stats.inc_value("simhash/rules/known_bytes", body_bytes)
+        else:
+            savings.lost += 1
+            stats.inc_value("simhash/rules/lost")
+
+    def _tell(self, lesson: Lesson) -> None:
+        stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
+        if lesson.tried:
+            stats.inc_value("simhash/rules/keys", len(lesson.tried))
+        for one in lesson.learned:
+            stats.inc_value("simhash/rules/learned")
+            logger.info(
+                "Learned after %(keys)d keys: %(rule)s",
+                {"keys": one.keys, "rule": one.rule},
+                extra=extra,
+            )
+        for one in lesson.refuted:
+            stats.inc_value("simhash/rules/failures")
+            if one.learned is not None:
+                logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
+
+    def _saved(self, one: Hypothesis) -> Savings:
+        return self._savings.get(one.rule) or Savings()
+
+    def _row(self, one: Hypothesis) -> dict[str, Any]:
+        rule, savings, acts = one.rule, self._saved(one), one.acts()
+        return {
+            "advice": str(rule),
+            "kind": rule.kind,
+            "host": rule.host,
+            "drop": rule.drop,
+            "keep": rule.keep,
+            "began": _iso(one.began),
+            "learned": _iso(one.learned or one.seen),
+            "seen": _iso(one.seen),
+            "keys": one.keys,
+            "failures": one.failures,
+            "rate": round(one.rate, 3),
+            "templates": acts[:NAMED_TEMPLATES],
+            "templates_in_all": len(acts),
+            "known": savings.known,
+            "known_bytes": savings.known_bytes,
+            "lost": savings.lost,
+        }
+
+
+def _is_exempt(request: Request) -> bool:
+    """Whether a request is sent whatever the rules say."""
+    return (
+        request.method != "GET"
+        or request.dont_filter
+        or is_start_request(request)
+        or bool(request.meta.get("retry_times"))
+    )
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+
+
+# The report shows what the middleware of the same crawl has learned.
+_of_crawls: WeakKeyDictionary[Crawler, AddressRules] = WeakKeyDictionary()
+
+
+def start_learning(crawler: Crawler, index: Index) -> AddressRules:
+    """Return what learns rules in a crawl."""
+    rules = _of_crawls[crawler] = AddressRules(crawler, index)
+    return rules
+
+
+def learned_in(crawler: Crawler) -> list[dict[str, Any]]:
+    """Return the rows of the report on the rules of a crawl; none if it learns none."""
+    rules = _of_crawls.get(crawler)
+    return [] if rules is None else rules.rows()

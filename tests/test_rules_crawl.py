@@ -1,0 +1,190 @@
+"""A crawl learns rules for addresses, says what they would save, and acts on none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_simhash.addresses.book import SiteRules
+from scrapy_simhash.addresses.learner import Judged, Learner
+from scrapy_simhash.index.learned import rules_key
+from tests.commands import INDEX, simhash, simhash_json
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
+from tests.indexes import open_index
+from tests.pages import PARAMETERS
+
+PAGES = 70
+# So many duplicates put a rule on trial, and so many trials after them are enough.
+LEARNED_AFTER = 2 + 45
+
+
+def fill(site: Site, pages: int = PAGES, end: str = "?sid=1") -> None:
+    """Pages that are linked at two addresses each."""
+    paths = [f"/a/p{i}{one}" for i in range(pages) for one in ("", end)]
+    site["/"] = article(prose("start"), paths)
+    for i in range(pages):
+        for path in (f"/a/p{i}", f"/a/p{i}{end}"):
+            site[path] = article(prose(f"page{i}x"))
+
+
+def rules_stats(done: Crawl) -> dict[str, Any]:
+    found = done.simhash_stats()
+    return {
+        name.removeprefix("rules/"): value
+        for name, value in found.items()
+        if name.startswith("rules/")
+    }
+
+
+def test_a_rule_is_learned_and_what_it_would_save_is_told(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    fill(site)
+    done = crawl(SIMHASH_REPORT_FILE="report.html", CONCURRENT_REQUESTS=1)
+    stats = rules_stats(done)
+    assert (stats["learned"], stats.get("failures", 0), stats.get("lost", 0)) == (1, 0, 0)
+    assert LEARNED_AFTER - 2 <= stats["keys"] <= PAGES - 2
+    assert PAGES - LEARNED_AFTER - 5 <= stats["known"] <= PAGES - LEARNED_AFTER
+    assert all(site.asked[f"/a/p{i}?sid=1"] == 1 for i in range(PAGES)), "it acts on nothing"
+    host = site.url.partition("//")[2]
+    advice = f"Ignore the parameter sid on {host}"
+    (row,) = json.loads((tmp_path / "report.json").read_text())["rules"]
+    assert (row["advice"], row["known"], row["lost"]) == (advice, stats["known"], 0)
+    assert row["known_bytes"] == done.stats["simhash/rules/known_bytes"]
+    assert row["templates"] == ["/a/*"]
+    assert advice in (tmp_path / "report.html").read_text()
+    assert f"Learned after 45 keys: {advice}" in done.log
+    assert "1 rules for addresses learned" in done.log
+
+
+def test_the_next_crawl_knows_the_rule(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    assert rules_stats(crawl())["learned"] == 1
+    stats = rules_stats(crawl(CONCURRENT_REQUESTS=1))
+    assert "learned" not in stats
+    assert stats["known"] >= PAGES - 5, "but of one address of each page, one has to be fetched"
+
+
+def test_rules_that_are_off_are_not_learned(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    assert not rules_stats(crawl(SIMHASH_RULES="off"))
+
+
+def test_redirects_and_walls_teach_nothing(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    wall = article(prose("please log in"))
+    for i in range(PAGES):
+        site[f"/a/p{i}?sid=1"] = Reply(status=302, headers={"Location": f"/a/p{i}?sid=2"})
+        site[f"/a/p{i}?sid=2"] = article(prose(f"page{i}x"))
+        if i % 2:
+            site[f"/a/p{i}"] = site[f"/a/p{i}?sid=1"] = wall
+    done = crawl()
+    assert "near_duplicate" in done.simhash_stats() or done.stats["simhash/exact_duplicate"]
+    assert rules_stats(done).get("keys", 0) <= 1
+
+
+def test_pages_that_need_the_parameter_are_no_rule(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    for i in range(PAGES):
+        if i % 9 == 0:
+            site[f"/a/p{i}?sid=1"] = article(prose(f"other{i}x"))
+    stats = rules_stats(crawl())
+    assert "learned" not in stats
+    assert stats["failures"] >= 1
+
+
+@pytest.fixture
+def learned(site: Site, crawl: CrawlFixture, tmp_path: Path) -> Path:
+    fill(site)
+    assert rules_stats(crawl())["learned"] == 1
+    return tmp_path
+
+
+def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Path) -> None:
+    host = site.url.partition("//")[2]
+    (rule,) = simhash_json(learned, "rules", str(INDEX))["rules"]
+    assert (rule["host"], rule["drop"], rule["failures"]) == (host, "sid", 0)
+    assert rule["keys"] >= 45
+    assert rule["folders"][-1]["stage"] == "young"
+    shown = simhash(learned, "rules", str(INDEX)).stdout
+    assert "sid" in shown
+    assert "/a/*" in shown
+
+    url = f"{site.url}/a/p3?sid=9&page=2"
+    (explained,) = simhash_json(learned, "rules", str(INDEX), "--explain", url)["rules"]
+    assert explained["canonical"] == f"{site.url}/a/p3?page=2"
+    assert "it may act: young" in simhash(learned, "rules", str(INDEX), "--explain", url).stdout
+    other = simhash(learned, "rules", str(INDEX), "--explain", f"{site.url}/b/p3?sid=9").stdout
+    assert "nothing is known of /b/*" in other
+
+    done = simhash_json(learned, "rules", str(INDEX), "--export", "rules.json")
+    assert done["exported"] == 1
+    assert json.loads((learned / "rules.json").read_text()) == [
+        {
+            "args": ["sid"],
+            "order": 100,
+            "processor": "queryRemoval",
+            "urlPattern": {"include": [f"{host}/a/"], "exclude": [f"{host}/a/*/"]},
+        }
+    ]
+    again = simhash(learned, "rules", str(INDEX), "--export", "rules.json")
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+    assert simhash(learned, "rules", str(INDEX), "--forget").returncode == 2
+    of_site = ("rules", str(INDEX), "--site", host)
+    assert simhash_json(learned, *of_site, "--rule", "7", "--forget")["forgotten"] == 0
+    assert simhash_json(learned, *of_site, "--rule", "1", "--forget")["forgotten"] == 1
+    assert simhash_json(learned, *of_site)["rules"] == []
+    assert "No rule" in simhash(learned, *of_site).stdout
+
+
+def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
+    def learn(learner: Learner, first: int, last: int) -> None:
+        for i in range(first, last):
+            url = f"http://a.com/a/p{i}"
+            learner.learn(Judged(url, url))
+            learner.learn(Judged(f"{url}?sid=1", url))
+
+    with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
+        learn(Learner(one.address_rules), 0, 30)
+        one.store_rules("a.com")
+        two.store_rules("a.com")
+        (shared,) = two.address_rules.all()
+        before = shared.keys
+        assert before >= 25
+        other = Learner(two.address_rules)
+        learn(other, 0, 30)
+        assert before <= shared.keys <= 30, "these may be the same keys"
+        learn(other, 30, 80)
+        assert shared.learned is not None
+        two.store_rules("a.com")
+        one.store_rules("a.com")
+        (rule,) = one.address_rules.all()
+        assert rule.learned is not None
+    with open_index(lasting_place, PARAMETERS) as later:
+        (rule,) = later.address_rules.all()
+        assert rule.keys == shared.keys
+        assert rule.acts() == ["/a/*"]
+        ((key, state),) = list(later.templates())
+        assert key == rules_key("a.com")
+        assert len(SiteRules.from_bytes(state, rule.seen).hypotheses) == 1
+        later.forget_rules("a.com", [rule.rule])
+        assert not list(later.address_rules.all())
+    with open_index(lasting_place, PARAMETERS) as last:
+        assert not list(last.address_rules.all())
+
+
+def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
+        learner = Learner(index.address_rules)
+        for i in range(5):
+            url = f"http://a.com/a/p{i}"
+            learner.learn(Judged(url, url))
+            learner.learn(Judged(f"{url}?sid=1", url))
+    with open_index(lasting_place, PARAMETERS) as later:
+        (rule,) = later.address_rules.all()
+        assert rule.keys in (2, 3)
