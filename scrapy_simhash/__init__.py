@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from scrapy_simhash.analysis.text import TextFingerprint, fingerprint_text
     from scrapy_simhash.crawl import signals
-    from scrapy_simhash.crawl.dropped import NearDuplicate, SitePaused, UnchangedPage
+    from scrapy_simhash.crawl.dropped import NearDuplicate, RuledOut, SitePaused, UnchangedPage
     from scrapy_simhash.crawl.policy import Policy
     from scrapy_simhash.tables import Match, PermutedTables
 
@@ -41,6 +41,7 @@ __all__ = [
     "NearDuplicate",
     "PermutedTables",
     "Policy",
+    "RuledOut",
     "SitePaused",
     "TextFingerprint",
     "UnchangedPage",
@@ -63,6 +64,7 @@ _MODULES = {
     "NearDuplicate": "crawl.dropped",
     "PermutedTables": "tables",
     "Policy": "crawl.policy",
+    "RuledOut": "crawl.dropped",
     "SitePaused": "crawl.dropped",
     "TextFingerprint": "analysis.text",
     "UnchangedPage": "crawl.dropped",

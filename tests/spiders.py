@@ -108,6 +108,27 @@ class Errback(Links):
             yield {"url": error.url, "error": str(error)}
 
 
+class Parks(Links):
+    """Say what errbacks get for parked requests, and send those to ``/exempt`` in special ways."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        request = response.follow(link, errback=self.failed)
+        how = link.partition("how=")[2]
+        special: dict[str, Any] = {
+            "dont_filter": {"dont_filter": True},
+            "post": {"method": "POST"},
+            "body": {"body": b"x"},
+            "retry": {"meta": {"retry_times": 1}},
+            "unjudged": {"meta": {"simhash": False}},
+            "function": {"callback": lambda response: None},
+        }
+        changed: Request = request.replace(**special.get(how, {}))
+        return changed
+
+    def failed(self, failure: Failure) -> None:
+        self.crawler.stats.inc_value(f"errors/{type(failure.value).__name__}")
+
+
 class CopiesMeta(Links):
     """Copy the meta of a response into its requests, as many spiders do."""
 

@@ -16,6 +16,7 @@ import mmh3
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
 from scrapy_simhash.addresses.book import RuleBook
 from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings
 
 
@@ -37,11 +38,15 @@ class Judged(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A rule that makes an address one at which a page is kept, and how sure it is of that."""
+    """A rule that makes an address one at which a page is kept, and how sure it is of that.
+
+    *key* is that of the page under the rule.
+    """
 
     hypothesis: Hypothesis
     template: str
     stage: Stage
+    key: int
 
 
 class Lesson(NamedTuple):
@@ -84,7 +89,8 @@ class Learner:
                 continue
             template = template_of(canonical or address)
             if (stage := hypothesis.stage(template)) is not None:
-                return Match(hypothesis, template, stage)
+                key = own if canonical is None else _key_of(canonical, jar)
+                return Match(hypothesis, template, stage, key ^ hypothesis.salt)
         return None
 
     def learn(self, page: Judged) -> Lesson:
@@ -117,18 +123,35 @@ class Learner:
             self._book.site(address.host).suggest(address, kept, now)
         return Lesson(tuple(tried), tuple(refuted), tuple(learned), match)
 
-    def forget(self, url: str, jar: str = "") -> None:
-        """Forget that a page was kept: it was taken back, or is a wall."""
+    def holds(self, rule: AddressRule) -> bool:
+        """Whether a rule may act anywhere."""
+        site = self._book.of(rule.host)
+        hypothesis = None if site is None else site.hypotheses.get(rule)
+        return hypothesis is not None and bool(hypothesis.acts())
+
+    def fail(self, rule: AddressRule, template: str) -> None:
+        """Count a failure that no trial has shown."""
+        site = self._book.of(rule.host)
+        hypothesis = None if site is None else site.hypotheses.get(rule)
+        if hypothesis is not None:
+            hypothesis.count(template, False, time.time())
+            self._book.note_trials(rule.host, 1, are_urgent=True)
+
+    def forget(self, url: str, jar: str = "") -> list[int]:
+        """Forget that a page was kept: it was taken back, or is a wall.  Return its keys."""
         if not _is_plain(url):
-            return
+            return []
         address = Address.of(url)
         own = _key_of(address, jar)
         self._sightings.remove(own)
+        keys: list[int] = []
         site = self._book.of(address.host)
         for hypothesis in site.about(address.host) if site is not None else ():
             canonical = hypothesis.rule.applied(address)
             key = own if canonical is None else _key_of(canonical, jar)
+            keys.append(key ^ hypothesis.salt)
             self._sightings.remove(key ^ hypothesis.salt)
+        return keys
 
     def _before(
         self, hypothesis: Hypothesis, canonical: Address | None, own: int, jar: str

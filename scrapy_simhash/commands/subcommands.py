@@ -16,6 +16,7 @@ from scrapy_simhash.commands.forget import ForgetCommand
 from scrapy_simhash.commands.import_ import ImportCommand
 from scrapy_simhash.commands.match import MatchCommand
 from scrapy_simhash.commands.pack import PackCommand
+from scrapy_simhash.commands.parked import ParkedCommand
 from scrapy_simhash.commands.rebuild import RebuildCommand
 from scrapy_simhash.commands.repair import RepairCommand
 from scrapy_simhash.commands.report import ReportCommand
@@ -39,4 +40,5 @@ SUBCOMMANDS: Sequence[Subcommand[Any]] = (
     RepairCommand(),
     ReportCommand(),
     RulesCommand(),
+    ParkedCommand(),
 )

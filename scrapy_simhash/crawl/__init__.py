@@ -11,10 +11,10 @@ exception of dropped.py.  inline.py tells responses that code waits for.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
-to one page.  links.py drops the requests from flagged pages.  pausing.py ignores requests to a site
-after an alarm.  If a callback fails,
-or an item is refused, withdrawals.py takes the page out of the index.  redirects.py reads the
-redirects that led to a page, asking.py sends requests of the plug-in's own.
+to one page; by its rules, parking.py parks requests in a file (parked.py).  links.py drops the
+requests from flagged pages.  pausing.py ignores requests to a site after an alarm.  If a callback
+fails, or an item is refused, withdrawals.py takes the page out of the index.  redirects.py reads
+the redirects that led to a page, asking.py sends requests of the plug-in's own.
 
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings and finds the places
 of files for all components; log.py limits their warnings; refusing.py says in one line why a start

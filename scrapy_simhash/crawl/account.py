@@ -160,6 +160,11 @@ def summary(stats: StatsCollector) -> str:
             f"  {learned:,.0f} rules for addresses learned; rules foretold {known:,.0f} "
             f"duplicates of {get('rules/known_bytes'):,.0f} bytes"
         )
+    if parked := get("rules/parked"):
+        lines.append(
+            f"  parked {parked:,.0f} requests by these rules; sent {get('rules/released'):,.0f} of "
+            f"them after all, and {get('rules/audited'):,.0f} to look whether the rules are right"
+        )
     if skipped := get("skipped"):
         reasons = sorted(
             (name.rpartition("/")[2], count)

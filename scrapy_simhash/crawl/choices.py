@@ -44,7 +44,7 @@ class Selection:
         if wish is None:
             if request.method != "GET":
                 return "method"
-            if not self._is_chosen(request, response):
+            if not self.is_chosen(request, response.url):
                 return "left_out"
         if not 200 <= response.status < 300:
             return "status"
@@ -56,14 +56,15 @@ class Selection:
             return "bad_meta"
         return None
 
-    def _is_chosen(self, request: Request, response: Response) -> bool:
+    def is_chosen(self, request: Request, url: str) -> bool:
+        """Whether SIMHASH_ONLY and SIMHASH_EXCEPT let a page be judged."""
         only, but = self._settings.only, self._settings.except_
         if not only and not but:
             return True
         callback = _callback_name(request)
-        if any(rule.matches(response.url, callback) for rule in but):
+        if any(rule.matches(url, callback) for rule in but):
             return False
-        return not only or any(rule.matches(response.url, callback) for rule in only)
+        return not only or any(rule.matches(url, callback) for rule in only)
 
 
 def _callback_name(request: Request) -> str:

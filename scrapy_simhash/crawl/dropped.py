@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.rule.page import Decision
 
 
@@ -33,6 +34,19 @@ class UnchangedPage(IgnoreRequest):
         self.url = url
         self.decision = decision
         super().__init__(f"{url} has the text that it had before")
+
+
+class RuledOut(IgnoreRequest):
+    """The request for *url* is parked: a *rule* for addresses says that its page is kept already.
+
+    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.  If the rule turns
+    out to be wrong, the request is sent after all, and its callback gets the page.
+    """
+
+    def __init__(self, url: str, rule: AddressRule) -> None:
+        self.url = url
+        self.rule = rule
+        super().__init__(f"{url} is parked: {rule}")
 
 
 class SitePaused(IgnoreRequest):

@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.parking import parking_place
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.rules import start_learning
@@ -95,7 +96,11 @@ class SimhashDownloaderMiddleware:
         self._reach = Reach()
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         self._walls = Walls(crawler) if self.settings.walls == "pass" else None
-        self._rules = start_learning(crawler, index) if self.settings.rules != "off" else None
+        self._rules = (
+            start_learning(crawler, index, self.settings, parking_place(crawler, self.settings))
+            if self.settings.rules != "off"
+            else None
+        )
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
@@ -148,6 +153,8 @@ class SimhashDownloaderMiddleware:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
             left = await self._withdrawals.finish()
+            if self._rules is not None:
+                self._rules.close()
             await self._run.end(delivered=not left, is_done=reason == "finished")
             if left:
                 logger.warning(
@@ -176,7 +183,7 @@ class SimhashDownloaderMiddleware:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.verdict in ("unique", "refresh"):
             if self._rules is not None:
-                self._rules.forget(request, response.url)
+                self._rules.forget(response.url, jar_of(request))
             scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
@@ -201,9 +208,13 @@ class SimhashDownloaderMiddleware:
         if self._walls is not None and VISIT_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.noise(host_of(request.url)))
+        if self._rules is not None:
+            self._rules.consider(request)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Leave it at the first visit to a page where a second one fails."""
+        if self._rules is not None:
+            self._rules.answered(request, None)
         if VISIT_META_KEY in request.meta:
             raise IgnoreRequest(f"no second visit to {request.url}: {exception}")
 
@@ -214,6 +225,8 @@ class SimhashDownloaderMiddleware:
         if request.callback is NO_CALLBACK:
             return response
         decision, record = await self._judge(request, response)
+        if self._rules is not None:
+            self._rules.answered(request, decision)
         self.crawler.signals.send_catch_log(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )

@@ -12,9 +12,12 @@ from weakref import WeakKeyDictionary
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
 from scrapy_simhash.crawl.choices import is_start_request, jar_of
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking
 from scrapy_simhash.crawl.redirects import redirects_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
@@ -22,14 +25,13 @@ if TYPE_CHECKING:
     from scrapy_simhash.addresses.rule import AddressRule
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.page import Decision, Page
+    from scrapy_simhash.settings import SimhashSettings
 
 logger = logging.getLogger(__name__)
 
 # Rules in the report, and templates that are named for each.
 ROWS = 20
 NAMED_TEMPLATES = 5
-# Rules whose savings are counted: as many as a site has, for many sites.
-MAX_COUNTED = 10_000
 
 
 @dataclass(slots=True)
@@ -47,14 +49,19 @@ class Savings:
 class AddressRules:
     """Learns rules from the verdicts of a crawl, and counts what they would have saved.
 
-    It acts on nothing.  Pages that cannot tell are left out: walls, pages without content of their
-    own, and pages that a redirect led to.
+    With ``SIMHASH_RULES = "use"``, requests are parked by them (parking.py).  Pages that cannot
+    tell are left out: walls, pages without content of their own, and those after a redirect.
     """
 
-    def __init__(self, crawler: Crawler, index: Index) -> None:
+    def __init__(
+        self, crawler: Crawler, index: Index, settings: SimhashSettings, place: Path
+    ) -> None:
         self._crawler = crawler
         self._index = index
         self._learner = Learner(index.address_rules)
+        self._parking = (
+            Parking(crawler, self._learner, settings, place) if settings.rules == "use" else None
+        )
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
 
     async def learn(
@@ -72,9 +79,38 @@ class AddressRules:
         except Exception:
             logger.debug("A page taught no rule", exc_info=True)
 
-    def forget(self, request: Request, url: str) -> None:
-        """Forget that a page was kept, since it was taken back."""
-        self._learner.forget(url, jar_of(request))
+    def consider(self, request: Request) -> None:
+        """Park a request if a rule says that its page is kept already.
+
+        :raises RuledOut: it is parked.
+        """
+        if self._parking is not None:
+            self._parking.consider(request)
+
+    def answered(self, request: Request, decision: Decision | None) -> None:
+        """Note the answer to a request; *decision* is None if there was none.
+
+        If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
+        of an earlier run are not known.
+        """
+        asked = None if self._parking is None else self._parking.answered(request)
+        if asked is None or self._parking is None or decision is None:
+            return
+        if decision.verdict in ("unique", "refresh"):
+            self._learner.fail(asked.rule, asked.template)
+            self._crawler.stats.inc_value("simhash/rules/recovered")
+            self._parking.release(asked.rule)
+
+    def forget(self, url: str, jar: str) -> None:
+        """Forget that a page was kept, since it was taken back or is a wall."""
+        for key in self._learner.forget(url, jar):
+            if self._parking is not None:
+                self._parking.release_key(key)
+
+    def close(self) -> None:
+        """Keep what is parked."""
+        if self._parking is not None:
+            self._parking.close()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""
@@ -85,7 +121,7 @@ class AddressRules:
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
         jar = jar_of(request)
         if decision.reason == "wall":
-            self._learner.forget(decision.kept_url(page.url), jar)
+            self.forget(decision.kept_url(page.url), jar)
             return Lesson()
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
@@ -118,6 +154,8 @@ class AddressRules:
             )
         for one in lesson.refuted:
             stats.inc_value("simhash/rules/failures")
+            if self._parking is not None:
+                self._parking.release(one.rule)
             if one.learned is not None:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
 
@@ -143,6 +181,7 @@ class AddressRules:
             "known": savings.known,
             "known_bytes": savings.known_bytes,
             "lost": savings.lost,
+            **({} if self._parking is None else self._parking.life(rule)),
         }
 
 
@@ -164,9 +203,11 @@ def _iso(seconds: float) -> str:
 _of_crawls: WeakKeyDictionary[Crawler, AddressRules] = WeakKeyDictionary()
 
 
-def start_learning(crawler: Crawler, index: Index) -> AddressRules:
-    """Return what learns rules in a crawl."""
-    rules = _of_crawls[crawler] = AddressRules(crawler, index)
+def start_learning(
+    crawler: Crawler, index: Index, settings: SimhashSettings, place: Path
+) -> AddressRules:
+    """Return what learns rules in a crawl; *place* is where it parks requests."""
+    rules = _of_crawls[crawler] = AddressRules(crawler, index, settings, place)
     return rules
 
 

@@ -1,0 +1,160 @@
+"""Parked requests: on disk with the rule that parked each, until they are asked for or not needed.
+
+A request is on disk before anybody is told that it is parked, and leaves the file only when it was
+answered: killing the process loses none.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scrapy_simhash.addresses.rule import AddressRule
+
+# What is done with a request: it waits; it was asked for, and has no answer; it was asked for by a
+# process that ended before the answer.
+_PARKED, _ASKED, _OWED = range(3)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS parked (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    rule TEXT NOT NULL,
+    template TEXT NOT NULL,
+    key BLOB NOT NULL,
+    url TEXT NOT NULL,
+    request BLOB NOT NULL,
+    state INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule);
+CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
+"""
+_APPLICATION_ID = 0x53485044  # "SHPD"
+
+
+class ParkedRequest(NamedTuple):
+    """A parked request, as Scrapy's request_from_dict() takes it, pickled."""
+
+    id: int
+    rule: AddressRule
+    template: str
+    url: str
+    request: bytes
+
+
+class ParkedRequests:
+    """The parked requests in one file, of one process at a time.
+
+    :raises sqlite3.Error: the file is damaged or none of these, or cannot be written.
+    """
+
+    def __init__(self, path: Path, is_read_only: bool = False) -> None:
+        self.path = path
+        self._is_read_only = is_read_only
+        if is_read_only:
+            self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self) -> None:
+        (found,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+        if pages and found != _APPLICATION_ID:
+            raise sqlite3.DatabaseError(f"{self.path} is no file of parked requests")
+        if self._is_read_only:
+            return
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        # A commit reaches the system at once, and the disk a little later.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.executescript(_SCHEMA)
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._connection.execute("UPDATE parked SET state = ? WHERE state = ?", (_OWED, _ASKED))
+
+    def park(self, rule: AddressRule, template: str, key: int, url: str, request: bytes) -> None:
+        """Store a request; when this returns, it is there for good."""
+        self._connection.execute(
+            "INSERT INTO parked (rule, template, key, url, request) VALUES (?, ?, ?, ?, ?)",
+            (_written(rule), template, _key(key), url, request),
+        )
+
+    def take_owed(self, limit: int) -> list[ParkedRequest]:
+        """Return requests that another run asked for; they count as asked for now."""
+        return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
+
+    def take(self, rule: AddressRule, limit: int) -> list[ParkedRequest]:
+        """Return the oldest requests of a rule; they count as asked for now."""
+        where = "state = ? AND rule = ? ORDER BY id LIMIT ?"
+        return self._take(where, _PARKED, _written(rule), limit)
+
+    def take_key(self, key: int) -> list[ParkedRequest]:
+        """Return the requests that have a key; they count as asked for now."""
+        return self._take("state = ? AND key = ?", _PARKED, _key(key))
+
+    def sample(self, rule: AddressRule, after: int, limit: int) -> list[ParkedRequest]:
+        """Return requests of a rule by chance, of those parked *after* an id; as :meth:`take`."""
+        where = "state = ? AND rule = ? AND id > ? ORDER BY random() LIMIT ?"
+        return self._take(where, _PARKED, _written(rule), after, limit)
+
+    def asked(self, number: int) -> list[ParkedRequest]:
+        """Return the request with an id, if it has no answer yet."""
+        return self._take("id = ?", number)
+
+    def answered(self, number: int) -> None:
+        """Forget a request that was answered."""
+        self._connection.execute("DELETE FROM parked WHERE id = ?", (number,))
+
+    def last(self) -> int:
+        """Return the id of the last request that was parked; 0 if there was none."""
+        (last,) = self._connection.execute("SELECT max(id) FROM parked").fetchone()
+        return last or 0
+
+    def counts(self) -> dict[AddressRule, int]:
+        """Return how many requests each rule has parked."""
+        query = "SELECT rule, count(*) FROM parked WHERE state = ? GROUP BY rule"
+        return {
+            AddressRule(*json.loads(rule)): count
+            for rule, count in self._connection.execute(query, (_PARKED,))
+        }
+
+    def all(self) -> Iterator[ParkedRequest]:
+        """Yield all requests, those without an answer as well."""
+        query = "SELECT id, rule, template, url, request FROM parked ORDER BY id"
+        for number, rule, *others in self._connection.execute(query):
+            yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
+
+    def close(self) -> None:
+        """Close the file, and remove it if it is empty."""
+        if self._is_read_only:
+            self._connection.close()
+            return
+        (left,) = self._connection.execute("SELECT count(*) FROM parked").fetchone()
+        self._connection.close()
+        if not left:
+            self.path.unlink(missing_ok=True)
+
+    def _take(self, where: str, *values: object) -> list[ParkedRequest]:
+        query = f"SELECT id, rule, template, url, request FROM parked WHERE {where}"  # noqa: S608 - only our own text
+        rows = [
+            ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
+            for number, rule, *others in self._connection.execute(query, values)
+        ]
+        self._connection.executemany(
+            "UPDATE parked SET state = ? WHERE id = ?", ((_ASKED, row.id) for row in rows)
+        )
+        return rows
+
+
+def _written(rule: AddressRule) -> str:
+    return json.dumps([rule.kind, rule.host, rule.drop, rule.keep])
+
+
+def _key(key: int) -> bytes:
+    return key.to_bytes(8, "big")

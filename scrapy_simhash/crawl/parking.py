@@ -1,0 +1,271 @@
+"""Requests that are parked: what a rule says is kept already is not downloaded, and not lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import random
+import sqlite3
+import time
+from collections import Counter, deque
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.job import job_dir
+from scrapy.utils.request import request_from_dict
+
+from scrapy_simhash.addresses.evidence import Stage
+from scrapy_simhash.crawl.asking import ask
+from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
+from scrapy_simhash.crawl.dropped import RuledOut
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests
+from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.setup import index_place
+from scrapy_simhash.places import is_in_redis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+
+    from scrapy_simhash.addresses.learner import Learner
+    from scrapy_simhash.addresses.rule import AddressRule
+    from scrapy_simhash.settings import SimhashSettings
+
+T = TypeVar("T")
+# What became of a request that a rule was about.  Those released and audited had been parked.
+What = Literal["parked", "explored", "released", "audited"]
+_STATS: dict[What, str] = {
+    "parked": "simhash/rules/parked",
+    "explored": "simhash/rules/explored",
+    "released": "simhash/rules/released",
+    "audited": "simhash/rules/audited",
+}
+
+logger = logging.getLogger(__name__)
+
+PARKED_META_KEY = "simhash_parked"
+# In JOBDIR.
+FILE = "simhash-parked.sqlite"
+# Of what a rule covers, so much is downloaded all the same.
+EXPLORED: dict[Stage, float] = {"young": 0.2, "proven": 0.05}
+# Of requests that are asked for again, so many are in the scheduler at a time; the others stay on
+# disk.
+MOST_ASKED = 500
+MOST_TRIES = 3
+# Rules whose requests are counted one by one.
+MAX_COUNTED = 10_000
+# Files of other runs are removed after this time.
+KEEP_SECONDS = 30 * 86_400
+
+
+class Asked(NamedTuple):
+    """The rule and the template for which a request was parked, and how often it was sent."""
+
+    rule: AddressRule
+    template: str
+    tries: int
+
+
+class Parking:
+    """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
+
+    Exempt are start requests, redirects, retries, requests with ``dont_filter``, with a body,
+    with another method than GET, without a callback, and those whose pages are not judged.
+    """
+
+    def __init__(
+        self, crawler: Crawler, learner: Learner, settings: SimhashSettings, place: Path
+    ) -> None:
+        self._crawler = crawler
+        self._learner = learner
+        self._selection = Selection(settings)
+        self._audited = settings.rules_audit
+        self._store = ParkedRequests(place)
+        if place.name != FILE:
+            _remove_old(place.parent)
+        self._warning = RareWarning(logger)
+        self._asked: dict[int, Asked] = {}
+        self._lives: dict[AddressRule, Counter[What]] = {}
+        self._releasing: deque[AddressRule] = deque()
+        # By rule, the last request that was parked before its last audit.
+        self._looked_until: dict[AddressRule, int] = {}
+        crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
+
+    def consider(self, request: Request) -> None:
+        """Park a request if a rule says that its page is kept already.
+
+        Cost: at most 20 us, and 50 us to park it.
+
+        :raises RuledOut: it is parked.
+        """
+        if self._is_exempt(request):
+            return
+        match = self._learner.match(request.url, jar_of(request))
+        if match is None:
+            return
+        if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
+            self._count("explored", match.hypothesis.rule)
+            return
+        rule = match.hypothesis.rule
+        try:
+            stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
+            self._store.park(rule, match.template, match.key, request.url, stored)
+        except sqlite3.Error as exc:
+            self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
+            return
+        except Exception:  # a callback that is no method of the spider, say: it is sent
+            logger.debug("%s cannot be parked", request, exc_info=True)
+            return
+        self._count("parked", rule)
+        raise RuledOut(request.url, rule)
+
+    def answered(self, request: Request) -> Asked | None:
+        """Note the answer to a request that was parked; return which rule had parked it."""
+        number = request.meta.pop(PARKED_META_KEY, None)
+        asked = self._asked.pop(number, None)
+        if asked is not None:
+            self._safely(self._store.answered, number)
+            self._go_on()
+        return asked
+
+    def release(self, rule: AddressRule) -> None:
+        """Ask for all that a rule has parked."""
+        if rule not in self._releasing:
+            self._releasing.append(rule)
+        self._go_on()
+
+    def release_key(self, key: int) -> None:
+        """Ask for what was parked for one kept page, which is kept no more."""
+        for row in self._safely(self._store.take_key, key) or ():
+            self._ask(row, "released")
+
+    def spider_idle(self) -> None:
+        """Before the crawl ends, ask for what is owed, and look at some of what is parked.
+
+        :raises DontCloseSpider: there are requests now.
+        """
+        self._ask_once_more()
+        self._go_on()
+        for rule in self._safely(self._store.counts) or {}:
+            if rule not in self._releasing:
+                self._audit(rule)
+        if self._asked:
+            raise DontCloseSpider
+
+    def life(self, rule: AddressRule) -> dict[str, int]:
+        """Return how many requests of a rule this run has parked, explored, and sent after all."""
+        counts = self._lives.get(rule, Counter())
+        return {what: counts[what] for what in _STATS}
+
+    def close(self) -> None:
+        """Keep what is parked."""
+        self._safely(self._store.close)
+
+    def _ask_once_more(self) -> None:
+        """Ask again for requests that had no answer, though none is under way.
+
+        After a kill, the disk queues of a JOBDIR give old requests in place of new ones.  Or
+        another middleware has ended them: after some tries, they stay on disk.
+        """
+        unanswered, self._asked = self._asked, {}
+        for number, asked in unanswered.items():
+            if asked.tries < MOST_TRIES:
+                for row in self._safely(self._store.asked, number) or ():
+                    self._ask(row, "released", asked.tries + 1)
+
+    def _audit(self, rule: AddressRule) -> None:
+        """Look at requests of a rule by chance; at all if it does not hold any more."""
+        if not self._learner.holds(rule):
+            self.release(rule)
+            return
+        since = self._looked_until.get(rule, 0)
+        self._looked_until[rule] = self._safely(self._store.last) or 0
+        for row in self._safely(self._store.sample, rule, since, self._audited) or ():
+            self._ask(row, "audited")
+
+    def _go_on(self) -> None:
+        """Ask for what is to be released, but not for all at once."""
+        while (room := MOST_ASKED - len(self._asked)) > 0:
+            rows = self._safely(self._store.take_owed, room)
+            if not rows and self._releasing:
+                rows = self._safely(self._store.take, self._releasing[0], room)
+                if not rows:
+                    self._releasing.popleft()
+                    continue
+            if not rows:
+                return
+            for row in rows:
+                self._ask(row, "released")
+
+    def _ask(self, row: ParkedRequest, why: What, tries: int = 1) -> None:
+        try:
+            # Scrapy unpickles the other files in a JOBDIR, too.
+            request = request_from_dict(pickle.loads(row.request), spider=self._crawler.spider)  # noqa: S301
+        except Exception:  # the spider has lost its callback, say
+            logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
+            return
+        meta = {**request.meta, PARKED_META_KEY: row.id}
+        self._asked[row.id] = Asked(row.rule, row.template, tries)
+        if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
+            if tries == 1:
+                self._count(why, row.rule)
+        else:  # it stays on disk
+            del self._asked[row.id]
+
+    def _is_exempt(self, request: Request) -> bool:
+        meta = request.meta
+        return (
+            request.method != "GET"
+            or request.dont_filter
+            or bool(request.body)
+            or request.callback is NO_CALLBACK
+            or is_start_request(request)
+            or bool(meta.get("retry_times") or redirects_in(meta))
+            or PARKED_META_KEY in meta
+            or meta.get(META_KEY) not in (None, True, "drop")
+            or not self._selection.is_chosen(request, request.url)
+        )
+
+    def _count(self, what: What, rule: AddressRule) -> None:
+        self._crawler.stats.inc_value(_STATS[what])
+        if rule in self._lives or len(self._lives) < MAX_COUNTED:
+            self._lives.setdefault(rule, Counter())[what] += 1
+
+    def _safely(self, step: Callable[..., T], *arguments: object) -> T | None:
+        """Return what the file answers, None if it fails; what is in it stays in it."""
+        try:
+            return step(*arguments)
+        except sqlite3.Error as exc:
+            self._warning.log(
+                f"The file of parked requests fails: {exc}", {"spider": self._crawler.spider}
+            )
+            return None
+
+
+def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:
+    """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
+
+    An index that is no file has one of this name.
+    """
+    if job := job_dir(crawler.settings):
+        return Path(job, FILE)
+    place = index_place(settings, crawler.spidercls.name, crawler.settings)
+    if place == "memory:" or is_in_redis(place):
+        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
+    started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+    return Path(f"{place}.parked", f"{started}-{os.getpid()}.sqlite")
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove the files of runs that are long over."""
+    for file in folder.glob("*.sqlite*"):
+        if time.time() - file.stat().st_mtime > KEEP_SECONDS:
+            file.unlink(missing_ok=True)

@@ -1,0 +1,247 @@
+"""What a rule says is kept already is parked, and given back when the rule was wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash import RuledOut
+from scrapy_simhash.addresses.learner import Judged
+from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.settings import SimhashSettings
+from tests.commands import simhash, simhash_json
+from tests.conftest import (
+    CrawlFixture,
+    Site,
+    article,
+    crawl_job,
+    path_of,
+    prose,
+    run_job,
+)
+from tests.indexes import open_index
+from tests.pages import PARAMETERS
+from tests.spiders import Parks
+from tests.test_rules_crawl import rules_stats
+
+PAGES = 150
+SID = AddressRule("parameter", "a.example", "sid", "")
+USE = {"SIMHASH_RULES": "use"}
+
+
+def content(name: str) -> str:
+    return article(prose(f"topic{name}x"))
+
+
+def fill(
+    site: Site, differs: Callable[[int], bool] = lambda page: False, pages: int = PAGES
+) -> set[str]:
+    """Pages at two addresses each; at the second one, some differ.  Return one path a content."""
+    paths = [f"/a/p{i}{one}" for i in range(pages) for one in ("", "?sid=1")]
+    site["/"] = article(prose("start"), paths)
+    contents = {"/"}
+    for i in range(pages):
+        contents.add(f"/a/p{i}")
+        site[f"/a/p{i}"] = site[f"/a/p{i}?sid=1"] = content(str(i))
+        if differs(i):
+            site[f"/a/p{i}?sid=1"] = content(f"other{i}")
+            contents.add(f"/a/p{i}?sid=1")
+    return contents
+
+
+def downloads(site: Site) -> int:
+    return sum(count for path, count in site.asked.items() if "sid" in path)
+
+
+def test_known_pages_are_not_downloaded_and_nothing_is_lost(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    contents = fill(site)
+    done = crawl("Parks", **USE, SIMHASH_RULES_AUDIT=10)
+    stats = rules_stats(done)
+    assert done.seen() == contents
+    assert 60 <= stats["parked"] <= PAGES - 47
+    assert stats["audited"] == 10
+    assert stats["parked"] + stats["explored"] in range(PAGES - 50, PAGES - 46)
+    assert downloads(site) == PAGES - stats["parked"] + 10
+    assert done.stats["errors/RuledOut"] == stats["parked"]
+    (file,) = (tmp_path / ".scrapy" / "simhash").glob("*.parked/*.sqlite")
+    left = stats["parked"] - 10
+    index = ".scrapy/simhash/links.simhash"
+    for place in (index, str(file), str(file.parent)):
+        (row,) = simhash_json(tmp_path, "parked", place)["rules"]
+        assert row["requests"] == left
+        assert row["rule"].startswith("Ignore the parameter sid")
+    assert "Ignore the parameter sid" in simhash(tmp_path, "parked", index).stdout
+    assert simhash_json(tmp_path, "parked", index, "--write", "urls.jsonl")["written"] == left
+    lines = [json.loads(line) for line in (tmp_path / "urls.jsonl").read_text().splitlines()]
+    assert len({line["url"] for line in lines}) == left
+    assert {line["template"] for line in lines} == {"/a/*"}
+    assert simhash(tmp_path, "parked", index, "--write", "urls.jsonl").returncode == 2
+    assert simhash(tmp_path, "parked", "nowhere").returncode == 2
+
+
+def test_a_rule_that_is_only_suggested_parks_nothing(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    assert "parked" not in rules_stats(crawl("Parks"))
+    assert downloads(site) == PAGES
+
+
+@pytest.mark.parametrize("audit", [5, 59])
+def test_all_is_given_back_when_a_parameter_starts_to_matter(
+    site: Site, crawl: CrawlFixture, audit: int
+) -> None:
+    contents = fill(site, lambda page: page >= 100)
+    done = crawl("Parks", **USE, SIMHASH_RULES_AUDIT=audit)
+    stats = rules_stats(done)
+    assert done.seen() == contents
+    assert stats["released"] + stats.get("audited", 0) == stats["parked"]
+    assert stats["failures"] >= 1
+
+
+def test_one_page_that_differs_is_found_when_all_are_looked_at(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    contents = fill(site, lambda page: page == 120)
+    done = crawl("Parks", **USE, SIMHASH_RULES_AUDIT=1000)
+    assert done.seen() == contents
+
+
+def test_what_a_rule_parked_is_sent_at_its_first_failure(site: Site, crawl: CrawlFixture) -> None:
+    """Not only when the spider is idle; what was found last is asked for first."""
+    fill(site, lambda page: page < 50)
+    order: list[str] = []
+
+    def noting(path: str, body: str) -> Callable[[int], str]:
+        def visited(visit: int) -> str:
+            order.append(path)
+            return body
+
+        return visited
+
+    pages = {path: str(reply.body) for path, reply in site.pages.items()}
+    for path, body in pages.items():
+        site[path] = noting(path, body)
+    crawl("Parks", **USE, SCHEDULER_MEMORY_QUEUE="scrapy.squeues.LifoMemoryQueue")
+    assert {f"/a/p{i}" for i in range(90)} <= set(order[: order.index("/a/p0") + 1])
+
+
+def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path: Path) -> None:
+    crawler = get_crawler(Parks)
+    crawler.spider = crawler._create_spider(url="http://a.com/")
+    sent: list[Request] = []
+    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
+    with open_index("memory:", PARAMETERS) as index:
+        settings = SimhashSettings.read({"SIMHASH_RULES": "use"})
+        rules = AddressRules(crawler, index.index, settings, tmp_path / "parked.sqlite")
+        for i in range(300):
+            url = f"http://a.com/a/p{i}"
+            rules._learner.learn(Judged(url, url))
+            rules._learner.learn(Judged(f"{url}?sid=1", url))
+        again = [Request(f"http://a.com/a/p{i}?sid=2") for i in range(100)]
+        parked = []
+        for request in again:
+            try:
+                rules.consider(request)
+            except RuledOut as exc:
+                parked.append(exc.url)
+        assert len(parked) > 80
+        rules.forget(parked[3].partition("?")[0], "")
+        assert [request.url for request in sent] == [parked[3]]
+        rules.close()
+
+
+def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
+    fill(site, pages=120)
+    ways = ["dont_filter", "post", "body", "retry", "unjudged", "function"]
+    links = [f"/a/p{i}{one}" for i in range(120) for one in ("", "?sid=1")]
+    special = [f"/a/p{i}?sid={k}how={way}" for k, way in enumerate(ways) for i in range(90, 100)]
+    plain = [f"/a/p{i}?sid=how=plain" for i in range(70, 100)]
+    site["/"] = article(prose("start"), [*links, *special, *plain])
+    for path in (*special, *plain):
+        site[path] = content(path.partition("?")[0][4:])
+    crawl("Parks", **USE, SIMHASH_RULES_AUDIT=0)
+    assert all(site.asked[path] == 1 for path in special)
+    assert sum(site.asked[path] for path in plain) < 20
+
+
+def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path: Path) -> None:
+    """What it had parked is in the file, and is looked at when the crawl goes on.
+
+    By then the pages differ, which the keys cannot tell any more.
+    """
+    fill(site)
+    settings: dict[str, Any] = {
+        **USE,
+        "JOBDIR": str(tmp_path / "job"),
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        "SIMHASH_RULES_AUDIT": 1,
+    }
+    running: list[subprocess.Popen[str]] = []
+    killed: list[int] = []
+
+    def kill(visit: int) -> str:
+        if not killed:
+            killed.append(visit)
+            running[0].send_signal(signal.SIGKILL)
+        return content("140")
+
+    site["/a/p140"] = kill
+    job = crawl_job(site, tmp_path, "Parks", **settings)
+    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        running.append(process)
+        process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    with sqlite3.connect(tmp_path / "job" / "simhash-parked.sqlite") as connection:
+        parked = {path_of(url) for (url,) in connection.execute("SELECT url FROM parked")}
+    connection.close()
+    assert len(parked) > 50
+    for path in parked:
+        site[path] = content(f"other{path[4:].partition('?')[0]}")
+    done = run_job(crawl_job(site, tmp_path, "Parks", **settings), tmp_path)
+    assert parked <= done.seen()
+    assert rules_stats(done)["recovered"] >= 1
+    assert not (tmp_path / "job" / "simhash-parked.sqlite").exists(), "nothing is left in it"
+
+
+def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) -> None:
+    path = tmp_path / "parked.sqlite"
+    store = ParkedRequests(path)
+    for i in range(5):
+        store.park(SID, "/a/*", i, f"http://a.example/a/p{i}", b"request")
+    assert store.counts() == {SID: 5}
+    (first,) = store.take(SID, 1)
+    (second,) = store.take_key(1)
+    assert (first.url, second.url) == ("http://a.example/a/p0", "http://a.example/a/p1")
+    assert len(store.sample(SID, 3, 10)) == 2
+    store.answered(first.id)
+    assert store.counts() == {SID: 1}
+    store.close()
+    later = ParkedRequests(path)
+    assert [row.id for row in later.take_owed(10)] == [2, 4, 5]
+    assert later.take_owed(10) == []
+    for row in later.all():
+        later.answered(row.id)
+    later.close()
+    assert not path.exists()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "parked.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE a (b)")
+    connection.close()
+    with pytest.raises(sqlite3.DatabaseError, match="no file of parked requests"):
+        ParkedRequests(path)
