@@ -80,6 +80,15 @@ def test_the_page_that_was_kept_may_be_at_any_of_its_addresses() -> None:
     assert crawl.matches("/a/new?sid=4")
 
 
+def test_a_page_that_was_kept_before_the_rule_was_tried_is_found() -> None:
+    crawl = Crawl()
+    crawl.page("/a/old?sid=9", "old")
+    crawl.aliases(SUGGESTIONS + FIRST, "/a")
+    assert crawl.matches("/a/old")
+    assert crawl.matches("/a/old?sid=3")
+    assert not crawl.matches("/a/old?sid=9")
+
+
 def test_the_order_of_parameters_does_not_count() -> None:
     crawl = learned()
     crawl.page("/a/new?x=1&y=2", "new")
@@ -109,10 +118,31 @@ def test_two_kept_pages_under_one_key_are_a_failure() -> None:
     assert not crawl.matches("/a/p1?sid=7")
 
 
-def test_a_duplicate_of_another_page_is_a_failure() -> None:
+def test_a_duplicate_of_another_page_is_no_trial() -> None:
     crawl = learned()
     crawl.page("/a/new", "new")
-    assert crawl.page("/a/new?sid=3", "/ap1").refuted
+    assert not crawl.page("/a/new?sid=3", "/ap1").tried
+    assert crawl.page("/a/new?sid=4", "new").tried
+    crawl.page("/a/copy?sid=1", "/ap1")
+    assert not crawl.page("/a/copy?sid=2", "copy").tried
+    assert crawl.matches("/a/copy?sid=3"), "now it is kept"
+    assert crawl.page("/a/copy?sid=3", "yet another").refuted
+
+
+def test_a_failure_that_was_noise_is_forgotten_when_that_is_known() -> None:
+    crawl = learned()
+    crawl.page("/a/new", "new")
+    url = f"{HOST}/a/new?sid=3"
+    assert crawl.learner.learn(Judged(url, url, is_doubtful=True)).refuted
+    assert not crawl.matches("/a/p1?sid=7")
+    later = Crawl()
+    later.book.restore("a.com", stored(crawl))
+    assert later.of[SID].failures == 0, "others do not share the doubt"
+    crawl.learner.clear_doubtful(url)
+    assert crawl.matches("/a/p1?sid=7")
+    assert crawl.page("/a/p1?sid=3", "another").refuted
+    crawl.learner.clear_doubtful(url)
+    assert not crawl.matches("/a/p2?sid=7"), "this one was beyond doubt"
 
 
 def test_a_key_has_one_trial() -> None:

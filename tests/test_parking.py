@@ -186,8 +186,7 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
     settings: dict[str, Any] = {
         **USE,
         "JOBDIR": str(tmp_path / "job"),
-        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-        "SIMHASH_RULES_AUDIT": 1,
+        "SIMHASH_RULES_AUDIT": 1000,
     }
     running: list[subprocess.Popen[str]] = []
     killed: list[int] = []
@@ -196,9 +195,9 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
         if not killed:
             killed.append(visit)
             running[0].send_signal(signal.SIGKILL)
-        return content("140")
+        return content("10")
 
-    site["/a/p140"] = kill
+    site["/a/p10"] = site["/a/p10?sid=1"] = kill  # the last link is taken first
     job = crawl_job(site, tmp_path, "Parks", **settings)
     with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         running.append(process)
@@ -236,6 +235,32 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
         later.answered(row.id)
     later.close()
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"SIMHASH_ACTION": "flag"}, {"SIMHASH_POLICY": "tests.spiders.ReviewsPass"}],
+)
+def test_what_might_reach_the_spider_is_not_parked(
+    site: Site, crawl: CrawlFixture, settings: dict[str, Any]
+) -> None:
+    fill(site, pages=90)
+    stats = rules_stats(crawl("Parks", **USE, **settings))
+    assert stats["learned"] == 1
+    assert "parked" not in stats
+
+
+def test_a_file_that_cannot_be_used_stops_the_start(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    fill(site, pages=1)
+    file = tmp_path / "job" / "simhash-parked.sqlite"
+    file.parent.mkdir()
+    file.write_bytes(b"something else " * 100)
+    done = crawl("Parks", **USE, JOBDIR=str(file.parent))
+    assert "SIMHASH_RULES 'use' keeps parked requests in" in done.log
+    assert not site.asked
+    assert file.read_bytes() == b"something else " * 100
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

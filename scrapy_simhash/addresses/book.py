@@ -55,8 +55,9 @@ class SiteRules:
             ]
         return self._by_host[host]
 
-    def suggest(self, duplicate: Address, kept: Address, now: float) -> None:
-        """Take note that two addresses have one content, and put on trial what that suggests."""
+    def suggest(self, duplicate: Address, kept: Address, now: float) -> list[Hypothesis]:
+        """Take note that two addresses have one content; return what is put on trial for it."""
+        begun = []
         for rule in differences(duplicate, kept):
             known = rule.in_order()
             if known in self.hypotheses or len(known.drop) + len(known.keep) > MAX_RULE:
@@ -65,7 +66,8 @@ class SiteRules:
                 continue
             if self._is_suggested(known, duplicate, kept):
                 del self._suggested[known]
-                self._try(known, now)
+                begun += self._try(known, now)
+        return begun
 
     def _is_suggested(self, rule: AddressRule, duplicate: Address, kept: Address) -> bool:
         """Whether there are enough suggestions of a rule, with this one."""
@@ -80,16 +82,17 @@ class SiteRules:
             self._suggested.popitem(last=False)
         return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
 
-    def _try(self, rule: AddressRule, now: float) -> None:
+    def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:
             idle = (one for one in self.hypotheses.values() if not one.acts())
             least = min(idle, key=lambda one: 0 if one.failures else one.keys, default=None)
             if least is None:
-                return
+                return []
             del self.hypotheses[least.rule]
         self.tried += 1
-        self.hypotheses[rule] = Hypothesis(rule, self.tried, now)
+        hypothesis = self.hypotheses[rule] = Hypothesis(rule, self.tried, now)
         self._by_host.clear()
+        return [hypothesis]
 
     def forget(self, rule: AddressRule) -> None:
         """Forget the evidence for a rule, if there is any."""

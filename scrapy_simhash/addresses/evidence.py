@@ -44,7 +44,8 @@ class Scope:
 
     *own_right* and *own_wrong* are the trials that this process has seen, *most_right* and
     *most_wrong* the most that any other process or earlier crawl has.  These do not add up, since
-    they may have tried the same keys.  *passed* is what a template has shown by itself.
+    they may have tried the same keys.  *own_doubtful* of the own failures may be none.  *passed* is
+    what a template has shown by itself.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Scope:
     passed: Stage | None = None
     own_right: int = 0
     own_wrong: int = 0
+    own_doubtful: int = 0
 
     @property
     def right(self) -> int:
@@ -63,6 +65,11 @@ class Scope:
     def wrong(self) -> int:
         """How many trials were wrong."""
         return max(self.own_wrong, self.most_wrong)
+
+    @property
+    def surely_wrong(self) -> int:
+        """How many trials were wrong beyond doubt."""
+        return max(self.own_wrong - self.own_doubtful, self.most_wrong)
 
     def merge(self, other: Scope) -> None:
         """Take over what *other* has seen more of."""
@@ -108,8 +115,10 @@ class Hypothesis:
         """The share of keys of which the rule is right, at least; wrong with a chance of 5 %."""
         return lower_rate(self.keys, self.failures, ERROR)
 
-    def count(self, template: str, is_right: bool, now: float) -> None:
+    def count(self, template: str, is_right: bool, now: float, is_doubtful: bool = False) -> None:
         """Count a trial.  Cost: O(folders), of which there are at most 5.
+
+        A failure that *is_doubtful* counts until :meth:`clear_doubtful`.
 
         Without room for its template, one that was right counts nowhere, so that all that counts
         for a folder is also known of a template in it.
@@ -122,10 +131,18 @@ class Hypothesis:
             if (scope := self.scopes.get(name)) is not None:
                 scope.own_right += is_right and has_room
                 scope.own_wrong += not is_right
+                scope.own_doubtful += is_doubtful and not is_right
         self.seen = now
         self._stages.clear()
         if self.stage(template) is not None and self.learned is None:
             self.learned = now
+
+    def clear_doubtful(self) -> None:
+        """Forget the failures that were doubtful: they had a cause that is known now."""
+        for scope in self.scopes.values():
+            scope.own_wrong -= scope.own_doubtful
+            scope.own_doubtful = 0
+        self._stages.clear()
 
     def acts(self) -> list[str]:
         """Return the templates in which the rule may act."""
@@ -194,7 +211,7 @@ class Hypothesis:
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
             "scopes": [
-                [name, scope.number, scope.right, scope.wrong, scope.passed]
+                [name, scope.number, scope.right, scope.surely_wrong, scope.passed]
                 for name, scope in self.scopes.items()
             ],
         }
@@ -231,9 +248,15 @@ class Hypothesis:
 def template_of(address: Address) -> str:
     """Return the template that an address belongs to: its folder, with a star for its name.
 
+    A name may end with a slash.
+
     >>> template_of(Address.of("http://a.example/calendar/2031/05/12?view=day"))
     '/calendar/N/N/*'
+    >>> template_of(Address.of("http://a.example/posts/lamp/"))
+    '/posts/*'
     """
+    if address.path.endswith("/"):
+        address = address._replace(path=address.path.rstrip("/"))
     return f"{address.folder[: MAX_URL - 1]}*"
 
 

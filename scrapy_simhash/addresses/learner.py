@@ -2,13 +2,15 @@
 
 A rule is tried once for each key: the address that it makes of all the addresses of one page.  The
 key has its trial when there are two addresses under it, and a page that was kept at one of them.
-The rule is right if the other one had the content of that page, and wrong if it had any other.
-So each trial has a kept page of its own.
+The rule is right if the other one had the content of that page, and wrong if it was kept as well.
+A duplicate of something else is no trial: it shows nothing, and nothing of it can be lost.  So each
+trial has a kept page of its own.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import NamedTuple
 
 import mmh3
@@ -19,17 +21,21 @@ from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings
 
+# A new rule finds so many pages that were kept before it.
+MAX_RECENT = 2_000
+
 
 class Judged(NamedTuple):
     """A judged page, as rules learn from it.
 
     *kept_url* is where its content was kept: at its own address if it is a kept page.  *jar* is the
-    name of its cookie jar.
+    name of its cookie jar.  *is_doubtful*: it was kept for what may have changed by itself.
     """
 
     url: str
     kept_url: str
     jar: str = ""
+    is_doubtful: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -69,7 +75,9 @@ class Learner:
 
     def __init__(self, book: RuleBook, sightings: Sightings | None = None) -> None:
         self._book = book
-        self._sightings = sightings or Sightings()
+        # Of the last pages that were kept, the address and the cookie jar.
+        self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
+        self._sightings = Sightings() if sightings is None else sightings
 
     def match(self, url: str, jar: str = "") -> Match | None:
         """Return a rule by which the page at *url* is kept already, at another address."""
@@ -110,7 +118,7 @@ class Learner:
                 continue
             was_learned = hypothesis.learned is not None
             template = template_of(hypothesis.rule.applied(address) or address)
-            hypothesis.count(template, is_right, now)
+            hypothesis.count(template, is_right, now, page.is_doubtful)
             tried.append(hypothesis)
             if not is_right:
                 refuted.append(hypothesis)
@@ -120,7 +128,10 @@ class Learner:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._sightings.put(own, seen)
         if kept is not None:
-            self._book.site(address.host).suggest(address, kept, now)
+            for begun in self._book.site(address.host).suggest(address, kept, now):
+                self._look_back(begun)
+        if page.is_kept:
+            self._recent.append((page.url, page.jar))
         return Lesson(tuple(tried), tuple(refuted), tuple(learned), match)
 
     def holds(self, rule: AddressRule) -> bool:
@@ -137,6 +148,12 @@ class Learner:
             hypothesis.count(template, False, time.time())
             self._book.note_trials(rule.host, 1, are_urgent=True)
 
+    def clear_doubtful(self, url: str) -> None:
+        """Forget doubtful failures on a site: it is known now what changes by itself there."""
+        site = self._book.of(Address.of(url).host)
+        for hypothesis in site.hypotheses.values() if site is not None else ():
+            hypothesis.clear_doubtful()
+
     def forget(self, url: str, jar: str = "") -> list[int]:
         """Forget that a page was kept: it was taken back, or is a wall.  Return its keys."""
         if not _is_plain(url):
@@ -152,6 +169,17 @@ class Learner:
             keys.append(key ^ hypothesis.salt)
             self._sightings.remove(key ^ hypothesis.salt)
         return keys
+
+    def _look_back(self, hypothesis: Hypothesis) -> None:
+        """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
+        for url, jar in self._recent:
+            address = Address.of(url)
+            canonical = hypothesis.rule.applied(address)
+            seen = None if canonical is None else self._sightings.get(_key_of(address, jar))
+            if canonical is not None and seen is not None:
+                key = _key_of(canonical, jar) ^ hypothesis.salt
+                if self._sightings.get(key) is None:
+                    self._sightings.put(key, seen)
 
     def _before(
         self, hypothesis: Hypothesis, canonical: Address | None, own: int, jar: str
@@ -190,16 +218,14 @@ class Learner:
         if before.is_at(own):
             return None
         is_right = None
-        if before.is_kept or seen.is_kept:
-            if before.content != seen.content:
+        if before.content != seen.content:
+            if before.is_kept and seen.is_kept:
                 is_right = False
-            elif not before.is_tried:
-                is_right = True
-        now = before._replace(
-            is_kept=before.is_kept or seen.is_kept,
-            is_tried=before.is_tried or is_right is not None,
-        )
-        self._sightings.put(key ^ hypothesis.salt, now)
+        elif (before.is_kept or seen.is_kept) and not before.is_tried:
+            is_right = True
+        now = before if before.is_kept else seen
+        is_tried = before.is_tried or is_right is not None
+        self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
         return is_right
 
 

@@ -35,7 +35,7 @@ from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, Settings
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.page import MAY_BE_NOISE, Decision, Reason
 from scrapy_simhash.rule.scope import host_of, scope_key
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ logger = logging.getLogger(__name__)
 
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
-# What is new in a page for these reasons may only have changed by itself.
-MAY_BE_NOISE: tuple[Reason, ...] = ("new_links", "new_media", "new_data")
 
 SECONDS_A_DAY = 86_400
 
@@ -318,6 +316,8 @@ class SimhashDownloaderMiddleware:
             page, analysis = await self._analysed(request, response)
             if await self._visits.compare(first, page, analysis):
                 self._reach.start_trials_over()
+                if self._rules is not None:
+                    self._rules.clear_doubtful(page.url)
         except Exception:  # nothing but a lesson is lost
             logger.debug("A second visit taught nothing", exc_info=True)
 

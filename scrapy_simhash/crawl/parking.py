@@ -27,6 +27,7 @@ from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import index_place
+from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.places import is_in_redis
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ EXPLORED: dict[Stage, float] = {"young": 0.2, "proven": 0.05}
 # Of requests that are asked for again, so many are in the scheduler at a time; the others stay on
 # disk.
 MOST_ASKED = 500
-MOST_TRIES = 3
+MOST_TRIES = 10
 # Rules whose requests are counted one by one.
 MAX_COUNTED = 10_000
 # Files of other runs are removed after this time.
@@ -78,7 +79,10 @@ class Parking:
     """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
 
     Exempt are start requests, redirects, retries, requests with ``dont_filter``, with a body,
-    with another method than GET, without a callback, and those whose pages are not judged.
+    with another method than GET, without a callback, and those whose pages are not judged, or would
+    not be dropped as duplicates.
+
+    :raises SettingsError: the file of parked requests cannot be used.
     """
 
     def __init__(
@@ -88,7 +92,14 @@ class Parking:
         self._learner = learner
         self._selection = Selection(settings)
         self._audited = settings.rules_audit
-        self._store = ParkedRequests(place)
+        self._action = settings.action
+        self._is_policy_known = settings.policy is None
+        try:
+            self._store = ParkedRequests(place)
+        except (sqlite3.Error, OSError) as exc:
+            raise SettingsError(
+                f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
+            ) from exc
         if place.name != FILE:
             _remove_old(place.parent)
         self._warning = RareWarning(logger)
@@ -230,9 +241,14 @@ class Parking:
             or is_start_request(request)
             or bool(meta.get("retry_times") or redirects_in(meta))
             or PARKED_META_KEY in meta
-            or meta.get(META_KEY) not in (None, True, "drop")
+            or not self._is_dropped(meta.get(META_KEY))
             or not self._selection.is_chosen(request, request.url)
         )
+
+    def _is_dropped(self, wish: object) -> bool:
+        """Whether a duplicate is dropped if the meta key of its request has this value."""
+        action = self._action if wish in (None, True) else wish
+        return action == "drop" and self._is_policy_known
 
     def _count(self, what: What, rule: AddressRule) -> None:
         self._crawler.stats.inc_value(_STATS[what])

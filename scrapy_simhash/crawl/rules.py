@@ -14,6 +14,7 @@ from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
 from scrapy_simhash.crawl.choices import is_start_request, jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.rule.page import MAY_BE_NOISE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,10 @@ class AddressRules:
             self._crawler.stats.inc_value("simhash/rules/recovered")
             self._parking.release(asked.rule)
 
+    def clear_doubtful(self, url: str) -> None:
+        """Forget failures that were due to what is known now to change by itself."""
+        self._learner.clear_doubtful(url)
+
     def forget(self, url: str, jar: str) -> None:
         """Forget that a page was kept, since it was taken back or is a wall."""
         for key in self._learner.forget(url, jar):
@@ -125,7 +130,8 @@ class AddressRules:
             return Lesson()
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
-        return self._learner.learn(Judged(page.url, decision.kept_url(page.url), jar))
+        is_doubtful = decision.reason in MAY_BE_NOISE
+        return self._learner.learn(Judged(page.url, decision.kept_url(page.url), jar, is_doubtful))
 
     def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule

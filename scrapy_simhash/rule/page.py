@@ -53,6 +53,8 @@ KEPT_APART: tuple[Reason, ...] = (
     "other_identity",
     "other_site",
 )
+# What is new in a page for these reasons may only have changed by itself.
+MAY_BE_NOISE: tuple[Reason, ...] = ("new_links", "new_media", "new_data")
 # Reasons that come neither from a user's choice nor from a property of the page.
 FAILURES: tuple[Reason, ...] = (
     "extraction_failed",
