@@ -199,14 +199,14 @@ def made_up(orders: int) -> Iterator[tuple[str, ...]]:
                 ruled = crawled(addresses, True, seed)
                 lost += len(full.contents - ruled.contents)
                 saved.append((full.downloads - ruled.downloads) / max(1, full.avoidable))
-                late = max(1, full.late_avoidable)
-                late_saved.append((full.late - ruled.late) / late)
+                if full.late_avoidable >= PAGES:  # of fewer, a share says little
+                    late_saved.append((full.late - ruled.late) / full.late_avoidable)
                 first += [ruled.first_rule] if ruled.first_rule is not None else []
                 cpu, size = max(cpu, ruled.match_us), max(size, ruled.bytes_a_key)
         yield (
             name,
             f"{min(saved):.0%} to {max(saved):.0%}",
-            f"{min(late_saved):.0%} to {max(late_saved):.0%}",
+            f"{min(late_saved):.0%} to {max(late_saved):.0%}" if late_saved else "-",
             str(lost),
             str(max(first, default="-")),
             f"{cpu:.1f}",
