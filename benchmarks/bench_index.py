@@ -211,7 +211,7 @@ def site_votes(folder: Path) -> tuple[Any, Any]:
     from scrapy_simhash.analysis.fingerprint import bit_sums, hash_feature
 
     counts: dict[str, int] = {}
-    sources = read_site(folder, read_gold(folder), None)
+    sources = read_site(folder, read_gold(folder), None, "text")
     for source in sources.values():
         for text in {block.text for block in source.blocks}:
             counts[text] = counts.get(text, 0) + 1

@@ -2,13 +2,13 @@
 
 Every page of a site is analysed once and judged in a seeded random order, or in the order of a
 breadth-first crawl.  A scorer compares the decisions with gold texts.  Ours goes through the same
-analysis, template and index as in a crawl.  The others get the main text that trafilatura finds
+analysis, template and index as in a crawl.  The others get the main text that one extractor finds
 (the same for all) and the plain rule "a duplicate of a kept page within the limit".
 
 Leaves out: the network, the workers, and the effect of following links (crawl_quality.py has it).
 
     python benchmarks/bench_quality.py SITE_FOLDER ... --scorer score_crawl.py \
-        [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--json] \
+        [--order random|crawl] [--seeds 1 2 3] [--only ours ...] [--extractor NAME] [--json] \
         [--variants SEED --server serve_site.py]
 
 SITE_FOLDER holds site.tar.xz, gold.jsonl.gz and site.json (with "start").  The scorer is a module
@@ -45,7 +45,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash import FeatureScheme, fingerprint_text
 from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
-from scrapy_simhash.analysis.extraction import parse, trafilatura_text
+from scrapy_simhash.analysis.extraction import (
+    DEFAULT_EXTRACTOR,
+    NAMED,
+    ParsedPage,
+    main_text,
+    parse,
+)
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
@@ -74,13 +80,14 @@ class Source:
     links: list[str]
 
 
-def read_source(body: bytes, url: str) -> Source:
+def read_source(body: bytes, url: str, extractor: str) -> Source:
     tree = parse(body, None)
     if tree is None:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
     blocks, title = visible_blocks(tree), title_of(tree)
-    return Source(trafilatura_text(tree), blocks, title, links)
+    page = ParsedPage(body, None, url, tree, blocks)
+    return Source(main_text(extractor, page), blocks, title, links)
 
 
 def read_gold(folder: Path) -> dict[str, str]:
@@ -89,7 +96,9 @@ def read_gold(folder: Path) -> dict[str, str]:
         return {unquote(row["path"]): row["text"] for row in map(json.loads, lines)}
 
 
-def read_site(folder: Path, gold: dict[str, str], change: Change | None) -> dict[str, Source]:
+def read_site(
+    folder: Path, gold: dict[str, str], change: Change | None, extractor: str
+) -> dict[str, Source]:
     """Path -> source of every page in the gold file, changed by *change* as a server would.
 
     A file behind several paths is read once, unless its pages change.
@@ -104,7 +113,7 @@ def read_site(folder: Path, gold: dict[str, str], change: Change | None) -> dict
             bodies = {path: render(file.read_bytes(), path) for path, file in files.items()}
         first = {body: path for path, body in reversed(bodies.items())}
         with Pool() as pool:
-            jobs = [(body, HOST + path) for body, path in first.items()]
+            jobs = [(body, HOST + path, extractor) for body, path in first.items()]
             sources = dict(zip(first, pool.starmap(read_source, jobs, chunksize=20), strict=True))
     return {path: sources[body] for path, body in bodies.items()}
 
@@ -352,6 +361,7 @@ def main() -> None:
     parser.add_argument("--order", choices=("random", "crawl"), default="random")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
+    parser.add_argument("--extractor", choices=NAMED, default=DEFAULT_EXTRACTOR)
     parser.add_argument("--variants", metavar="SEED", help="judge pages that change by this seed")
     parser.add_argument("--server", type=Path, help="the script that makes them change")
     parser.add_argument("--first", type=int, help="judge only this many pages of each site")
@@ -365,7 +375,7 @@ def main() -> None:
     results: list[dict[str, Any]] = []
     for site in args.sites:
         gold = read_gold(site)
-        sources = read_site(site, gold, change)
+        sources = read_site(site, gold, change, args.extractor)
         start = json.loads((site / "site.json").read_text())["start"]
         pages = scorer.Pages(gold)
         texts = scorer.Texts(gold.values())

@@ -204,7 +204,7 @@ class SimhashSettings:
     scope: str = _setting("global", _choice(*SCOPES))
     since: str = _setting("crawl", _choice("crawl", "ever"))
     crawl: str | None = _setting(None, Requirement("the name of a crawl", _read_text))
-    extractor: str = _setting("trafilatura", Requirement("a name or an import path", _read_text))
+    extractor: str = _setting("auto", Requirement("a name or an import path", _read_text))
     features: str = _setting("words-3", Requirement("the name of a feature scheme", _read_text))
     stop_words: tuple[str, ...] = _setting(
         (), Requirement("a list of words, or the path of a UTF-8 file of words", _read_words)

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from scrapy_simhash.analysis.extraction import NAMED
+from scrapy_simhash.analysis.resiliparse_text import has_resiliparse
 from scrapy_simhash.testing.running import DEFAULTS
 from scrapy_simhash.testing.serving import serve
 from tests import forking
@@ -26,6 +28,13 @@ settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 FOLDER = Path(__file__).parents[1]
+
+needs_resiliparse = pytest.mark.skipif(not has_resiliparse(), reason="resiliparse is not installed")
+# The named extractors, to test with each that is installed.
+EXTRACTORS = [
+    pytest.param(name, marks=needs_resiliparse) if name in ("auto", "resiliparse") else name
+    for name in NAMED
+]
 
 
 @dataclass

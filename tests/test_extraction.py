@@ -12,7 +12,6 @@ import pytest
 
 from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import (
-    NAMED,
     ParsedPage,
     decode,
     extractor_identity,
@@ -24,7 +23,7 @@ from scrapy_simhash.analysis.extraction import (
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
 from scrapy_simhash.errors import AnalysisError, SettingsError
-from tests.conftest import article, prose
+from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose
 
 URL = "http://site.example/"
 
@@ -94,25 +93,26 @@ def test_hostile_bodies_are_analysed_or_refused(body: bytes) -> None:
     assert analysis.tokens < 50
 
 
-ANSWERS = {"trafilatura": ["lamp1"], "resiliparse": ["lamp1"], "text": ["lamp1", "menu-entry"]}
-
-
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", EXTRACTORS)
 def test_named_extractors_find_the_text(name: str) -> None:
     page = article(prose("lamp"), ["/menu-entry"]).encode()
     tree = parse(page, "utf-8")
     assert tree is not None
     text = main_text(name, ParsedPage(page, "utf-8", URL, tree, visible_blocks(tree)))
     found = [word for word in ("lamp1", "menu-entry", "Page") if word in text]
-    assert found == ANSWERS[name]
+    assert found == (["lamp1", "menu-entry"] if name == "text" else ["lamp1"])
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", EXTRACTORS)
 def test_named_extractors_stand_in_the_scheme_with_their_version(name: str) -> None:
-    release = "1" if name == "text" else version(name)
-    assert f"extractor {name}-{release};" in Analyser.create(extractor=name).identity
+    release = "1" if name in ("auto", "text") else version(name)
+    identity = Analyser.create(extractor=name).identity
+    assert f"extractor {name}-{release}" in identity
+    if name == "auto":
+        assert f"of resiliparse-{version('resiliparse')} and trafilatura-" in identity
 
 
+@needs_resiliparse
 def test_resiliparse_takes_all_text_where_its_main_text_is_a_note() -> None:
     rows = "".join(f"<tr><td>row{i}</td></tr>" for i in range(60))
     page = f"<html><body><div><table>{rows}</table></div><article>A note.</article></body></html>"
@@ -120,6 +120,7 @@ def test_resiliparse_takes_all_text_where_its_main_text_is_a_note() -> None:
     assert "A note." in resiliparse_text(page)
 
 
+@needs_resiliparse
 def test_resiliparse_takes_noscript_where_nothing_else_is_left() -> None:
     page = f"<html><body><noscript><p>{prose('topic')}</p></noscript></body></html>"
     assert "topic1" in resiliparse_text(page)
@@ -128,6 +129,7 @@ def test_resiliparse_takes_noscript_where_nothing_else_is_left() -> None:
     )
 
 
+@needs_resiliparse
 def test_resiliparse_takes_lone_surrogates() -> None:
     assert "topic1" in resiliparse_text(f"<html><body><p>\ud800 {prose('topic')}</p></body></html>")
 
@@ -148,7 +150,7 @@ def nested(levels: int) -> bytes:
     return f"<html><body>{html}</body></html>".encode()
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", EXTRACTORS)
 def test_page_that_is_nested_too_deep_is_refused(name: str) -> None:
     analyser = Analyser.create(extractor=name)
     with pytest.raises(AnalysisError, match="nested deeper than 255 levels") as refused:
@@ -186,7 +188,8 @@ def test_text_after_a_nul_is_not_lost() -> None:
 
 
 def test_scheme_names_extractor_and_version() -> None:
-    assert f"extractor trafilatura-{version('trafilatura')}" in Analyser.create().identity
+    trafilatura = Analyser.create(extractor="trafilatura").identity
+    assert f"extractor trafilatura-{version('trafilatura')} with threads" in trafilatura
     custom = Analyser.create(extractor="tests.extractors.rude_text").identity
     assert custom.endswith("extractor tests.extractors.rude_text; content 5")
 

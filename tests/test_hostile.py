@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.resiliparse_text import has_resiliparse
 from scrapy_simhash.errors import AnalysisError
-from tests.conftest import CrawlFixture, Reply, Site, article, prose
+from tests.conftest import EXTRACTORS, CrawlFixture, Reply, Site, article, prose
 
 MEGABYTE = 1_000_000
 PAGE_TIMEOUT = 2.0
@@ -104,7 +105,7 @@ HOSTILE: dict[str, tuple[Reply, str]] = {
 BEFORE_EXTRACTION = {REFUSED, "too_large", "not_html"}
 
 
-@pytest.mark.parametrize("extractor", NAMED)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 def test_hostile_pages_cost_no_other_page(site: Site, crawl: CrawlFixture, extractor: str) -> None:
     good = {f"/good{i}": article(prose(f"good{i}")) for i in range(GOOD)}
     for path, page in good.items():
@@ -171,7 +172,10 @@ def pages() -> st.SearchStrategy[bytes]:
 
 ENCODINGS = [None, "utf-8", "utf-16", "utf-16-le", "utf-32", "latin-1", "shift_jis", "idna", "hex"]
 ANALYSERS = [
-    Analyser.create(extractor=name, verify=verify) for name in NAMED for verify in (True, False)
+    Analyser.create(extractor=name, verify=verify)
+    for name in NAMED
+    if name != "resiliparse" or has_resiliparse()
+    for verify in (True, False)
 ]
 
 

@@ -77,7 +77,7 @@ def test_commands_for_single_pages_leave_the_index_alone(
     [
         ("SIMHASH_DISTANCE=9", "SettingsError: SIMHASH_DISTANCE must be a whole number from 0 to"),
         ("SIMHASH_FEATURES=verbs", "(SIMHASH_FEATURES) must be words-N or jieba-N"),
-        ("SIMHASH_EXTRACTOR=none", "(SIMHASH_EXTRACTOR) must be 'trafilatura' or"),
+        ("SIMHASH_EXTRACTOR=none", "(SIMHASH_EXTRACTOR) must be 'auto' or"),
         ("SIMHASH_ENABLED=perhaps", "SIMHASH_ENABLED must be True or False: got 'perhaps'"),
         ("SIMHASH_INDEX=settings.py", "settings.py is not an index of scrapy-simhash"),
         ("CLOSESPIDER_SIMHASH_ALARM=a", "did you mean CLOSESPIDER_SIMHASH_ALARMS?"),

@@ -44,8 +44,8 @@ BESIDE_NAMES = frozenset(
     {
         *("ad", "ads", "advert", "advertisement", "advertising", "banner", "breadcrumb"),
         *("breadcrumbs", "cookie", "cookies", "footer", "masthead", "menu", "nav", "navbar"),
-        *("navigation", "newsletter", "pagination", "promo", "related", "sidebar", "social"),
-        *("sponsor", "sponsored", "toolbar", "topbar"),
+        *("navfooter", "navheader", "navigation", "newsletter", "pagination", "promo", "related"),
+        *("sidebar", "social", "sponsor", "sponsored", "toolbar", "topbar"),
     }
 )
 

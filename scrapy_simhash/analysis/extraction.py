@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from w3lib.encoding import html_to_unicode
 
+from scrapy_simhash.analysis.auto_text import auto_text, is_thread
 from scrapy_simhash.analysis.content import Block
 from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
-from scrapy_simhash.analysis.resiliparse_text import resiliparse_text, resiliparse_version
+from scrapy_simhash.analysis.resiliparse_text import (
+    has_resiliparse,
+    resiliparse_text,
+    resiliparse_version,
+)
 from scrapy_simhash.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -25,14 +30,18 @@ if TYPE_CHECKING:
 
 Extractor = Callable[[bytes, "str | None", str], str]
 
-DEFAULT_EXTRACTOR = "trafilatura"
+DEFAULT_EXTRACTOR = "auto"
 
 # The identity of each named extractor, with its version, as a scheme states it.
 NAMED: dict[str, Callable[[], str]] = {
-    "trafilatura": lambda: f"trafilatura-{version('trafilatura')}",
+    "auto": lambda: f"auto-1 of {NAMED['resiliparse']()} and {NAMED['trafilatura']()}",
+    "trafilatura": lambda: f"trafilatura-{version('trafilatura')} with threads",
     "resiliparse": lambda: f"resiliparse-{resiliparse_version()}",
     "text": lambda: "text-1",
 }
+
+# The extractors that read the blocks of a page.
+READS_BLOCKS = frozenset({"auto", "text"})
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,12 @@ def main_text(name: str, page: ParsedPage) -> str:
     """
     if name in NAMED and page.tree is None:
         return ""
-    if name == "trafilatura":
-        return trafilatura_text(page.tree)
+    if name in ("auto", "trafilatura"):
+        thread = is_thread(page.body)
+        careful = partial(trafilatura_text, page.tree, thread)
+        if name == "trafilatura":
+            return careful()
+        return auto_text(html_of(page), page.blocks, thread, careful)
     if name == "resiliparse":
         return resiliparse_text(html_of(page))
     if name == "text":
@@ -93,15 +106,16 @@ def _path_of(levels: int) -> etree.XPath:
     return etree.XPath(f"boolean({'/*' * levels})")
 
 
-def trafilatura_text(tree: HtmlElement) -> str:
-    """Return the main text that trafilatura finds, without comments and metadata; may be empty.
+def trafilatura_text(tree: HtmlElement | None, comments: bool = False) -> str:
+    """Return the main text that trafilatura finds, without metadata; may be empty.
 
     trafilatura may change the tree.  Comments make the same page differ from visit to visit:
-    without them, recall on variants of real pages rose from 0.81 to 0.89 (3-shingles, k=3).
+    without them, recall on variants of real pages rose from 0.81 to 0.89 (3-shingles, k=3).  On a
+    thread they are the page.
     """
     from trafilatura import extract
 
-    return extract(tree, include_comments=False, with_metadata=False) or ""
+    return extract(tree, include_comments=comments, with_metadata=False) or ""
 
 
 def decode(body: bytes, encoding: str | None) -> str:
@@ -156,6 +170,14 @@ def _is_in_main_script(name: str) -> bool:
         if spec is None or spec.submodule_search_locations is None:
             return False
     return False
+
+
+def resolved(name: str) -> str:
+    """Return the name of the extractor that is used: for "auto" without resiliparse, trafilatura.
+
+    Then the log says so once.
+    """
+    return "trafilatura" if name == "auto" and not has_resiliparse() else name
 
 
 def extractor_identity(name: str) -> str:

@@ -19,12 +19,14 @@ from scrapy_simhash.analysis.content import (
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     NAMED,
+    READS_BLOCKS,
     ParsedPage,
     extractor_identity,
     is_deeper,
     load_extractor,
     main_text,
     parse,
+    resolved,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
@@ -105,12 +107,14 @@ class Analyser:
         *keep_apart* are rules for what names a page (:mod:`scrapy_simhash.analysis.naming`).
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
+        Where resiliparse cannot be imported, *extractor* "auto" is "trafilatura".
 
         :raises SettingsError: there is no such extractor, feature scheme, or rule for names.
         """
         rules = tuple(sorted(keep_apart))
         for rule in rules:
             naming_by(rule)
+        extractor = resolved(extractor)
         scheme = FeatureScheme.from_name(features, stop_words, idf)
         identity = "; ".join(
             [
@@ -201,7 +205,7 @@ class Analyser:
 
     def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
         tree = self._tree(body, encoding)
-        wants_blocks = tree is not None and (self.verify or self.extractor == "text")
+        wants_blocks = tree is not None and (self.verify or self.extractor in READS_BLOCKS)
         blocks = visible_blocks(tree) if wants_blocks else []
         return ParsedPage(body, encoding, url, tree, blocks)
 

@@ -5,6 +5,8 @@ This is the only module that imports resiliparse.
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.analysis.features import normalise, tokenise
@@ -15,6 +17,28 @@ if TYPE_CHECKING:
 
 # On 521 real pages, main content with fewer words was a slogan or a notice.
 MIN_WORDS = 50
+# The first post of a thread that is not marked as one has fewer words than this beside its
+# comments; an article has more (benchmarks/bench_extraction.py: 263 and 498 on 53 pages).
+MIN_WORDS_BESIDE_COMMENTS = 200
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def has_resiliparse() -> bool:
+    """Whether resiliparse can be imported; if it cannot, the log says so once."""
+    try:
+        import resiliparse.extract.html2text
+        import resiliparse.parse.html  # noqa: F401
+    except ImportError as exc:
+        logger.warning(
+            "resiliparse cannot be imported (%s): the extractor 'auto' is 'trafilatura', which "
+            "takes several times as long. pip install resiliparse; an index that was made "
+            "without it needs 'scrapy simhash rebuild' then.",
+            exc,
+        )
+        return False
+    return True
 
 
 def resiliparse_version() -> str:
@@ -33,11 +57,51 @@ def resiliparse_text(html: str) -> str:
     refuse such pages.
     """
     from resiliparse.extract.html2text import extract_plain_text
-    from resiliparse.parse.html import HTMLTree
 
-    # resiliparse refuses a string with lone surrogates; some codecs of Python let them through.
-    tree: HTMLTree = HTMLTree.parse_from_bytes(html.encode("utf-8", "replace"), "utf-8")
+    tree = _parsed(html)
     text: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(tokenise(normalise(text))) < MIN_WORDS:
         text = extract_plain_text(tree, alt_texts=False)
     return text or extract_plain_text(tree, alt_texts=False, noscript=True)
+
+
+def main_lines(html: str, is_thread: bool) -> list[str]:
+    """Return the lines of the main text of a page, which has few words or none on some pages.
+
+    Comments are main text on a thread, and where hardly anything else is.  A page nested deeply
+    takes minutes, as with :func:`resiliparse_text`.
+    """
+    tree = _parsed(html)
+    text = _main_text(tree, comments=is_thread)
+    if not is_thread and not has_words(text, MIN_WORDS_BESIDE_COMMENTS):
+        text = _main_text(tree, comments=True)
+    return [line for line in (" ".join(line.split()) for line in text.split("\n")) if line]
+
+
+def _main_text(tree: HTMLTree, comments: bool) -> str:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    text: str = extract_plain_text(
+        tree,
+        preserve_formatting=True,
+        main_content=True,
+        list_bullets=False,
+        alt_texts=False,
+        comments=comments,
+    )
+    return text
+
+
+def _parsed(html: str) -> HTMLTree:
+    from resiliparse.parse.html import HTMLTree
+
+    # resiliparse refuses a string with lone surrogates; some codecs of Python let them through.
+    return HTMLTree.parse_from_bytes(html.encode("utf-8", "replace"), "utf-8")
+
+
+def has_words(text: str, least: int) -> bool:
+    """Whether a text begins with at least *least* words, of up to 20 characters on the mean.
+
+    Each CJK character is one.  Cost: O(*least*).
+    """
+    return len(tokenise(normalise(text[: 20 * least]))) >= least
