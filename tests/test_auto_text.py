@@ -18,7 +18,8 @@ from scrapy_simhash.analysis.auto_text import (
 from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.resiliparse_text import has_resiliparse
+from scrapy_simhash.analysis.resiliparse_text import has_resiliparse, may_explode
+from scrapy_simhash.errors import AnalysisError
 from tests.conftest import article, needs_resiliparse, prose
 
 URL = "http://site.example/"
@@ -42,7 +43,7 @@ def texted(html: str) -> str:
     """The text of a page; that of trafilatura is the prose "careful"."""
     tree = parse(html.encode(), "utf-8")
     assert tree is not None
-    return auto_text(html, visible_blocks(tree), is_thread(html.encode()), asked_trafilatura)
+    return auto_text(html, tree, visible_blocks(tree), is_thread(html.encode()), asked_trafilatura)
 
 
 def paragraphs(topic: str, count: int = 30) -> str:
@@ -72,7 +73,7 @@ def test_text_in_place_counts_where_trafilatura_finds_little() -> None:
     html = hidden_from_resiliparse(paragraphs("row"))
     tree = parse(html.encode(), "utf-8")
     assert tree is not None
-    text = auto_text(html, visible_blocks(tree), False, lambda: "A note.")
+    text = auto_text(html, tree, visible_blocks(tree), False, lambda: "A note.")
     assert "row29x1" in text
 
 
@@ -141,6 +142,29 @@ def test_comments_are_main_text_on_a_thread_only(name: str) -> None:
 def test_comments_are_main_text_where_hardly_anything_else_is() -> None:
     page = article(prose("question", 40)).replace("</main>", f"</main>{COMMENTS}")
     assert "answer1" in texted(page)
+
+
+def unclosed(elements: int) -> str:
+    """A page of elements that HTML opens again in each paragraph that follows."""
+    return page_of("".join(f"<p><b data-n={i}>row{i}" for i in range(elements)))
+
+
+@needs_resiliparse
+def test_page_that_would_take_resiliparse_gigabytes_goes_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = parse(unclosed(100).encode(), "utf-8")
+    assert tree is not None
+    assert not may_explode(tree, 200)
+
+    def refuse(html: str, is_thread: bool) -> list[str]:
+        raise AssertionError("resiliparse must not see this page")
+
+    monkeypatch.setattr("scrapy_simhash.analysis.auto_text.main_lines", refuse)
+    assert "row3999" in texted(unclosed(4000))
+    with pytest.raises(AnalysisError, match="gigabytes") as refused:
+        Analyser.create(extractor="resiliparse").analyse(unclosed(4000).encode(), "utf-8", URL)
+    assert refused.value.reason == "extraction_failed"
 
 
 @pytest.fixture

@@ -60,6 +60,11 @@ HOSTILE: dict[str, tuple[Reply, str]] = {
     "100k-rows": (repeated("<tr><td>cell {}<td>x", 100_000), "too_many_tags"),
     "50k-rows": (repeated("<tr><td>cell {}<td>x", 50_000), SLOW),
     "unclosed": (repeated("<p>item {}<li>item<dd>item", 50_000), "too_deep"),
+    # trafilatura and resiliparse may fail; what is in place is text
+    "open-formatting": (
+        repeated("<p><b data-n={}>word", 4_000),
+        "judged, too_deep or extraction_failed",
+    ),
     "entity-bomb": (Reply(entity_bomb(), content_type="text/html"), "judged or no_text"),
     "entities": (html(b"<p>" + b"&lt;&amp;&nbsp;&#x110000;" * 100_000), SLOW),
     "attribute-of-10-mb": (html(b'<p class="' + b"x " * 5_000_000 + b'">text'), "too_large"),

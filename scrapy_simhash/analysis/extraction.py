@@ -20,10 +20,11 @@ from scrapy_simhash.analysis.content import Block
 from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
 from scrapy_simhash.analysis.resiliparse_text import (
     has_resiliparse,
+    may_explode,
     resiliparse_text,
     resiliparse_version,
 )
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.errors import AnalysisError, SettingsError
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -59,6 +60,7 @@ def main_text(name: str, page: ParsedPage) -> str:
     """Return the main text of a page by the extractor *name*; it may change the tree.
 
     :raises TypeError: a callable of the user's returned something other than a string.
+    :raises AnalysisError: resiliparse, if that is the extractor, might take gigabytes.
     """
     if name in NAMED and page.tree is None:
         return ""
@@ -67,9 +69,13 @@ def main_text(name: str, page: ParsedPage) -> str:
         careful = partial(trafilatura_text, page.tree, thread)
         if name == "trafilatura":
             return careful()
-        return auto_text(html_of(page), page.blocks, thread, careful)
+        html = html_of(page)
+        return auto_text(html, page.tree, page.blocks, thread, careful)
     if name == "resiliparse":
-        return resiliparse_text(html_of(page))
+        html = html_of(page)
+        if may_explode(page.tree, html.count("<")):
+            raise AnalysisError("extraction_failed", "resiliparse might take gigabytes for it")
+        return resiliparse_text(html)
     if name == "text":
         return "\n".join(block.text for block in page.blocks)
     text = load_extractor(name)(page.body, page.encoding, page.url)
