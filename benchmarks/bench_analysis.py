@@ -31,7 +31,7 @@ from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
-from scrapy_simhash.rule.rule import MAX_OF_A_KIND
+from scrapy_simhash.rule.rule import MAX_COMPARED
 from scrapy_simhash.rule.sketch import Sketch, overlap
 from scrapy_simhash.rule.template import Template
 from scrapy_simhash.tables import PermutedTables
@@ -165,14 +165,14 @@ def resample(archive: Path, pages: int) -> None:
         started = time.process_time()
         matches = tables.matches(fingerprint)
         searching = time.process_time() - started
-        kept = [sketch(match.item) for match in matches[:MAX_OF_A_KIND]]
+        kept = [sketch(match.item) for match in matches[:MAX_COMPARED]]
         started = time.process_time()
         one = Sketch.from_bytes(new)
         for stored in kept:
             overlap(one, Sketch.from_bytes(stored))
         found.append(len(matches))
         taken.append(searching + time.process_time() - started)
-    verified = [min(count, MAX_OF_A_KIND) for count in found]
+    verified = [min(count, MAX_COMPARED) for count in found]
     print(
         f"{pages:,} pages that vary {len(samples):,} real ones: "
         f"{statistics.mean(found):.1f} candidates a page (median {statistics.median(found):.0f}, "

@@ -134,8 +134,8 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "scrapy_simhash/rule/rule.py",
         "_closest",
         """
--    same_text = tee((row, 0) for row in islice(found.same_text, MAX_OF_A_KIND))
-+    same_text = tee((row, (1)) for row in islice(found.same_text, MAX_OF_A_KIND))
+-    same_text = tee((row, 0) for row in islice(found.same_text, MAX_COMPARED))
++    same_text = tee((row, (1)) for row in islice(found.same_text, MAX_COMPARED))
         """,
         "The distances are only compared with one another.",
     ),

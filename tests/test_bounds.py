@@ -17,7 +17,7 @@ from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Judged, Parameters, SiteKnowledge, judge
+from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, SiteKnowledge, judge
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
 from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
@@ -53,18 +53,18 @@ def test_no_page_is_compared_with_more_than_a_bounded_number(parameters: Paramet
     new = replace(page_with_content("new", range(-500, -400)), met_by=met_by(2))
     found = Found(same_text=rows("same"), near=((row, 1) for row in rows("near")))
     judge(new, found, parameters, SiteKnowledge())
-    assert read <= 2 * MAX_OF_A_KIND + 2
+    assert read <= 2 * MAX_COMPARED + 2
 
 
 def test_page_that_too_many_kept_ones_are_like_passes_and_says_so(place: str) -> None:
     """Of two kinds: kept pages with its text, and kept pages with its content."""
     with open_index(place, VERIFIED) as index:
         for kind in ("text", "content"):
-            for number in range(1, MAX_OF_A_KIND + 30):
+            for number in range(1, MAX_COMPARED + 30):
                 new = crowding_page(kind, number)
                 decision = index.check_and_add(new)
                 assert decision.verdict == "unique"
-                assert decision.is_crowded == (number > MAX_OF_A_KIND), (kind, number)
+                assert decision.is_crowded == (number > MAX_COMPARED), (kind, number)
 
 
 def crowding_page(kind: str, number: int) -> Page:
@@ -88,7 +88,7 @@ def test_buckets_of_a_server_have_a_bounded_length() -> None:
         scope = LOOP.run_until_complete(store.scope(""))
         buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
     entries = [len(found) // 6 for name, found in buckets.items() if len(name) == 4]
-    assert 64 <= max(entries) < 80  # 64 with one key, and a few others of the bucket
+    assert 100 <= max(entries) < 130  # 100 with one key, and a few others of the bucket
 
 
 def test_long_page_teaches_what_is_at_its_ends() -> None:
@@ -125,7 +125,7 @@ def test_settled_template_outlives_the_reduction(monkeypatch: pytest.MonkeyPatch
 def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
     rows = [
         Row(number, page_with_content(f"{number}", range(100 * number, 100 * number + 100)))
-        for number in range(1, MAX_OF_A_KIND)
+        for number in range(1, MAX_COMPARED)
     ]
     last = rows[-1].page
     found = Found(same_text=rows, near=[(row, 0) for row in [*rows, *rows]])
@@ -165,5 +165,5 @@ def test_no_index_hands_the_rule_more_rows_than_a_bounded_number(
         for met in (None, met_by(2)):
             handed = 0
             index.check(replace(new, met_by=met))
-            assert 0 < handed <= 2 * MAX_OF_A_KIND + 2 < 250
+            assert 0 < handed <= 2 * MAX_COMPARED + 2 < 250
         assert len(index) == 400

@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_simhash.rule.identity import identity_of
 from scrapy_simhash.rule.page import Decision, Page
-from scrapy_simhash.rule.rule import MAX_OF_A_KIND
+from scrapy_simhash.rule.rule import MAX_COMPARED
 from scrapy_simhash.rule.sketch import Sketch
 from tests.indexes import Blocking, open_index
 from tests.pages import UNIQUE
@@ -167,7 +167,7 @@ def test_the_page_that_shares_most_is_named_not_the_closest(index: Blocking) -> 
 @pytest.mark.parametrize("kind", ["near", "of the same text"])
 def test_many_candidates_of_one_kind_leave_room_for_the_other(index: Blocking, kind: str) -> None:
     other = "main_text" if kind == "near" else "content_fingerprint"
-    for number in range(1, MAX_OF_A_KIND + 2):
+    for number in range(1, MAX_COMPARED + 2):
         elsewhere = {other: number * 0x9E3779B97F4A7C15 % (1 << 64)}
         one = page(f"{number}", range(1000 * number, 1000 * number + 50), tokens=5, **elsewhere)
         assert not index.check_and_add(one).is_duplicate

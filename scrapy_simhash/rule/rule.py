@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, tee
+from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_simhash.rule.crawls import crawls_in, together
@@ -23,9 +23,8 @@ View = Literal["main text", "content"]
 MAIN_TEXT: View = "main text"
 CONTENT: View = "content"
 
-# At most this many candidates of the same text, and as many near ones, are compared with a page,
-# the closest first: each takes about 25 us.
-MAX_OF_A_KIND = 50
+# At most this many candidates are compared with a page, the closest first: each takes about 25 us.
+MAX_COMPARED = 100
 
 # Pages with the same main text are duplicates if they share at least this much of their content.
 # If the kept page has all content of the new one, half is enough: dropping the new page loses
@@ -228,8 +227,8 @@ def _marks(template: Collection[int]) -> set[int]:
 
 def _closest(page: Page, found: Found) -> Judged:
     """Return the duplicate by the paper's plain rule."""
-    same_text = tee((row, 0) for row in islice(found.same_text, MAX_OF_A_KIND))
-    near = tee(islice(found.near, MAX_OF_A_KIND))
+    same_text = tee((row, 0) for row in islice(found.same_text, MAX_COMPARED))
+    near = tee(islice(found.near, MAX_COMPARED))
     for are_met, twins, others in zip((True, False), same_text, near, strict=True):
         if twin := _closest_named(page, (one for one in twins if _stands(one[0], page) is are_met)):
             row, _ = twin
@@ -248,7 +247,7 @@ def _closest_named(page: Page, found: Iterable[tuple[Row, int]]) -> tuple[Row, i
     closest = next(rows, None)
     if closest is None or page.canonical is None:
         return closest
-    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_OF_A_KIND))
+    as_close = takewhile(lambda one: one[1] == closest[1], islice(rows, MAX_COMPARED))
     return next((one for one in as_close if one[0].page.url == page.canonical), closest)
 
 
@@ -330,14 +329,16 @@ def _segments_in_common(one: str, other: str) -> int:
 def _candidates(page: Page, found: Found) -> tuple[list[tuple[Row, int]], bool]:
     """Return the rows to compare a page with and their distances, and whether there are others."""
     # All pages without a main text have the same one, which says nothing: there may be thousands.
-    of_same_text = found.same_text if page.tokens else ()
-    same = [(row, 0) for row in islice(of_same_text, MAX_OF_A_KIND)]
-    near = list(islice(found.near, MAX_OF_A_KIND))
+    same = ((row, 0) for row in found.same_text) if page.tokens else ()
     candidates: dict[int, tuple[Row, int]] = {}
-    for row, distance in chain(same, near):
-        candidates.setdefault(row.id, (row, distance))
-    are_left_out = found.are_left_out or MAX_OF_A_KIND in (len(same), len(near))
-    return list(candidates.values()), are_left_out
+    # Both kinds alternate, so that neither takes all the places.
+    for one in chain.from_iterable(zip_longest(same, found.near)):
+        if one is not None:
+            row, _ = one
+            candidates.setdefault(row.id, one)
+            if len(candidates) == MAX_COMPARED:
+                return list(candidates.values()), True
+    return list(candidates.values()), found.are_left_out
 
 
 def _shares_enough(page: Page, kept: Page, shared: Overlap, parameters: Parameters) -> bool:

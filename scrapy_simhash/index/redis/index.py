@@ -37,7 +37,7 @@ from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
 from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_OF_A_KIND, Judged, Parameters, judge, stored_as
+from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, judge, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -260,7 +260,7 @@ class RedisIndex(LastingIndex):
     def _most(self, page: Page) -> int:
         """Return how many rows to ask for: one if the plain rule needs only the first."""
         is_choice = self.parameters.share or page.canonical or page.met_by
-        return MAX_OF_A_KIND if is_choice else 1
+        return MAX_COMPARED if is_choice else 1
 
     async def _ask(
         self,

@@ -6,7 +6,7 @@
 --
 -- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here; 'keep':
 -- write a representative, whatever it is like, if its request is not one already.
--- 2 The maximal number of candidates of a kind.  3 The distance.  4 The buckets to read, 4 bytes
+-- 2 The maximal number of candidates.  3 The distance.  4 The buckets to read, 4 bytes
 -- each: of the request, of the text, then those by which a page is near.  5 The check of the request
 -- (2 bytes) and the request's fingerprint.  6 The check of the text and its digest; empty: do not
 -- look for the text.  7 What is near: see near_*.lua.  8 The page; its change is not
@@ -66,15 +66,18 @@ local function judge_by(id, row)
   judged_by[#judged_by + 1] = id .. change_of(row)
 end
 if own then judge_by(own, own_page) end
-local seen = {}
-for _, list in ipairs({ same, near }) do
-  for _, id in ipairs(list) do
-    if not seen[id] then
+-- Both kinds alternate, so that neither takes all the places.
+local seen, lists = {}, { same, near }
+for place = 1, math.max(#same, #near) do
+  for _, list in ipairs(lists) do
+    local id = list[place]
+    if id and not seen[id] and #ids < most then
       seen[id] = true
       ids[#ids + 1] = id
       pages[#ids] = page(id)
       judge_by(id, pages[#ids])
     end
+    if id and not seen[id] then list[place] = '' end
   end
 end
 judged_by = table.concat(judged_by)

@@ -31,7 +31,7 @@ local function ids_of(sorted)
 end
 
 -- A text or a key that so many pages share does not find one more, and no bucket is longer than this.
-local MOST_OF_A_CHECK, MOST_BYTES = 64, 65536
+local MOST_OF_A_CHECK, MOST_BYTES = 100, 65536
 
 local function has_room(field, check)
   local entries, count = bucket(field), 0
