@@ -65,6 +65,10 @@ HOSTILE: dict[str, tuple[Reply, str]] = {
         repeated("<p><b data-n={}>word", 4_000),
         "judged, too_deep or extraction_failed",
     ),
+    "long-word-in-a-script": (
+        html(TEXT.encode() + b"<script>" + b"a1b2" * 50_000 + b"</script>"),
+        "judged",
+    ),
     "entity-bomb": (Reply(entity_bomb(), content_type="text/html"), "judged or no_text"),
     "entities": (html(b"<p>" + b"&lt;&amp;&nbsp;&#x110000;" * 100_000), SLOW),
     "attribute-of-10-mb": (html(b'<p class="' + b"x " * 5_000_000 + b'">text'), "too_large"),
