@@ -28,6 +28,7 @@ import tarfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -39,6 +40,7 @@ from scrapy_simhash.analysis.extraction import decode, parse, trafilatura_text
 from scrapy_simhash.analysis.holdings import holdings_of
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import main_lines
+from scrapy_simhash.errors import AnalysisError
 
 URL = "http://site.example/"
 WORD = re.compile(r"\w+")
@@ -93,6 +95,14 @@ def milliseconds(action: Callable[[], object]) -> tuple[Any, float]:
     started = time.process_time()
     result = action()
     return result, 1000 * (time.process_time() - started)
+
+
+def text_of(analyser: Analyser, body: bytes) -> str:
+    """The main text of a page; empty if it is refused."""
+    try:
+        return analyser.main_text(body, None, URL)
+    except AnalysisError:
+        return ""
 
 
 def spread(taken: list[float]) -> str:
@@ -160,7 +170,7 @@ def main() -> None:
         texts[name], taken = [], []
         for page in pages:
             with patch.object(extraction, "trafilatura_text", wraps=trafilatura_text) as careful:
-                text, ms = milliseconds(lambda: analyser.main_text(page.body, None, URL))  # noqa: B023
+                text, ms = milliseconds(partial(text_of, analyser, page.body))
             texts[name].append(text)
             taken.append(ms)
             if name == "auto":
