@@ -1,0 +1,103 @@
+"""docs/tutorial.md, typed into a shell command by command."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.redis_servers import free_port
+
+FOLDER = Path(__file__).parents[1]
+DOCS = FOLDER / "docs"
+TUTORIAL = (DOCS / "tutorial.md").read_text("utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Installing needs a network, and this environment has the package.
+INSTALL = TUTORIAL.split("\n## Install\n")[1].partition("\n## ")[0]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+DONE = "-- done --"
+
+
+class Shell:
+    """A shell that commands are typed into, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": str(FOLDER)}
+        self._process = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # so that the server ends with the shell
+        )
+
+    def type(self, command: str) -> str:
+        """Run a command, and return what it prints; one in the background must print a line."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if command.endswith("&"):
+            self._process.stdin.write(f"{command}\n")
+            self._process.stdin.flush()
+            return self._process.stdout.readline()
+        self._process.stdin.write(f"{command}\necho '{DONE}' $?\n")
+        self._process.stdin.flush()
+        lines: list[str] = []
+        while not (line := self._process.stdout.readline()).startswith(DONE):
+            assert line, f"the shell ended in {command}"
+            lines.append(line)
+        printed = "".join(lines)
+        assert line == f"{DONE} 0\n", f"{command}\n{printed}"
+        return printed
+
+    def close(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        with self._process:
+            pass
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    project = tmp_path / "example_project"
+    ignored = shutil.ignore_patterns(".scrapy", "*.jsonl", "__pycache__")
+    shutil.copytree(FOLDER / "example_project", project, ignore=ignored)
+    shell = Shell(project)
+    yield shell
+    shell.close()
+
+
+def test_every_command_prints_what_the_tutorial_says(shell: Shell) -> None:
+    printed, run = "", TUTORIAL.replace(INSTALL, "").replace("8000", str(free_port()))
+    for language, text in FENCE.findall(run):
+        if language == "sh":
+            printed = "".join(map(shell.type, text.splitlines()))
+        elif language == "text":
+            assert doctest.OutputChecker().check_output(text, printed, FLAGS), printed
+
+
+def test_every_block_of_the_tutorial_is_known_to_the_tests() -> None:
+    languages = [language for language, _ in FENCE.findall(TUTORIAL)]
+    assert TUTORIAL.count("```") == 2 * len(languages)
+    assert {*languages} == {"sh", "text", "python"}
+
+
+def test_the_example_has_the_line_of_the_tutorial() -> None:
+    (line, *_) = [text for language, text in FENCE.findall(TUTORIAL) if language == "python"]
+    assert line in (FOLDER / "example_project/site_crawl/settings.py").read_text("utf-8")
+
+
+def test_the_settings_of_the_tutorial_are_settings() -> None:
+    known = (DOCS / "settings.md").read_text("utf-8")
+    for name in set(re.findall(r"SIMHASH_\w+", TUTORIAL)):
+        assert f"| `{name}` |" in known
