@@ -2,6 +2,7 @@
 # make test    set up, then run all tests
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
+# make docs    set up, then build the documentation site in build/docs and check its links
 # PYTHON=python3.12 make test   with another Python (in a folder of its own)
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint mutants clean
+.PHONY: demo test lint mutants docs clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/python example_project/demo.py
@@ -25,10 +26,20 @@ lint: $(VENV)/test.done $(VENV)/lint.done
 mutants: $(VENV)/test.done
 	nice -n 19 $(BIN)/python tests/mutants.py $(MUTANTS)
 
+# An environment of its own: none of these packages is needed to crawl or to test.
+docs: .venv/docs/docs.done
+	.venv/docs/bin/sphinx-build --fail-on-warning --keep-going --nitpicky --fresh-env docs build/docs
+	.venv/docs/bin/python docs/check_site.py build/docs
+
 SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*/*.pxi scrapy_simhash/*/*.h)
 
 $(VENV)/%.done: $(SOURCES) | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+.venv/docs/docs.done: $(SOURCES)
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 $(VENV):
