@@ -1,19 +1,24 @@
-"""The pages that only the documentation site has, and the check of the built site."""
+"""The pages of the documentation site: names, code and commands in them; and the site's check."""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
 import scrapy_simhash
 from docs.check_site import main
+from scrapy_simhash.commands import SimhashCommand
 from tests.conftest import Site, article, prose
 from tests.test_cookbook import BLOCK, crawl
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -22,30 +27,35 @@ def read(page: str) -> str:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    listed = re.findall(
-        r"^\.\. auto\w+:: (?:scrapy_simhash\.)?(\w+)$", read("api.md"), re.MULTILINE
-    )
-    # The two signals are listed one by one.
-    apart = {"__version__", "signals"}
-    assert {*scrapy_simhash.__all__} == {*listed} & {*scrapy_simhash.__all__} | apart
-    for name in ("page_judged", "alarm_raised"):
-        assert hasattr(scrapy_simhash.signals, name)
-        assert f"py:data:: scrapy_simhash.signals.{name}\n" in read("api.md")
+    directive = r"^\.\. (?:auto\w+|py:data):: (?:scrapy_simhash\.)?([\w.]+)$"
+    listed = set(re.findall(directive, read("api.md"), re.MULTILINE))
+    signals = {"signals.page_judged", "signals.alarm_raised"}
+    assert {*scrapy_simhash.__all__} - {"__version__", "signals"} | signals <= listed
+    # Those that no directive imports.
+    assert all(hasattr(scrapy_simhash.signals, name.partition(".")[2]) for name in signals)
 
 
 def test_every_page_is_linked_from_the_front_page() -> None:
     linked = set(re.findall(r"\]\((\w+\.md)\)", read("index.md")))
-    assert linked == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+    assert linked == {*PAGES} - {"index.md"}
 
 
-@pytest.mark.parametrize(
-    "page", ["glossary.md", "index.md", "pitfalls.md", "tutorial.md", "why.md"]
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_settings_and_code_of_a_page_are_right(page: str) -> None:
     for code in PYTHON.findall(read(page)):
         ast.parse(code)
-    for name in set(re.findall(r"SIMHASH_[A-Z_]+", read(page))):
+    for name in set(re.findall(r"(?<![A-Z_])SIMHASH_[A-Z_]*[A-Z]\b", read(page))):
         assert f"| `{name}` |" in read("settings.md"), name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_a_page_have_the_arguments_that_there_are(page: str) -> None:
+    parser, command = argparse.ArgumentParser(), SimhashCommand()
+    command.settings = Settings()
+    command.add_options(parser)
+    for line in re.findall(r"^scrapy simhash (\w.*)$", read(page), re.MULTILINE):
+        words = shlex.split(re.split(r" [|>] ", line)[0])
+        assert parser.parse_args(words).subcommand.name == words[0]
 
 
 def test_signals_reach_the_spider_of_the_example(site: Site, tmp_path: Path) -> None:
