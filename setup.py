@@ -1,23 +1,61 @@
-"""Extension modules, which setup.cfg cannot declare; all else stands there."""
+"""What setup.cfg cannot declare: extension modules, and links for the package's page."""
+
+import os
+import re
+from configparser import ConfigParser
+from pathlib import Path
 
 from setuptools import Extension, setup
 
-# Each is optional: where there is no C compiler, its twin in Python serves.
+FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h"],
     "tables/compiled": ["tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
 }
+# "" compiles if there is a C compiler; else the twins in Python serve.
+# "compiled" fails if there is none: a wheel for one platform must hold the modules.
+# "pure" makes a wheel for every platform, without them.
+BUILDS = ("", "compiled", "pure")
 
-setup(
-    ext_modules=[
+
+def extensions(build: str) -> list[Extension]:
+    """Return the modules to compile.
+
+    The flags name no processor: what needs instructions beyond the platform's baseline is
+    compiled beside the portable loop, and chosen at run time (``_scan.h``).
+    """
+    if build not in BUILDS:
+        raise SystemExit(f"SIMHASH_BUILD must be one of {BUILDS}: got {build!r}")
+    if build == "pure":
+        return []
+    return [
         Extension(
             f"scrapy_simhash.{module.replace('/', '.')}",
             sources=[f"scrapy_simhash/{module}.pyx"],
             depends=[f"scrapy_simhash/{part}" for part in parts],
-            extra_compile_args=["-O3"],
-            optional=True,
+            extra_compile_args=["-O3"] if os.name == "posix" else [],
+            optional=build == "",
         )
         for module, parts in MODULES.items()
     ]
+
+
+def page_of_the_package() -> str:
+    """Return README.md with links to this version's files in the repository.
+
+    On the page of the package a relative link leads nowhere.
+    """
+    config = ConfigParser()
+    config.read(FOLDER / "setup.cfg", encoding="utf-8")
+    version = (FOLDER / "scrapy_simhash" / "_version.py").read_text("utf-8").split('"')[1]
+    files = f"{config['metadata']['url']}/blob/v{version}/"
+    return re.sub(
+        r"\]\((?!https?:|#)", f"]({files}", (FOLDER / "README.md").read_text(encoding="utf-8")
+    )
+
+
+setup(
+    ext_modules=extensions(os.environ.get("SIMHASH_BUILD", "")),
+    long_description=page_of_the_package(),
 )
