@@ -3,6 +3,8 @@
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
 # make docs    set up, then build the documentation site in build/docs and check its links
+# make wheels  build and test the sdist and a wheel for each Python at hand, in dist/
+# make release-check  build, and do what a stranger does first, from the wheel and the sdist
 # PYTHON=python3.12 make test   with another Python (in a folder of its own)
 
 PYTHON ?= python3
@@ -10,7 +12,7 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint mutants docs clean
+.PHONY: demo test lint mutants docs wheels release-check clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/python example_project/demo.py
@@ -30,6 +32,12 @@ mutants: $(VENV)/test.done
 docs: .venv/docs/docs.done
 	.venv/docs/bin/sphinx-build --fail-on-warning --keep-going --nitpicky --fresh-env docs build/docs
 	.venv/docs/bin/python docs/check_site.py build/docs
+
+wheels:
+	nice -n 10 .ci/wheels
+
+release-check:
+	PYTHON=$(PYTHON) nice -n 10 .ci/release-check $(TAG)
 
 SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*/*.pxi scrapy_simhash/*/*.h)
 

@@ -19,8 +19,6 @@ from scrapy_simhash._version import __version__
 
 FOLDER = Path(__file__).parents[1]
 NAME = f"scrapy_simhash-{__version__}"
-# What only the host of the repository reads.
-LEFT_OUT = ".github/"
 
 
 def tracked() -> list[str]:
@@ -78,7 +76,7 @@ def test_sdist_has_every_tracked_file_and_no_other(sdist: Path) -> None:
     made = {"PKG-INFO"} | {
         name for name in files_in(sdist) if name.startswith("scrapy_simhash.egg-info/")
     }
-    assert files_in(sdist) - made == {n for n in tracked() if not n.startswith(LEFT_OUT)}
+    assert files_in(sdist) - made == set(tracked())
 
 
 def test_sdist_of_the_sdist_is_the_same(sdist: Path, tmp_path: Path) -> None:
