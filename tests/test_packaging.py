@@ -162,3 +162,25 @@ def test_version_has_one_place_and_its_changes(sdist: Path) -> None:
         re.MULTILINE,
     )
     assert __version__ not in (FOLDER / "setup.cfg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("document", "of_one"),
+    [
+        ("tox.ini", r"\bpy3(\d+)"),
+        ("pyproject.toml", r"\bcp3(\d+)-\*"),
+        (".github/workflows/ci.yml", r'(?:\[|, )"3\.(\d+)"'),
+        (".ci/wheels", r" 3\.(\d+)(?= [3\d.]|;)"),
+        ("README.md", r"Python 3\.(\d+) to 3\.(\d+)"),
+        ("docs/compatibility.md", r"Python 3\.(\d+) to 3\.(\d+)"),
+    ],
+)
+def test_the_supported_pythons_are_the_same_everywhere(document: str, of_one: str) -> None:
+    classified = re.findall(
+        r"Python :: 3\.(\d+)$", (FOLDER / "setup.cfg").read_text("utf-8"), re.MULTILINE
+    )
+    found = re.findall(of_one, (FOLDER / document).read_text("utf-8"))
+    if isinstance(found[0], tuple):
+        assert found == [(classified[0], classified[-1])]
+    else:
+        assert found == classified
