@@ -15,7 +15,7 @@ fewer cores than the crawler, the server and the workers need.  If the crawler n
 waits for all pages that came at once: ``-s DOWNLOAD_DELAY=0.02`` gives it pauses.
 
     python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--modes none drop flag]
-        [--extractor trafilatura ...] [--workers 1 ...] [--repeats 3] [--json FILE]
+        [--extractor auto ...] [--workers 1 ...] [--repeats 3] [--json FILE]
         [--site SITE_FOLDER --server SERVE.py] [-s NAME=VALUE ...]
 
 Without --site, the site is that of seeded_site.py.  With --site, ``SERVE.py
@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("--bytes", type=int, default=60_000)
     parser.add_argument("--identical", type=float, default=0.0)
     parser.add_argument("--modes", nargs="+", default=["none", "drop", "flag"])
-    parser.add_argument("--extractor", nargs="+", default=["trafilatura"])
+    parser.add_argument("--extractor", nargs="+", default=["auto"])
     parser.add_argument("--workers", nargs="+", type=int, default=[1])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--warm-up", type=int, default=50)
