@@ -57,20 +57,20 @@ class Index(ABC):
     def __str__(self) -> str:
         """Return where the index is, as SIMHASH_INDEX would name it."""
 
-    @abstractmethod
     def template(self, site: str) -> frozenset[int]:
         """Return the ids of the blocks and values that *site* is known to repeat.
 
         For a section of a site (``host/folder``): those that the site or the section repeats.
         """
+        return self._learned.blocks(site)
 
-    @abstractmethod
     def noise(self, site: str) -> Noise:
         """Return what is known to change by itself on *site*."""
+        return self._learned.noise(site)
 
-    @abstractmethod
     async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
         """Learn what changes by itself on *site* from two visits to one address, and store it."""
+        await self._learned.learn_noise(site, first, second)
 
     @property
     def address_rules(self) -> RuleBook:
@@ -113,6 +113,11 @@ class Index(ABC):
 
         :raises IndexUnavailableError: the index did not answer.
         """
+
+    async def _learn(self, page: Page, decision: Decision) -> None:
+        """Learn from a page what its site repeats; if that is settled now, look back."""
+        await self._learned.learn(page, decision)
+        await self._view_anew(self._learned.take_settled(page.site))
 
     async def _view_anew(self, pages: Iterable[Page]) -> None:
         """Store representatives with another second view, if they are there with the same text.

@@ -11,7 +11,6 @@ from itertools import count
 from scrapy_simhash.index.contract import Counts, Index, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.views import ViewTables
-from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
 
@@ -37,21 +36,11 @@ class MemoryIndex(Index):
     def __str__(self) -> str:
         return "memory:"
 
-    def template(self, site: str) -> frozenset[int]:
-        return self._learned.blocks(site)
-
-    def noise(self, site: str) -> Noise:
-        return self._learned.noise(site)
-
-    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
-        await self._learned.learn_noise(site, first, second)
-
     async def check_and_add(self, page: Page) -> Decision:
         found = self._look_up(page)
         judged = judge(page, found, self.parameters, self._learned.of(page))
         self._store(page, found.own, judged)
-        await self._learned.learn(page, judged.decision)
-        await self._view_anew(self._learned.take_settled(page.site))
+        await self._learn(page, judged.decision)
         return judged.decision
 
     async def keep(self, page: Page) -> None:

@@ -35,7 +35,6 @@ from scrapy_simhash.index.redis.rows import (
 )
 from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
-from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, judge, stored_as
 
@@ -98,21 +97,11 @@ class RedisIndex(LastingIndex):
         """The number of times that the server had lost pages which it had stored."""
         return self._store.losses
 
-    def template(self, site: str) -> frozenset[int]:
-        return self._learned.blocks(site)
-
-    def noise(self, site: str) -> Noise:
-        return self._learned.noise(site)
-
-    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
-        await self._learned.learn_noise(site, first, second)
-
     async def check_and_add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         row_id, decision = await self._add(page, scope)
         self._store.taken(scope, row_id)
-        await self._learned.learn(page, decision)
-        await self._view_anew(self._learned.take_settled(page.site))
+        await self._learn(page, decision)
         return decision
 
     async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:

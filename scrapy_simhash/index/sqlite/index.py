@@ -25,7 +25,6 @@ from scrapy_simhash.index.sqlite.mounts import file_id, refuse_network
 from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import Group, ViewTables
-from scrapy_simhash.rule.noise import Noise, Visit
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import Judged, Parameters, View, judge, stored_as
 
@@ -96,22 +95,12 @@ class SQLiteIndex(LastingIndex):
         """Bytes of memory that the tables take, approximately."""
         return self._tables.nbytes
 
-    def template(self, site: str) -> frozenset[int]:
-        return self._learned.blocks(site)
-
-    def noise(self, site: str) -> Noise:
-        return self._learned.noise(site)
-
-    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
-        await self._learned.learn_noise(site, first, second)
-
     async def check_and_add(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
             judged = judge(page, found, self.parameters, self._learned.of(page))
             self._store(page, found.own, judged)
-        await self._learned.learn(page, judged.decision)
-        await self._view_anew(self._learned.take_settled(page.site))
+        await self._learn(page, judged.decision)
         return judged.decision
 
     async def keep(self, page: Page) -> None:
