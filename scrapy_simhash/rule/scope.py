@@ -13,8 +13,6 @@ MAX_FOLDER = 100
 
 # The list of public suffixes that comes with the package: no network access, no cache.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
-# With the suffixes under which hosting services give names to their customers, too.
-_owners = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 def scope_key(scope: str, url: str, spider: str, jar: str = "") -> str:
@@ -85,7 +83,9 @@ def canonical_url(url: str, address: str | None) -> str | None:
 
 @lru_cache(maxsize=10_000)
 def _owner(host: str) -> str:
-    return _owners(host).top_domain_under_public_suffix or host
+    # With the suffixes under which hosting services give names to their customers.
+    found = _domains(host, include_psl_private_domains=True)
+    return found.top_domain_under_public_suffix or host
 
 
 @lru_cache(maxsize=10_000)
