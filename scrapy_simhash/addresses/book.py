@@ -159,6 +159,16 @@ class RuleBook:
         """Return the rules of the site of a host; None if nothing is known of it."""
         return self._sites.get(site_of_host(host))
 
+    def about(self, host: str) -> list[Hypothesis]:
+        """Return the rules that may make an address on a host one with another."""
+        site = self.of(host)
+        return [] if site is None else site.about(host)
+
+    def hypothesis(self, rule: AddressRule) -> Hypothesis | None:
+        """Return the trials of a rule; None if it is not on trial."""
+        site = self.of(rule.host)
+        return None if site is None else site.hypotheses.get(rule)
+
     def site(self, host: str) -> SiteRules:
         """Return the rules of the site of a host, to be added to."""
         name = site_of_host(host)

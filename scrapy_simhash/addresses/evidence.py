@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-import mmh3
-
 from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.addresses.bound import keys_needed, lower_rate, share_of
 from scrapy_simhash.addresses.rule import KINDS, AddressRule
+from scrapy_simhash.rule.hashes import long_hash_of
 
 # The chance that any rule of a site acts that is right less often than YOUNG_RATE.
 ERROR = 0.05
@@ -98,7 +97,7 @@ class Hypothesis:
         """64 bits by which the keys of this rule differ from those of others."""
         rule = self.rule
         text = "\0".join((rule.kind, rule.host, rule.drop, rule.keep))
-        return mmh3.hash64(text.encode("utf-8", "surrogatepass"), signed=False)[0]
+        return long_hash_of(text)
 
     @property
     def keys(self) -> int:

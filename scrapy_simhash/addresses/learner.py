@@ -13,13 +13,12 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-import mmh3
-
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
 from scrapy_simhash.addresses.book import RuleBook
 from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings
+from scrapy_simhash.rule.hashes import long_hash_of
 
 # A new rule finds so many pages that were kept before it.
 MAX_RECENT = 2_000
@@ -84,20 +83,19 @@ class Learner:
         if not _is_plain(url):
             return None
         address = Address.of(url)
-        site = self._book.of(address.host)
-        if site is None:
-            return None
-        own = _key_of(address, jar)
-        for hypothesis in site.about(address.host):
+        about = self._book.about(address.host)
+        return self._match(about, address, _key_of(address, jar), jar) if about else None
+
+    def _match(self, about: list[Hypothesis], address: Address, own: int, jar: str) -> Match | None:
+        for hypothesis in about:
             if hypothesis.learned is None:
                 continue
-            canonical = hypothesis.rule.applied(address)
-            before = self._before(hypothesis, canonical, own, jar)
+            canonical, key = _canonical(hypothesis.rule, address, own, jar)
+            before = self._before(hypothesis, key, own)
             if before is None or not before.is_kept or before.is_at(own):
                 continue
-            template = template_of(canonical or address)
+            template = template_of(canonical)
             if (stage := hypothesis.stage(template)) is not None:
-                key = own if canonical is None else _key_of(canonical, jar)
                 return Match(hypothesis, template, stage, key ^ hypothesis.salt)
         return None
 
@@ -105,20 +103,19 @@ class Learner:
         """Learn from a page that has content of its own, and is no wall."""
         if not _is_plain(page.url):
             return Lesson()
-        match, now = self.match(page.url, page.jar), time.time()
-        address = Address.of(page.url)
-        own = _key_of(address, page.jar)
-        seen = Sighting.of(_hash(page.kept_url), own, page.is_kept)
+        now, address = time.time(), Address.of(page.url)
+        own, about = _key_of(address, page.jar), self._book.about(address.host)
+        match = self._match(about, address, own, page.jar)
+        seen = Sighting.of(long_hash_of(page.kept_url), own, page.is_kept)
         kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
         tried, refuted, learned = [], [], []
-        site = self._book.of(address.host)
-        for hypothesis in site.about(address.host) if site is not None else ():
-            is_right = self._trial(hypothesis, address, kept, own, seen, page.jar)
+        for hypothesis in about:
+            canonical, key = _canonical(hypothesis.rule, address, own, page.jar)
+            is_right = self._trial(hypothesis, key, kept, own, seen, page.jar)
             if is_right is None:
                 continue
             was_learned = hypothesis.learned is not None
-            template = template_of(hypothesis.rule.applied(address) or address)
-            hypothesis.count(template, is_right, now, page.is_doubtful)
+            hypothesis.count(template_of(canonical), is_right, now, page.is_doubtful)
             tried.append(hypothesis)
             if not is_right:
                 refuted.append(hypothesis)
@@ -136,14 +133,12 @@ class Learner:
 
     def holds(self, rule: AddressRule) -> bool:
         """Whether a rule may act anywhere."""
-        site = self._book.of(rule.host)
-        hypothesis = None if site is None else site.hypotheses.get(rule)
+        hypothesis = self._book.hypothesis(rule)
         return hypothesis is not None and bool(hypothesis.acts())
 
     def fail(self, rule: AddressRule, template: str) -> None:
         """Count a failure that no trial has shown."""
-        site = self._book.of(rule.host)
-        hypothesis = None if site is None else site.hypotheses.get(rule)
+        hypothesis = self._book.hypothesis(rule)
         if hypothesis is not None:
             hypothesis.count(template, False, time.time())
             self._book.note_trials(rule.host, 1, are_urgent=True)
@@ -162,10 +157,8 @@ class Learner:
         own = _key_of(address, jar)
         self._sightings.remove(own)
         keys: list[int] = []
-        site = self._book.of(address.host)
-        for hypothesis in site.about(address.host) if site is not None else ():
-            canonical = hypothesis.rule.applied(address)
-            key = own if canonical is None else _key_of(canonical, jar)
+        for hypothesis in self._book.about(address.host):
+            _, key = _canonical(hypothesis.rule, address, own, jar)
             keys.append(key ^ hypothesis.salt)
             self._sightings.remove(key ^ hypothesis.salt)
         return keys
@@ -181,38 +174,32 @@ class Learner:
                 if self._sightings.get(key) is None:
                     self._sightings.put(key, seen)
 
-    def _before(
-        self, hypothesis: Hypothesis, canonical: Address | None, own: int, jar: str
-    ) -> Sighting | None:
+    def _before(self, hypothesis: Hypothesis, key: int, own: int) -> Sighting | None:
         """Return what was seen under the key of an address: at another one, or at the key itself.
 
-        *canonical* is None if the rule leaves the address as it is.
+        It is *own* if the rule leaves the address as it is.
         """
-        if canonical is None:
-            return self._sightings.get(own ^ hypothesis.salt)
-        key = _key_of(canonical, jar)
-        return self._sightings.get(key ^ hypothesis.salt) or self._sightings.get(key)
+        found = self._sightings.get(key ^ hypothesis.salt)
+        return self._sightings.get(key) if found is None and key != own else found
 
     def _trial(
         self,
         hypothesis: Hypothesis,
-        address: Address,
+        key: int,
         kept: Address | None,
         own: int,
         seen: Sighting,
         jar: str,
     ) -> bool | None:
         """Return whether a rule is right of a page; None if this is no trial.  Take note of it."""
-        rule = hypothesis.rule
-        canonical = rule.applied(address)
-        key = own if canonical is None else _key_of(canonical, jar)
-        before = self._before(hypothesis, canonical, own, jar)
+        before = self._before(hypothesis, key, own)
         if before is None and kept is not None:  # another process may have met the kept page
-            kept_key = _key_of(rule.applied(kept) or kept, jar)
+            kept_own = _key_of(kept, jar)
+            _, kept_key = _canonical(hypothesis.rule, kept, kept_own, jar)
             if kept_key == key:
-                before = Sighting.of(seen.content, _key_of(kept, jar), True)
+                before = Sighting.of(seen.content, kept_own, True)
         if before is None:
-            if canonical is not None:
+            if key != own:
                 self._sightings.put(key ^ hypothesis.salt, seen)
             return None
         if before.is_at(own):
@@ -236,12 +223,14 @@ def _is_plain(url: str) -> bool:
     return len(url) <= MAX_QUERY and "@" not in url[start : end if end >= 0 else len(url)]
 
 
+def _canonical(rule: AddressRule, address: Address, own: int, jar: str) -> tuple[Address, int]:
+    """Return what a rule makes of an address, and its key; *own* is that of the address."""
+    canonical = rule.applied(address)
+    return (address, own) if canonical is None else (canonical, _key_of(canonical, jar))
+
+
 def _key_of(address: Address, jar: str) -> int:
     """Return 64 bits of an address; the order of its parameters does not count."""
     scheme, host, path, parameters = address
     query = repr(sorted(parameters)) if parameters else ""
-    return _hash(f"{jar}\0{scheme}\0{host}\0{path}\0{query}")
-
-
-def _hash(text: str) -> int:
-    return mmh3.hash64(text.encode("utf-8", "surrogatepass"), signed=False)[0]
+    return long_hash_of(f"{jar}\0{scheme}\0{host}\0{path}\0{query}")

@@ -1,4 +1,4 @@
-"""Hashes of 32 bits, and sets of them in a few bytes: big-endian, each hash once, ascending."""
+"""Hashes of texts, and sets of 32-bit ones in a few bytes: big-endian, each once, ascending."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def hash_of(text: str) -> int:
     The text is encoded here, since mmh3 5.3 crashes on a string with a surrogate.
     """
     return mmh3.hash(text.encode("utf-8", "surrogatepass"), 0, False)
+
+
+def long_hash_of(text: str) -> int:
+    """Return 64 bits, the same in every process; see :func:`hash_of`."""
+    return mmh3.hash64(text.encode("utf-8", "surrogatepass"), signed=False)[0]
 
 
 def pack_hashes(hashes: Collection[int]) -> bytes:
