@@ -208,18 +208,20 @@ class RuleBook:
 
         A stored state that is damaged is replaced.
         """
-        if stored is not None:
-            self.restore(site, stored)
-        return self._sites.setdefault(site, SiteRules()).to_bytes()
+        return self._with_stored(site, stored).to_bytes()
 
     def without(self, site: str, rules: Collection[AddressRule], stored: bytes | None) -> bytes:
         """Return the *stored* state of *site* without some rules; they are forgotten here, too."""
-        if stored is not None:
-            self.restore(site, stored)
-        found = self._sites.setdefault(site, SiteRules())
+        found = self._with_stored(site, stored)
         for rule in rules:
             found.forget(rule)
         return found.to_bytes()
+
+    def _with_stored(self, site: str, stored: bytes | None) -> SiteRules:
+        """Return the rules of a site, merged with what others have *stored*."""
+        if stored is not None:
+            self.restore(site, stored)
+        return self._sites.setdefault(site, SiteRules())
 
     def restore(self, site: str, stored: bytes) -> None:
         """Take over the stored state of a site, beside what is known; ignore a damaged one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
@@ -51,6 +51,10 @@ class AddressRule:
     host: str
     drop: str
     keep: str
+
+    def as_row(self) -> dict[str, str]:
+        """Return the rule as reports have it: the advice that it is, and its parts."""
+        return {"advice": str(self), **asdict(self)}
 
     def reversed(self) -> AddressRule:
         """Return the rule that would keep the other address."""

@@ -125,10 +125,8 @@ class ParkedRequests:
         }
 
     def all(self) -> Iterator[ParkedRequest]:
-        """Yield all requests, those without an answer as well."""
-        query = "SELECT id, rule, template, url, request FROM parked ORDER BY id"
-        for number, rule, *others in self._connection.execute(query):
-            yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
+        """Return all requests, those without an answer as well."""
+        return self._select("TRUE ORDER BY id")
 
     def close(self) -> None:
         """Close the file, and remove it if it is empty."""
@@ -141,15 +139,16 @@ class ParkedRequests:
             self.path.unlink(missing_ok=True)
 
     def _take(self, where: str, *values: object) -> list[ParkedRequest]:
-        query = f"SELECT id, rule, template, url, request FROM parked WHERE {where}"  # noqa: S608 - only our own text
-        rows = [
-            ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
-            for number, rule, *others in self._connection.execute(query, values)
-        ]
+        rows = list(self._select(where, *values))
         self._connection.executemany(
             "UPDATE parked SET state = ? WHERE id = ?", ((_ASKED, row.id) for row in rows)
         )
         return rows
+
+    def _select(self, where: str, *values: object) -> Iterator[ParkedRequest]:
+        query = f"SELECT id, rule, template, url, request FROM parked WHERE {where}"  # noqa: S608 - only our own text
+        for number, rule, *others in self._connection.execute(query, values):
+            yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
 
 
 def _written(rule: AddressRule) -> str:

@@ -234,12 +234,10 @@ class Parking:
     def _is_exempt(self, request: Request) -> bool:
         meta = request.meta
         return (
-            request.method != "GET"
-            or request.dont_filter
+            is_exempt(request)
             or bool(request.body)
             or request.callback is NO_CALLBACK
-            or is_start_request(request)
-            or bool(meta.get("retry_times") or redirects_in(meta))
+            or bool(redirects_in(meta))
             or PARKED_META_KEY in meta
             or not self._is_dropped(meta.get(META_KEY))
             or not self._selection.is_chosen(request, request.url)
@@ -264,6 +262,16 @@ class Parking:
                 f"The file of parked requests fails: {exc}", {"spider": self._crawler.spider}
             )
             return None
+
+
+def is_exempt(request: Request) -> bool:
+    """Whether a request is sent whatever the rules say."""
+    return (
+        request.method != "GET"
+        or request.dont_filter
+        or is_start_request(request)
+        or bool(request.meta.get("retry_times"))
+    )
 
 
 def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
-from scrapy_simhash.crawl.choices import is_start_request, jar_of
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking
+from scrapy_simhash.crawl.choices import jar_of
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import MAY_BE_NOISE
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class AddressRules:
         """Learn from the verdict on a page; whatever fails, nothing but a lesson is lost."""
         try:
             lesson = self._lesson(request, page, decision)
-            if lesson.match is not None and not _is_exempt(request):
+            if lesson.match is not None and not is_exempt(request):
                 self._count(lesson.match, decision, body_bytes)
             self._tell(lesson)
             site = self._index.address_rules.take_due(Address.of(page.url).host)
@@ -171,14 +171,10 @@ class AddressRules:
     def _row(self, one: Hypothesis) -> dict[str, Any]:
         rule, savings, acts = one.rule, self._saved(one), one.acts()
         return {
-            "advice": str(rule),
-            "kind": rule.kind,
-            "host": rule.host,
-            "drop": rule.drop,
-            "keep": rule.keep,
-            "began": _iso(one.began),
-            "learned": _iso(one.learned or one.seen),
-            "seen": _iso(one.seen),
+            **rule.as_row(),
+            "began": iso_time(one.began),
+            "learned": iso_time(one.learned or one.seen),
+            "seen": iso_time(one.seen),
             "keys": one.keys,
             "failures": one.failures,
             "rate": round(one.rate, 3),
@@ -189,20 +185,6 @@ class AddressRules:
             "lost": savings.lost,
             **({} if self._parking is None else self._parking.life(rule)),
         }
-
-
-def _is_exempt(request: Request) -> bool:
-    """Whether a request is sent whatever the rules say."""
-    return (
-        request.method != "GET"
-        or request.dont_filter
-        or is_start_request(request)
-        or bool(request.meta.get("retry_times"))
-    )
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
 
 
 # The report shows what the middleware of the same crawl has learned.

@@ -46,7 +46,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "schema": SCHEMA,
         "scrapy_simhash": __version__,
         "name": about.name,
-        "made": _iso(datetime.now(timezone.utc).timestamp()),
+        "made": iso_time(datetime.now(timezone.utc).timestamp()),
         "totals": _totals(collector),
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
@@ -55,7 +55,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "timeline": {
             "seconds_per_bin": collector.timeline.seconds,
             "bins": [
-                {"from": _iso(start), "pages": pages, "duplicates": duplicates}
+                {"from": iso_time(start), "pages": pages, "duplicates": duplicates}
                 for start, pages, duplicates in collector.timeline.rows()
             ],
         },
@@ -129,8 +129,8 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,
         "unreadable_lines": collector.unreadable_lines,
-        "first": _iso(timeline.first) if collector.pages else None,
-        "last": _iso(timeline.last) if collector.pages else None,
+        "first": iso_time(timeline.first) if collector.pages else None,
+        "last": iso_time(timeline.last) if collector.pages else None,
     }
 
 
@@ -219,11 +219,7 @@ def _difference(
     rule: AddressRule, duplicates: int, count: RuleCount, evidence: Evidence
 ) -> dict[str, Any]:
     return {
-        "advice": str(rule),
-        "kind": rule.kind,
-        "host": rule.host,
-        "drop": rule.drop,
-        "keep": rule.keep,
+        **rule.as_row(),
         "duplicates": duplicates,
         "of_pages": count.kept.estimate(),
         "body_bytes": count.body_bytes,
@@ -235,5 +231,6 @@ def _difference(
     }
 
 
-def _iso(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
+    """Return a time in seconds since the epoch as reports have it, in UTC."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
