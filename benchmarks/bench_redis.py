@@ -207,7 +207,7 @@ def throughput_growth_memory(pages: int, parameters: Parameters) -> dict[str, An
         at = 0
         for stored in sorted(set(measured)):
             if stored > at:
-                crawl(own.url, parameters, shares(at, stored - at, 2))
+                crawl(own.url, parameters, shares(at, stored - at, 2), planned=pages)
                 at = stored
             if stored == pages:
                 used = client.info("memory")["used_memory"] - empty
