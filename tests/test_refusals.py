@@ -107,6 +107,21 @@ def test_repair_does_not_advise_to_repair(project: Path) -> None:
     assert 'scrapy simhash repair"' not in repair.stderr
 
 
+def test_a_misspelt_spider_makes_no_index(project: Path) -> None:
+    pages = project / "pages"
+    pages.mkdir()
+    (pages / "lamp.html").write_text(article(prose("lamp")))
+    done = simhash(project, "import", "--spider", "shoop", str(pages))
+    assert done.returncode == 2
+    assert "there is no spider 'shoop' in this project, and no index of one" in done.stderr
+    assert not list(project.rglob("*.simhash"))
+    assert simhash(project, "import", "--spider", "shop", str(pages)).returncode == 0
+    # An index outlives its spider.
+    index = project / ".scrapy" / "simhash" / "shop.simhash"
+    index.rename(index.with_stem("gone"))
+    assert simhash(project, "stats", "--spider", "gone").returncode == 0
+
+
 def test_links_that_no_drop_can_follow_are_warned_of(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"))
     warning = "SIMHASH_FOLLOW_DUPLICATE_LINKS has no effect"
@@ -134,7 +149,7 @@ def test_commands_find_the_index_of_a_spider_by_its_name(project: Path) -> None:
     assert len((project / "pages.jsonl").read_text().splitlines()) == 2
     unknown = simhash(project, "stats", "--spider", "nobody")
     assert unknown.returncode == 2
-    assert "simhash/nobody.simhash is not there" in unknown.stderr
+    assert "no spider 'nobody' in this project, and no index of one" in unknown.stderr
     neither = simhash(project, "stats")
     assert neither.returncode == 2
     assert neither.stderr == (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from scrapy_simhash.crawl.setup import index_place, settings_of_spider
+from scrapy_simhash.crawl.setup import index_place, is_spider, settings_of_spider
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.places import is_in_redis
 from scrapy_simhash.report.html import printable
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings
@@ -79,14 +81,21 @@ def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
 def find_index(options: argparse.Namespace) -> None:
     """Let ``options.index`` be that of ``options.spider``, if only this is given, and its settings.
 
-    :raises SettingsError: neither is given, or the settings of the spider are wrong.
+    :raises SettingsError: neither is given, the settings of the spider are wrong, or there is
+        neither a spider of this name nor a file of its index.
     """
     if getattr(options, "index", "") is None:
         if not options.spider:
             raise SettingsError("say which index: its path or URL, or --spider NAME")
         settings = settings_of_spider(options.spider, options.scrapy_settings)
-        options.scrapy_settings = settings
-        options.index = index_place(SimhashSettings.read(settings), options.spider, settings)
+        place = index_place(SimhashSettings.read(settings), options.spider, settings)
+        is_missing = not is_in_redis(place) and not Path(place).exists()
+        if is_missing and not is_spider(options.spider, settings):
+            raise SettingsError(
+                f"there is no spider {options.spider!r} in this project, and no index of one: "
+                f"{place} does not exist"
+            )
+        options.scrapy_settings, options.index = settings, place
 
 
 def print_line(console: Console, line: str) -> None:

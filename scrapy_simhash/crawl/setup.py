@@ -48,13 +48,17 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     return settings
 
 
+def is_spider(name: str, settings: BaseSettings) -> bool:
+    """Whether a project has a spider of this name."""
+    return name in get_spider_loader(settings).list()
+
+
 def settings_of_spider(name: str, settings: BaseSettings) -> BaseSettings:
     """Return the settings of a project with those of a spider; the spider may be gone."""
-    loader = get_spider_loader(settings)
-    if name not in loader.list():
+    if not is_spider(name, settings):
         return settings
     own = settings.copy()
-    loader.load(name).update_settings(own)
+    get_spider_loader(settings).load(name).update_settings(own)
     return own
 
 
