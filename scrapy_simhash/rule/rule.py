@@ -16,7 +16,7 @@ from scrapy_simhash.rule.holdings import has_new_data
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
 from scrapy_simhash.rule.scope import owner_of
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Comparison, Overlap, Sketch, mark, overlap
 
 # The two views of a page that have a fingerprint.
 View = Literal["main text", "content"]
@@ -258,14 +258,14 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     candidates, are_left_out = _candidates(page, found)
     if not candidates:  # most pages have none, and unpacking a sketch takes 8 us
         return Judged(Decision("unique", "new_text", is_crowded=are_left_out))
-    sketch, marks = Sketch.from_bytes(page.sketch), _marks(site.template)
+    comparison = Comparison(Sketch.from_bytes(page.sketch), _marks(site.template))
     best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
     apart: tuple[Reason, NearMiss] | None = None
     for row, distance in candidates:
         if row.page.sketch is None:
             continue
-        shared = overlap(sketch, Sketch.from_bytes(row.page.sketch), marks)
+        shared = comparison.overlap(Sketch.from_bytes(row.page.sketch))
         miss = NearMiss(shared.share, distance, row.page.url)
         if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
