@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from pathlib import Path
 from typing import get_args
 
 from scrapy_simhash.analysis.features import FeatureScheme
@@ -13,9 +12,8 @@ from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
 from scrapy_simhash.rule.page import Decision, Reason, Verdict
 from scrapy_simhash.settings import PREFIX, SimhashSettings, setting_name
+from tests.documents import DOCS, FOLDER, documented_settings, read
 
-FOLDER = Path(__file__).parents[1]
-DOCS = FOLDER / "docs"
 SOURCE = "\n".join(path.read_text() for path in (FOLDER / "scrapy_simhash").rglob("*.py"))
 
 
@@ -30,13 +28,23 @@ def table(document: str, *columns: int) -> list[tuple[str, ...]]:
 
 
 def test_every_setting_stands_in_the_docs_once_with_its_default() -> None:
-    documented = [row for row in table("settings.md", 0, 1) if row[0].startswith(PREFIX)]
+    documented = [(s.name, s.default) for s in documented_settings() if s.name.startswith(PREFIX)]
     expected = {setting_name(field.name): field.default for field in fields(SimhashSettings)}
     shown = [
         (name, f'"{value}"' if isinstance(value, str) else str(value))
         for name, value in expected.items()
     ]
     assert sorted(documented) == sorted(shown)
+
+
+def test_what_is_said_of_a_setting_is_one_line_and_the_rest_is_folded() -> None:
+    headings = re.findall(r"^### (.*)$", read("docs/settings.md"), re.MULTILINE)
+    assert headings == [f"`{setting.name}`" for setting in documented_settings()]
+    folded = re.compile(r"<details><summary>[^\n]+</summary>\n\n.*\n\n</details>", re.DOTALL)
+    for setting in documented_settings():
+        assert len(setting.line) <= 100, setting.line
+        assert not setting.folded.strip() or folded.fullmatch(setting.folded.strip()), setting.name
+        assert setting.folded.count("<details>") <= 1, setting.name
 
 
 def test_every_subcommand_has_its_section() -> None:

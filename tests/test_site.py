@@ -48,7 +48,7 @@ def test_settings_and_code_of_a_page_are_right(page: str) -> None:
     for name in set(re.findall(r"(?<![A-Z_])SIMHASH_[A-Z_]*[A-Z]\b", read(page))) - {
         "SIMHASH_BUILD"
     }:
-        assert f"| `{name}` |" in read("settings.md"), name
+        assert f"### `{name}`\n" in read("settings.md"), name
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -100,4 +100,4 @@ def test_the_example_has_the_line_of_the_tutorial() -> None:
 def test_the_settings_of_the_tutorial_are_settings() -> None:
     known = (DOCS / "settings.md").read_text("utf-8")
     for name in set(re.findall(r"SIMHASH_\w+", TUTORIAL)):
-        assert f"| `{name}` |" in known
+        assert f"### `{name}`\n" in known
