@@ -1,34 +1,29 @@
-"""The pages of the documentation site: names, code and commands in them; and the site's check."""
+"""The documentation site: its pages, the names and options in them, and the check of the site."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import re
-import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
 import scrapy_simhash
 from docs.check_site import main
+from docs.options import with_options
 from scrapy_simhash.commands import SimhashCommand
+from scrapy_simhash.commands.base import Subcommand
+from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 from tests.conftest import Site, article, prose
+from tests.documents import DOCS, read
 from tests.test_cookbook import BLOCK, crawl
-
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def read(page: str) -> str:
-    return (DOCS / page).read_text("utf-8")
 
 
 def test_every_public_name_is_in_the_reference() -> None:
     directive = r"^\.\. (?:auto\w+|py:data):: (?:scrapy_simhash\.)?([\w.]+)$"
-    listed = set(re.findall(directive, read("api.md"), re.MULTILINE))
+    listed = set(re.findall(directive, read("docs/api.md"), re.MULTILINE))
     signals = {"signals.page_judged", "signals.alarm_raised"}
     assert {*scrapy_simhash.__all__} - {"__version__", "signals"} | signals <= listed
     # Those that no directive imports.
@@ -36,35 +31,34 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_every_page_is_linked_from_the_front_page() -> None:
-    linked = set(re.findall(r"\]\((\w+\.md)\)", read("index.md")))
-    assert linked == {*PAGES} - {"index.md"}
+    linked = set(re.findall(r"\]\((\w+\.md)\)", read("docs/index.md")))
+    assert linked == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_settings_and_code_of_a_page_are_right(page: str) -> None:
-    for code in PYTHON.findall(read(page)):
-        ast.parse(code)
-    # SIMHASH_BUILD is no setting: setup.py reads it from the environment.
-    for name in set(re.findall(r"(?<![A-Z_])SIMHASH_[A-Z_]*[A-Z]\b", read(page))) - {
-        "SIMHASH_BUILD"
-    }:
-        assert f"### `{name}`\n" in read("settings.md"), name
+def test_options_of_the_commands_are_those_of_their_help() -> None:
+    page = read("docs/commands.md")
+    assert page == with_options(page), "python docs/options.py writes them"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_commands_of_a_page_have_the_arguments_that_there_are(page: str) -> None:
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda subcommand: subcommand.name)
+def test_every_option_that_help_shows_is_in_the_section(
+    subcommand: Subcommand[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     parser, command = argparse.ArgumentParser(), SimhashCommand()
     command.settings = Settings()
     command.add_options(parser)
-    for line in re.findall(r"^scrapy simhash (\w.*)$", read(page), re.MULTILINE):
-        words = shlex.split(re.split(r" [|>] ", line)[0])
-        assert parser.parse_args(words).subcommand.name == words[0]
+    with pytest.raises(SystemExit):
+        parser.parse_args([subcommand.name, "--help"])
+    shown = capsys.readouterr().out.partition("\noptions:\n")[2].partition("\nGlobal Options:")[0]
+    section = read("docs/commands.md").split(f"\n## {subcommand.name}\n")[1].partition("\n## ")[0]
+    options = {*re.findall(r"^  (--[\w-]+)", shown, re.MULTILINE)}
+    assert options - {"--json"} == {*re.findall(r"^\| `(--[\w-]+)", section, re.MULTILINE)}
 
 
 def test_signals_reach_the_spider_of_the_example(site: Site, tmp_path: Path) -> None:
     site["/"] = article(prose("start"), ["/a", "/copy"])
     site["/a"] = site["/copy"] = article(prose("lamp"))
-    ((name, code),) = BLOCK.findall(read("signals.md"))
+    ((name, code),) = BLOCK.findall(read("docs/signals.md"))
     crawl(tmp_path, site, {name: code}, 'LOG_FILE = "crawl.log"\n')
     assert f"{site.url}/copy is {site.url}/a\n" in (tmp_path / "crawl.log").read_text()
 
