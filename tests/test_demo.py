@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import urllib.error
@@ -12,25 +13,39 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.testing import CrawlFunction
+from tests.documents import FOLDER, blocks
 
-EXAMPLE = Path(__file__).parents[1] / "example_project"
+EXAMPLE = FOLDER / "example_project"
 sys.path.insert(0, str(EXAMPLE))
 
 from demo_site.server import serve  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def decisions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """Path -> decision, of a run of the demo."""
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run of the demo leaves."""
     folder = tmp_path_factory.mktemp("demo")
     done = subprocess.run(
         [sys.executable, str(EXAMPLE / "demo.py")], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "Found 65 pages: kept 34 (35 items), dropped 30" in done.stdout
-    lines = (folder / "demo-output" / "decisions.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
+    return folder / "demo-output"
+
+
+@pytest.fixture(scope="module")
+def decisions(output: Path) -> dict[str, dict[str, str]]:
+    """Path -> decision."""
+    records = [json.loads(line) for line in (output / "decisions.jsonl").read_text().splitlines()]
     return {"/" + record["url"].split("/", 3)[3]: record for record in records}
+
+
+def test_summary_in_the_readme_is_that_of_the_demo(output: Path) -> None:
+    (shown,) = [block.text for block in blocks("README.md") if block.language == "text"]
+    # The order of pages, session ids and clocks decide these.
+    vary = r"[\d,.]+(?=(?: (?:near-duplicates|exact ones|bytes|ms))\b)"
+    summary = r"[\d,.]+".join(map(re.escape, re.split(vary, shown)))
+    assert re.search(summary, (output / "crawl.log").read_text())
 
 
 def group(decisions: dict[str, dict[str, str]], path: str) -> set[str]:

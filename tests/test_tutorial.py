@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -14,14 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import FOLDER, blocks, read
 from tests.redis_servers import free_port
 
-FOLDER = Path(__file__).parents[1]
-DOCS = FOLDER / "docs"
-TUTORIAL = (DOCS / "tutorial.md").read_text("utf-8")
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("docs/tutorial.md")
 # Installing needs a network, and this environment has the package.
-INSTALL = TUTORIAL.split("\n## Install\n")[1].partition("\n## ")[0]
+INSTALL = read("docs/tutorial.md").split("\n## Install\n")[1].partition("\n## ")[0]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DONE = "-- done --"
 
@@ -78,26 +75,15 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 def test_every_command_prints_what_the_tutorial_says(shell: Shell) -> None:
-    printed, run = "", TUTORIAL.replace(INSTALL, "").replace("8000", str(free_port()))
-    for language, text in FENCE.findall(run):
-        if language == "sh":
+    printed, port = "", str(free_port())
+    for block in BLOCKS:
+        text = block.text.replace("8000", port)
+        if block.language == "sh" and block.text not in INSTALL:
             printed = "".join(map(shell.type, text.splitlines()))
-        elif language == "text":
+        elif block.language == "text":
             assert doctest.OutputChecker().check_output(text, printed, FLAGS), printed
 
 
-def test_every_block_of_the_tutorial_is_known_to_the_tests() -> None:
-    languages = [language for language, _ in FENCE.findall(TUTORIAL)]
-    assert TUTORIAL.count("```") == 2 * len(languages)
-    assert {*languages} == {"sh", "text", "python"}
-
-
 def test_the_example_has_the_line_of_the_tutorial() -> None:
-    (line, *_) = [text for language, text in FENCE.findall(TUTORIAL) if language == "python"]
+    (line, *_) = [block.text for block in BLOCKS if block.language == "python"]
     assert line in (FOLDER / "example_project/site_crawl/settings.py").read_text("utf-8")
-
-
-def test_the_settings_of_the_tutorial_are_settings() -> None:
-    known = (DOCS / "settings.md").read_text("utf-8")
-    for name in set(re.findall(r"SIMHASH_\w+", TUTORIAL)):
-        assert f"### `{name}`\n" in known
