@@ -1,5 +1,5 @@
-# make demo    set up, then crawl the demo site and show what was found
-# make test    set up, then run all tests
+# make demo    set up what crawls need, then crawl the demo site and show what was found
+# make test    set up, compile, then run all tests
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
 # make docs    set up, then build the documentation site in build/docs and check its links
@@ -11,6 +11,9 @@ PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
+
+# Python compiles a file when it is first imported; most files of the packages never are.
+export PIP_COMPILE := 0
 
 .PHONY: demo test lint mutants docs wheels release-check clean
 
@@ -40,6 +43,11 @@ release-check:
 	PYTHON=$(PYTHON) nice -n 10 .ci/release-check $(TAG)
 
 SOURCES := setup.cfg setup.py pyproject.toml $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*/*.pxi scrapy_simhash/*/*.h)
+
+# Compiling would take as long as all the rest: the twins in Python do for a small site.
+$(VENV)/demo.done: $(SOURCES) | $(VENV)
+	SIMHASH_BUILD=pure $(BIN)/python -m pip install --quiet --editable .
+	touch $@
 
 $(VENV)/%.done: $(SOURCES) | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'

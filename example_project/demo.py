@@ -70,8 +70,15 @@ def show(console: Console) -> None:
         f"Saved {saved:,} of {whole:,} bytes from being parsed and stored, and the links of "
         f"{len(dropped)} pages from being followed.\n"
     )
+    # Each on a line of its own, however long, so that it can be copied.
     console.print(
-        f"Report (report.html), log, items, decisions and index are in {OUTPUT}", highlight=False
+        "Look next:\n"
+        f"  the report       python3 -m webbrowser {(OUTPUT / 'report.html').as_uri()}\n"
+        f"  all that is left {OUTPUT} (log, items, decisions, index)\n"
+        "  step by step     docs/tutorial.md, on this site\n"
+        "  your own crawl   README.md, then docs/pitfalls.md: when not to drop",
+        highlight=False,
+        soft_wrap=True,
     )
 
 

@@ -30,6 +30,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     assert "Found 65 pages: kept 34 (35 items), dropped 30" in done.stdout
+    (folder / "printed.txt").write_text(done.stdout)
     return folder / "demo-output"
 
 
@@ -38,6 +39,17 @@ def decisions(output: Path) -> dict[str, dict[str, str]]:
     """Path -> decision."""
     records = [json.loads(line) for line in (output / "decisions.jsonl").read_text().splitlines()]
     return {"/" + record["url"].split("/", 3)[3]: record for record in records}
+
+
+def test_last_lines_say_where_to_look_next(output: Path) -> None:
+    last = (output.parent / "printed.txt").read_text().split("\nLook next:\n")[1]
+    (report,) = re.findall(r"^  the report +python3 -m webbrowser (\S+)$", last, re.MULTILINE)
+    with urllib.request.urlopen(report) as page:
+        assert b"<html" in page.read()
+    assert f" {output} " in last
+    pages = re.findall(r"\S+\.md", last)
+    assert pages
+    assert all((FOLDER / page).exists() for page in pages)
 
 
 def test_summary_in_the_readme_is_that_of_the_demo(output: Path) -> None:
