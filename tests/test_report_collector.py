@@ -78,10 +78,11 @@ def test_a_row_is_too_light_by_what_is_missing_at_the_most(keys: list[int]) -> N
 def test_timeline_counts_every_page_in_few_bins(pages: list[tuple[float, bool]]) -> None:
     timeline = Timeline()
     for when, duplicate in pages:
-        timeline.add(when, duplicate)
+        timeline.add(when, "dropped" if duplicate else "kept", duplicate)
     rows = list(timeline.rows())
     assert len(rows) <= BINS
-    assert sum(row[1] for row in rows) == len(pages)
+    assert sum(row[1].total() for row in rows) == len(pages)
+    assert all(row[1]["dropped"] == row[2] for row in rows)
     assert sum(row[2] for row in rows) == sum(duplicate for _, duplicate in pages)
 
 

@@ -73,6 +73,16 @@ class Address(NamedTuple):
         return _DIGITS.sub("N", "/".join(["", *folders, ""]))
 
     @property
+    def section(self) -> str:
+        """The host and the first folder, with N for numbers.
+
+        >>> Address.of("http://a.example/calendar/2031/05/12").section
+        'a.example/calendar/'
+        """
+        folder, slash, _ = self.path[1:].partition("/")
+        return f"{self.host}/{_DIGITS.sub('N', folder[:MAX_NAME])}/" if slash else f"{self.host}/"
+
+    @property
     def pattern(self) -> str:
         """The host, the folder and the names of the parameters.
 

@@ -11,6 +11,7 @@ from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.outcome import Outcome, outcome_of, why_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
 from scrapy_simhash.rule.page import KEPT_APART
@@ -20,6 +21,7 @@ from scrapy_simhash.rule.page import KEPT_APART
 GROUPS = 2000
 SITES = 2000
 PATTERNS = 2000
+SECTIONS = 2000
 PARAMETERS = 1000
 RULES = 500
 REDIRECTS = 500
@@ -72,12 +74,14 @@ class RuleCount:
 
     duplicates: int = 0
     body_bytes: int = 0
+    analysis_seconds: float = 0.0
     kept: Distinct = field(default_factory=Distinct)
     examples: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
         self.duplicates += 1
         self.body_bytes += record.body_bytes
+        self.analysis_seconds += record.analysis_seconds or 0.0
         self.kept.add(record.kept_url)
         if len(self.examples) < EXAMPLES:
             self.examples.append((shortened(record.url), shortened(record.kept_url)))
@@ -133,9 +137,12 @@ class Collector:
         self.verdicts: Counter[str] = Counter()
         self.dropped = 0
         self.dropped_bytes = 0
+        self.dropped_seconds = 0.0
         self.flagged = 0
         self.unchanged = self.moved = 0
         self.kept_apart: Counter[str] = Counter()
+        self.outcomes: Counter[tuple[Outcome, str]] = Counter()
+        self.analyses_avoided = 0
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
         self.timeline = Timeline()
@@ -146,6 +153,7 @@ class Collector:
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group, attrgetter("pages"))
         self.sites = _sources(SITES)
         self.patterns = _sources(PATTERNS)
+        self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
         self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(
             PARAMETERS, Source, attrgetter("pages")
         )
@@ -167,7 +175,10 @@ class Collector:
         self.pages += 1
         self.body_bytes += record.body_bytes
         self.verdicts[record.decision.verdict] += 1
-        self.timeline.add(record.judged_at, record.is_duplicate)
+        outcome = outcome_of(record)
+        self.outcomes[outcome, why_of(record)] += 1
+        self.sections[record.address.section][outcome] += 1
+        self.timeline.add(record.judged_at, outcome, record.is_duplicate)
         if record.decision.verdict == "skipped":
             self._add_skipped(record)
         else:
@@ -190,15 +201,18 @@ class Collector:
         self.sites[record.address.host].skipped += 1
 
     def _add_judged(self, record: Record) -> None:
+        analysis_seconds = record.analysis_seconds or 0.0
         if record.action == "drop":
             self.dropped += 1
             self.dropped_bytes += record.body_bytes
+            self.dropped_seconds += analysis_seconds
         self.flagged += record.action == "flag"
         self.unchanged += record.decision.reason == "unchanged"
         self.moved += record.decision.reason == "moved"
         if record.decision.reason in KEPT_APART:
             self.kept_apart[record.decision.reason] += 1
-        analysis_seconds = record.analysis_seconds or 0.0
+        # A body that is known is not analysed again, and takes no time (workers/recall.py).
+        self.analyses_avoided += not analysis_seconds
         self.analysis_seconds += analysis_seconds
         self.index_seconds += record.index_seconds or 0.0
         if analysis_seconds > self.slowest.least:

@@ -6,6 +6,7 @@ texts beside each count, and a sketch has no room for them.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from heapq import heappush, heappushpop
 from typing import Any, Generic, TypeVar
@@ -97,43 +98,47 @@ class Heaviest(dict[Key, Row]):
 
 
 class Timeline:
-    """Pages and duplicates by the time of their decisions, in at most :data:`BINS` bins.
+    """Pages by the time of their decisions, in at most :data:`BINS` bins.
 
-    A bin is one second wide at first.  When there would be more than :data:`BINS`, all become
-    twice as wide.  Times may come in any order, as from the feeds of several machines.
+    In each bin, *pages* are counted by what became of them, and *duplicates* beside that.  A bin
+    is one second wide at first.  When there would be more than :data:`BINS`, all become twice as
+    wide.  Times may come in any order, as from the feeds of several machines.
     """
 
     def __init__(self) -> None:
         self.seconds = 1
-        self.bins: dict[int, list[int]] = {}
+        self.pages: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        self.duplicates: Counter[int] = Counter()
         self.first = float("inf")
         self.last = float("-inf")
 
-    def add(self, when: float, duplicate: bool) -> None:
+    def add(self, when: float, outcome: str, duplicate: bool) -> None:
         """Count a page that was judged *when*, in seconds since the epoch; O(1), amortised."""
         if not self.first <= when <= self.last:
             self.first = min(self.first, when)
             self.last = max(self.last, when)
             while self.last // self.seconds - self.first // self.seconds >= BINS:
                 self._widen()
-        counts = self.bins.setdefault(int(when // self.seconds), [0, 0])
-        counts[0] += 1
-        counts[1] += duplicate
+        number = int(when // self.seconds)
+        self.pages[number][outcome] += 1
+        if duplicate:
+            self.duplicates[number] += 1
 
-    def rows(self) -> Iterator[tuple[float, int, int]]:
-        """Yield (start of the bin, pages, duplicates), without a gap."""
-        if self.bins:
-            for number in range(min(self.bins), max(self.bins) + 1):
-                pages, duplicates = self.bins.get(number, (0, 0))
-                yield number * self.seconds, pages, duplicates
+    def rows(self) -> Iterator[tuple[float, Counter[str], int]]:
+        """Yield (start of the bin, its pages by outcome, its duplicates), without a gap."""
+        if self.pages:
+            for number in range(min(self.pages), max(self.pages) + 1):
+                pages = self.pages.get(number, Counter())
+                yield number * self.seconds, pages, self.duplicates[number]
 
     def _widen(self) -> None:
         self.seconds *= 2
-        narrow, self.bins = self.bins, {}
-        for number, (pages, duplicates) in narrow.items():
-            counts = self.bins.setdefault(number // 2, [0, 0])
-            counts[0] += pages
-            counts[1] += duplicates
+        narrow, self.pages = self.pages, defaultdict(Counter)
+        for number, pages in narrow.items():
+            self.pages[number // 2].update(pages)
+        narrow_duplicates, self.duplicates = self.duplicates, Counter()
+        for number, duplicates in narrow_duplicates.items():
+            self.duplicates[number // 2] += duplicates
 
 
 class Largest(Generic[Value]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -11,6 +12,7 @@ from typing import Any
 from scrapy_simhash._version import __version__
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
+from scrapy_simhash.report.outcome import OUTCOMES, Outcome
 from scrapy_simhash.report.sample import Evidence
 from scrapy_simhash.rule.page import KEPT_APART
 
@@ -52,10 +54,18 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "alarms_raised": len(collector.alarms),
         "suggestions": [row for row in differences if row["advised"]],
         "rules": list(about.rules),
+        "outcomes": [
+            {"outcome": outcome, "why": why, "pages": pages}
+            for (outcome, why), pages in sorted(collector.outcomes.items(), key=_by_size)
+        ],
+        "sections": [
+            {"section": section, **_by_outcome(pages)}
+            for section, pages in islice(collector.sections.top(), ROWS)
+        ],
         "timeline": {
             "seconds_per_bin": collector.timeline.seconds,
             "bins": [
-                {"from": iso_time(start), "pages": pages, "duplicates": duplicates}
+                {"from": iso_time(start), **_by_outcome(pages), "duplicates": duplicates}
                 for start, pages, duplicates in collector.timeline.rows()
             ],
         },
@@ -93,6 +103,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "versions": dict(about.versions),
         "missing": {
             "groups": collector.groups.missing,
+            "sections": collector.sections.missing,
             "sites": collector.sites.missing,
             "patterns": collector.patterns.missing,
             "parameters": collector.parameters.missing,
@@ -123,15 +134,27 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "duplicate_share": duplicates / judged if judged else 0.0,
         "dropped": collector.dropped,
         "dropped_bytes": collector.dropped_bytes,
+        "dropped_seconds": collector.dropped_seconds,
         "flagged": collector.flagged,
         "redirected": collector.redirected,
         "links_not_followed": collector.links_not_followed,
+        "analyses_avoided": collector.analyses_avoided,
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,
         "unreadable_lines": collector.unreadable_lines,
         "first": iso_time(timeline.first) if collector.pages else None,
         "last": iso_time(timeline.last) if collector.pages else None,
     }
+
+
+def _by_size(row: tuple[tuple[Outcome, str], int]) -> tuple[int, int]:
+    """Sort by outcome, and then the most pages first."""
+    (outcome, _), pages = row
+    return OUTCOMES.index(outcome), -pages
+
+
+def _by_outcome(pages: Counter[str]) -> dict[str, int]:
+    return {"pages": pages.total(), **{outcome: pages[outcome] for outcome in OUTCOMES}}
 
 
 def _shares(collector: Collector) -> list[dict[str, Any]]:
@@ -199,30 +222,29 @@ def _redirects(collector: Collector) -> list[dict[str, Any]]:
 def _differences(collector: Collector) -> list[dict[str, Any]]:
     """Return rules, each with the evidence for it and against it."""
     counts = dict(collector.rules.top())
-    chosen: dict[AddressRule, tuple[int, RuleCount]] = {}
+    chosen: dict[AddressRule, tuple[RuleCount, RuleCount]] = {}
     for rule, count in counts.items():
-        other = counts.get(rule.reversed(), RuleCount())
         if rule.kind == "parameter":
-            chosen[rule] = count.duplicates, count
+            chosen[rule] = count, RuleCount()
         elif rule.reversed() not in chosen:
-            chosen[rule] = count.duplicates + other.duplicates, count
-    ranked = sorted(chosen.items(), key=lambda item: -item[1][0])[:ROWS]
+            chosen[rule] = count, counts.get(rule.reversed(), RuleCount())
+    ranked = sorted(chosen.items(), key=lambda item: -sum(one.duplicates for one in item[1]))[:ROWS]
     evidence = collector.sample.evidence(rule for rule, _ in ranked)
-    return [
-        _difference(rule, duplicates, count, evidence[rule])
-        for rule, (duplicates, count) in ranked
-        if duplicates >= MIN_SUPPORT
-    ]
+    rows = (_difference(rule, both, evidence[rule]) for rule, both in ranked)
+    return [row for row in rows if row["duplicates"] >= MIN_SUPPORT]
 
 
 def _difference(
-    rule: AddressRule, duplicates: int, count: RuleCount, evidence: Evidence
+    rule: AddressRule, both: tuple[RuleCount, RuleCount], evidence: Evidence
 ) -> dict[str, Any]:
+    """Return a rule with the duplicates of *both* directions, and examples of the first."""
+    count = both[0]
     return {
         **rule.as_row(),
-        "duplicates": duplicates,
+        "duplicates": sum(one.duplicates for one in both),
         "of_pages": count.kept.estimate(),
-        "body_bytes": count.body_bytes,
+        "body_bytes": sum(one.body_bytes for one in both),
+        "analysis_seconds": sum(one.analysis_seconds for one in both),
         "examples": [{"duplicate": url, "kept": kept} for url, kept in count.examples],
         "sampled_same": evidence.same,
         "sampled_different": evidence.different,
