@@ -55,7 +55,7 @@ def session_ids() -> list[Record]:
 
 def everywhere(text: str) -> dict[str, Any]:
     """A report with *text* in every place that a crawl can put one."""
-    records = [record(text)]
+    records = [record(text), record(f"{text}/in a folder")]
     records += [record(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
     records += [record(f"{text}to", f"{text}/kept", redirects=[text, text])]
     records += [record(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]

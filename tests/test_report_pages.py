@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -13,16 +15,28 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.html import html_of
+from scrapy_simhash.report.html import BRIEF_CELLS, html_of
+from scrapy_simhash.report.outcome import OUTCOMES
 from scrapy_simhash.report.pairs import SHOWN_PAIRS
+from scrapy_simhash.report.picture import SECTIONS_DRAWN, Bar, picture_of
 from scrapy_simhash.report.text import text_of
 from tests.reports import line, record, skipped
-from tests.sample_reports import HOSTILE, SITE, collected, compared, everywhere, session_ids
+from tests.sample_reports import (
+    HOSTILE,
+    SITE,
+    collected,
+    compared,
+    everywhere,
+    learned,
+    session_ids,
+)
 
 KILOBYTE = 1000
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def parsed(html: str) -> Element:
@@ -71,26 +85,143 @@ def test_page_has_every_section_and_its_numbers() -> None:
     headings = [text_in(heading) for heading in page.iter("h2")]
     assert headings == [
         "In short",
+        "What was saved",
         "Alarms",
         "What to change",
-        "Over the time of the crawl",
         "How much alike",
         "The largest groups",
         "Where duplicates come from",
         "Not judged, failed, slow",
         "Settings and versions",
+        "What the words mean",
     ]
     text = text_in(page)
     assert "sid makes 40 duplicates of 8 pages on a.example" in text
+    assert "45 pages dropped 69.2%" in text
+    assert "1 page not judged 1.5% timed out: 1 page" in text
     assert "longer than 10 s" in text
     assert "SIMHASH_SHARE 0.9" in text
 
 
-def test_page_needs_no_network_and_no_script() -> None:
+def policy_of(page: Element) -> str:
+    (meta,) = (one for one in page.iter("meta") if one.get("http-equiv"))
+    return meta.get("content", "")
+
+
+def test_page_needs_no_network_and_runs_no_script_but_its_own() -> None:
     page = parsed(html_of(collected(*session_ids())))
-    for name in ("script", "link", "img", "iframe", "object", "form"):
+    for name in ("link", "img", "iframe", "object", "form", SVG + "image", SVG + "use"):
         assert list(page.iter(name)) == []
     assert "url(" not in "".join(text_in(style) for style in page.iter("style"))
+    assert {one.get("fill", "url(#")[:5] for one in page.iter(SVG + "rect")} == {"url(#"}
+    (script,) = page.iter("script")
+    assert script.attrib == {}
+    digest = b64encode(sha256((script.text or "").encode()).digest()).decode()
+    assert policy_of(page) == (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    )
+
+
+def test_picture_has_its_numbers_in_words_and_in_tables() -> None:
+    page = parsed(html_of(collected(*session_ids())))
+    (picture,) = (one for one in page.iter(SVG + "svg") if one.get("role") == "img")
+    (words,) = (
+        one for one in page.iter(SVG + "desc") if one.get("id") == picture.get("aria-describedby")
+    )
+    assert text_in(words) == (
+        "The crawl: 65 pages: 19 kept, 45 dropped, 1 not judged. "
+        "/article/: 48 pages: 8 kept, 40 dropped. "
+        "/: 12 pages: 11 kept, 1 not judged. "
+        "/print/: 5 pages: 5 dropped."
+    )
+    titles = [text_in(title) for title in picture.iter(SVG + "title")]
+    assert "2026-11-01 12:00:56 UTC, 0 pages" not in titles
+    assert "2026-11-01 12:01:00 UTC, 5 pages: 5 dropped" in titles
+    (figure,) = page.iter("figure")
+    assert "a.example/article/ 48 8 40 0" in text_in(figure)
+
+
+def test_picture_names_many_hosts_and_counts_what_it_has_no_room_for() -> None:
+    records = [record(f"http://{i}.example/x/{n}") for i in range(12) for n in range(12 - i)]
+    picture = picture_of(collected(*records))
+    assert [(bar.name, bar.pages) for bar in picture.sections[:2]] == [
+        ("0.example/x/", 12),
+        ("1.example/x/", 11),
+    ]
+    assert len(picture.sections) == SECTIONS_DRAWN + 1
+    assert (picture.sections[-1].name, picture.sections[-1].pages) == ("all other sections", 10)
+
+
+def test_names_in_the_picture_are_cut_to_the_width_that_a_telephone_has() -> None:
+    folders = ("W" * 60, "日" * 30, "\u202e" * 60)
+    page = parsed(html_of(collected(*(record(f"{SITE}/{one}/") for one in folders))))
+    texts = page.iter(SVG + "text")
+    names = [text_in(text) for text in texts if text.get("class") == "name"]
+    assert [cell_len(name) for name in names] == [BRIEF_CELLS] * 3
+    assert names[2].startswith(r"/\u202e\u202e")
+
+
+counts = st.integers(0, 10**12)
+
+
+@given(st.tuples(*(counts for _ in OUTCOMES)))
+def test_parts_of_a_bar_stand_side_by_side(pages: tuple[int, ...]) -> None:
+    bar = Bar.of("name", dict(zip(OUTCOMES, pages, strict=True)), 100)
+    assert sum(part.pages for part in bar.parts) == bar.pages == sum(pages)
+    end = 0.0
+    for part in bar.parts:
+        assert part.start == pytest.approx(end, abs=0.05)
+        end = part.start + part.length
+    assert end == pytest.approx(100 if bar.pages else 0, abs=0.05)
+
+
+def test_every_word_is_explained_and_every_explanation_has_its_word() -> None:
+    pages = [everywhere("http://a.example/"), collected(*session_ids())]
+    pages.append(
+        collected(
+            *(
+                record(SITE, verdict="refresh", reason=reason)
+                for reason in ("seen_before", "unchanged", "moved")
+            ),
+            record(f"{SITE}/a", reason="new_links"),
+            record(f"{SITE}/b", SITE, action="flag"),
+            *(record(f"{SITE}/c", SITE, action="pass", reason=r) for r in ("wall", "same_text")),
+            record(f"{SITE}/c", SITE, action="pass", start_request=True),
+        )
+    )
+    pages[-1]["totals"]["links_not_followed"] = 1
+    linked, explained = set(), set()
+    for report in pages:
+        page = parsed(html_of(report))
+        linked |= {one.get("href", "") for one in page.iter("a") if one.get("class") == "term"}
+        explained |= {f"#{one.get('id')}" for one in page.iter("div") if one.get("id")}
+    assert linked == explained
+    passed = ("seen_before", "unchanged", "moved", "wall", "start_request", "observed")
+    assert linked >= {f"#word-{why}" for why in passed}
+
+
+def test_savings_are_said_in_pages_bytes_and_worker_time() -> None:
+    records = [
+        *session_ids(),
+        *(record(f"{SITE}/b{i}", f"{SITE}/9", analysis_seconds=0) for i in range(3)),
+    ]
+    report = collected(*records)
+    report["totals"]["links_not_followed"] = 1234
+    report["rules"] = [learned("x") | {"parked": 5000, "released": 20, "audited": 3}]
+    (section,) = (
+        one
+        for one in parsed(html_of(report)).iter("section")
+        if one.get("aria-labelledby") == "savings"
+    )
+    rows = [text_in(row) for row in section.iter("tr")]
+    assert rows[1:] == [
+        "Not parsed, not stored: dropped pages 48 pages 48.0 kB none: they took 0.90 s",
+        "Not analysed: pages with the bytes of an earlier one 3 pages none about 0.06 s",
+        "Not requested: links of flagged pages 1,234 requests not known not known",
+        "Not requested: parked by rules 4,977 requests not known not known",
+        "Could be saved: requests that the suggested rules make needless "
+        "45 requests 45.0 kB 0.90 s",
+    ]
 
 
 def test_tables_can_be_read_aloud() -> None:
@@ -143,6 +274,8 @@ def check_harmless(report: dict[str, Any]) -> None:
     page = parsed(html)
     names, places = names_and_places()
     assert {element.tag for element in page.iter()} <= names, "a text became an element"
+    assert len(list(page.iter("script"))) == 1
+    assert all(char.isprintable() or char == "\n" for char in html)
     for element in page.iter():
         assert not any(name.startswith("on") for name in element.attrib)
         if "href" in element.attrib:
@@ -215,5 +348,6 @@ def test_contrast_is_enough_in_light_and_dark_and_print() -> None:
             for front in ("ink", "soft", "link"):
                 low, high = sorted(map(luminance, (colours[front], colours[back])))
                 assert (high + 0.05) / (low + 0.05) >= 4.5, f"{front} on {back}"
-        low, high = sorted(map(luminance, (colours["duplicate"], colours["paper"])))
-        assert (high + 0.05) / (low + 0.05) >= 3
+        for front in ("kept", "passed", "flagged", "duplicate", "soft"):
+            low, high = sorted(map(luminance, (colours[front], colours["paper"])))
+            assert (high + 0.05) / (low + 0.05) >= 3, f"{front} on paper"

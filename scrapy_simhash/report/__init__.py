@@ -7,7 +7,7 @@ bounded amount of memory at any number of pages, and lets :class:`~.alarms.Watch
 that it raises go back to the caller at once.  In a crawl, :class:`~.pairs.Pairs` also holds the
 bodies of some duplicates, to show what differs in them.
 
-At the end, ``document.py`` makes one JSON document of the collector, and ``html.py``, ``text.py``
-and ``comparison.py`` show that document.  ``state.py`` saves the collector of a crawl that will be
-resumed.
+At the end, ``document.py`` makes one JSON document of the collector, and ``html.py`` with
+``picture.py``, ``text.py`` and ``comparison.py`` show that document.  ``state.py`` saves the
+collector of a crawl that will be resumed.
 """
