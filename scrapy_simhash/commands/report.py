@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ class ReportCommand(Subcommand[Reported]):
             "feeds", nargs="*", type=Path, metavar="DECISIONS", help="decisions feeds, taken as one"
         )
         parser.add_argument("--output", type=Path, metavar="FILE", help="write the HTML page there")
+        parser.add_argument("--open", action="store_true", help="open the page in a browser, too")
         parser.add_argument(
             "--compare", nargs=2, type=Path, metavar=("A", "B"), help="two feeds, side by side"
         )
@@ -61,13 +63,17 @@ class ReportCommand(Subcommand[Reported]):
         if bool(options.feeds) == bool(options.compare):
             raise FeedError("name one or more decisions feeds, or two to --compare")
         if options.compare:
-            if options.output:
+            if options.output or options.open:
                 raise FeedError("a comparison is not written as HTML; take --json")
             one, other = (_report([feed]) for feed in options.compare)
             return Reported(comparison_of(one, other), is_comparison=True)
+        if options.open and not options.output:
+            raise FeedError("say where to write the page that --open shows: --output FILE")
         report = _report(options.feeds)
         if options.output:
             _write(html_of(report), options.output)
+        if options.open:
+            _open(options.output)
         return Reported(report)
 
     def show(self, found: Reported, console: Console) -> None:
@@ -122,6 +128,18 @@ def _write(html: str, path: Path) -> None:
             unfinished.write_bytes(html.encode())
     except OSError as exc:
         raise FeedError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def _open(path: Path) -> None:
+    """Open the page at *path* in the browser that :mod:`webbrowser` chooses.
+
+    :raises FeedError: there is none.
+    """
+    if not webbrowser.open(path.resolve().as_uri()):
+        raise FeedError(
+            f"{path} is written, but no browser was found to open it in. Open it yourself, or name "
+            "a browser in the environment variable BROWSER."
+        )
 
 
 def _comparison(found: Document) -> Table:
