@@ -32,7 +32,7 @@ from tests.conftest import (
     run_job,
 )
 from tests.indexes import open_index
-from tests.pages import PARAMETERS
+from tests.pages import PARAMETERS, UNIQUE
 from tests.spiders import Parks
 from tests.test_rules_crawl import rules_stats
 
@@ -160,6 +160,8 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         assert len(parked) > 80
         rules.forget(parked[3].partition("?")[0], "")
         assert [request.url for request in sent] == [parked[3]]
+        rules.answered(sent[0], UNIQUE)
+        assert rules._learner.match(parked[4]) is not None, "it was not wrong"
         rules.close()
 
 

@@ -68,11 +68,15 @@ KEEP_SECONDS = 30 * 86_400
 
 
 class Asked(NamedTuple):
-    """The rule and the template for which a request was parked, and how often it was sent."""
+    """The rule and the template for which a request was parked, and how often it was sent.
+
+    *tests_rule*: if its page is kept now, the rule is wrong.
+    """
 
     rule: AddressRule
     template: str
     tries: int
+    tests_rule: bool
 
 
 class Parking:
@@ -156,7 +160,7 @@ class Parking:
     def release_key(self, key: int) -> None:
         """Ask for what was parked for one kept page, which is kept no more."""
         for row in self._safely(self._store.take_key, key) or ():
-            self._ask(row, "released")
+            self._ask(row, "released", tests_rule=False)
 
     def spider_idle(self) -> None:
         """Before the crawl ends, ask for what is owed, and look at some of what is parked.
@@ -190,7 +194,7 @@ class Parking:
         for number, asked in unanswered.items():
             if asked.tries < MOST_TRIES:
                 for row in self._safely(self._store.asked, number) or ():
-                    self._ask(row, "released", asked.tries + 1)
+                    self._ask(row, "released", asked.tries + 1, asked.tests_rule)
 
     def _audit(self, rule: AddressRule) -> None:
         """Look at requests of a rule by chance; at all if it does not hold any more."""
@@ -216,7 +220,7 @@ class Parking:
             for row in rows:
                 self._ask(row, "released")
 
-    def _ask(self, row: ParkedRequest, why: What, tries: int = 1) -> None:
+    def _ask(self, row: ParkedRequest, why: What, tries: int = 1, tests_rule: bool = True) -> None:
         try:
             # Scrapy unpickles the other files in a JOBDIR, too.
             request = request_from_dict(pickle.loads(row.request), spider=self._crawler.spider)  # noqa: S301
@@ -224,7 +228,7 @@ class Parking:
             logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
             return
         meta = {**request.meta, PARKED_META_KEY: row.id}
-        self._asked[row.id] = Asked(row.rule, row.template, tries)
+        self._asked[row.id] = Asked(row.rule, row.template, tries, tests_rule)
         if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
             if tries == 1:
                 self._count(why, row.rule)

@@ -92,12 +92,12 @@ class AddressRules:
         """Note the answer to a request; *decision* is None if there was none.
 
         If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
-        of an earlier run are not known.
+        of an earlier run are not known.  Not so if the page that it was parked for is kept no more.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        if decision.verdict in ("unique", "refresh"):
+        if asked.tests_rule and decision.verdict in ("unique", "refresh"):
             self._learner.fail(asked.rule, asked.template)
             self._crawler.stats.inc_value("simhash/rules/recovered")
             self._parking.release(asked.rule)
