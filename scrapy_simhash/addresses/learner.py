@@ -43,15 +43,17 @@ class Judged(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A rule that makes an address one at which a page is kept, and how sure it is of that.
+    """A rule that acts on an address, and how sure it is there.
 
-    *key* is that of the page under the rule.
+    *key* is that of the address under the rule.  *is_known*: a page is kept at another address that
+    has this key.
     """
 
     hypothesis: Hypothesis
     template: str
     stage: Stage
     key: int
+    is_known: bool
 
 
 class Lesson(NamedTuple):
@@ -80,24 +82,41 @@ class Learner:
 
     def match(self, url: str, jar: str = "") -> Match | None:
         """Return a rule by which the page at *url* is kept already, at another address."""
+        return next((one for one in self.matches(url, jar) if one.is_known), None)
+
+    def matches(self, url: str, jar: str = "") -> list[Match]:
+        """Return the rules that act on an address; the last one may say that its page is known."""
         if not _is_plain(url):
-            return None
+            return []
         address = Address.of(url)
         about = self._book.about(address.host)
-        return self._match(about, address, _key_of(address, jar), jar) if about else None
+        return self._matches(about, address, _key_of(address, jar), jar) if about else []
 
-    def _match(self, about: list[Hypothesis], address: Address, own: int, jar: str) -> Match | None:
+    def _matches(
+        self, about: list[Hypothesis], address: Address, own: int, jar: str
+    ) -> list[Match]:
+        matches: list[Match] = []
+        own_template = template_of(address)
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
             canonical, key = _canonical(hypothesis.rule, address, own, jar)
-            before = self._before(hypothesis, key, own)
-            if before is None or not before.is_kept or before.is_at(own):
+            is_moved = canonical.path != address.path
+            template = template_of(canonical) if is_moved else own_template
+            if (stage := hypothesis.stage(template)) is None:
                 continue
-            template = template_of(canonical)
-            if (stage := hypothesis.stage(template)) is not None:
-                return Match(hypothesis, template, stage, key ^ hypothesis.salt)
-        return None
+            before = self._before(hypothesis, key, own)
+            is_known = before is not None and before.is_kept and not before.is_at(own)
+            matches.append(Match(hypothesis, template, stage, key ^ hypothesis.salt, is_known))
+            if is_known:
+                break
+        return matches
+
+    def is_kept(self, match: Match) -> bool:
+        """Whether a page is kept at any address that has the key of a match."""
+        key = match.key ^ match.hypothesis.salt
+        seen = self._sightings.get(match.key) or self._sightings.get(key)
+        return seen is not None and seen.is_kept
 
     def learn(self, page: Judged) -> Lesson:
         """Learn from a page that has content of its own, and is no wall."""
@@ -105,7 +124,8 @@ class Learner:
             return Lesson()
         now, address = time.time(), Address.of(page.url)
         own, about = _key_of(address, page.jar), self._book.about(address.host)
-        match = self._match(about, address, own, page.jar)
+        matches = self._matches(about, address, own, page.jar)
+        match = next((one for one in matches if one.is_known), None)
         seen = Sighting.of(long_hash_of(page.kept_url), own, page.is_kept)
         kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
         tried, refuted, learned = [], [], []

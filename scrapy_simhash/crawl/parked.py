@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from scrapy_simhash.addresses.rule import AddressRule
 
-# What is done with a request: it waits; it was asked for, and has no answer; it was asked for by a
-# process that ended before the answer.
-_PARKED, _ASKED, _OWED = range(3)
+# What is done with a request: it is parked; it was asked for, and has no answer; it was asked for
+# by a process that ended before the answer; it waits for the verdict on another one.
+_PARKED, _ASKED, _OWED, _WAITING = range(4)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parked (
@@ -78,11 +78,31 @@ class ParkedRequests:
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         self._connection.execute("UPDATE parked SET state = ? WHERE state = ?", (_OWED, _ASKED))
 
-    def park(self, rule: AddressRule, template: str, key: int, url: str, request: bytes) -> None:
-        """Store a request; when this returns, it is there for good."""
+    def park(
+        self,
+        rule: AddressRule,
+        template: str,
+        key: int,
+        url: str,
+        request: bytes,
+        is_waiting: bool = False,
+    ) -> None:
+        """Store a request; when this returns, it is there for good.
+
+        One that *is_waiting* is parked for a page that has no verdict yet.
+        """
+        state = _WAITING if is_waiting else _PARKED
         self._connection.execute(
-            "INSERT INTO parked (rule, template, key, url, request) VALUES (?, ?, ?, ?, ?)",
-            (_written(rule), template, _key(key), url, request),
+            "INSERT INTO parked (rule, template, key, url, request, state) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (_written(rule), template, _key(key), url, request, state),
+        )
+
+    def note_kept(self, key: int) -> None:
+        """Park the requests that wait for the verdict on a page with a key: it is kept."""
+        self._connection.execute(
+            "UPDATE parked SET state = ? WHERE state = ? AND key = ?",
+            (_PARKED, _WAITING, _key(key)),
         )
 
     def take_owed(self, limit: int) -> list[ParkedRequest]:
@@ -91,12 +111,20 @@ class ParkedRequests:
 
     def take(self, rule: AddressRule, limit: int) -> list[ParkedRequest]:
         """Return the oldest requests of a rule; they count as asked for now."""
-        where = "state = ? AND rule = ? ORDER BY id LIMIT ?"
-        return self._take(where, _PARKED, _written(rule), limit)
+        where = "state IN (?, ?) AND rule = ? ORDER BY id LIMIT ?"
+        return self._take(where, _PARKED, _WAITING, _written(rule), limit)
 
     def take_key(self, key: int) -> list[ParkedRequest]:
         """Return the requests that have a key; they count as asked for now."""
         return self._take("state = ? AND key = ?", _PARKED, _key(key))
+
+    def take_waiting(self, key: int) -> list[ParkedRequest]:
+        """Return the requests that wait for a page with a key; they count as asked for now."""
+        return self._take("state = ? AND key = ?", _WAITING, _key(key))
+
+    def take_all_waiting(self, limit: int) -> list[ParkedRequest]:
+        """Return requests that wait, those of an earlier run as well; as :meth:`take_waiting`."""
+        return self._take("state = ? ORDER BY id LIMIT ?", _WAITING, limit)
 
     def sample(self, rule: AddressRule, after: int, limit: int) -> list[ParkedRequest]:
         """Return requests of a rule by chance, of those parked *after* an id; as :meth:`take`."""

@@ -27,6 +27,7 @@ from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import index_place
+from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.places import is_in_redis
 
@@ -107,6 +108,7 @@ class Parking:
         if place.name != FILE:
             _remove_old(place.parent)
         self._warning = RareWarning(logger)
+        self._under_way = UnderWay()
         self._asked: dict[int, Asked] = {}
         self._lives: dict[AddressRule, Counter[What]] = {}
         self._releasing: deque[AddressRule] = deque()
@@ -115,16 +117,23 @@ class Parking:
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
 
     def consider(self, request: Request) -> None:
-        """Park a request if a rule says that its page is kept already.
+        """Park a request if a rule says that its page is kept already, or is being downloaded.
 
         Cost: at most 20 us, and 50 us to park it.
 
         :raises RuledOut: it is parked.
         """
+        if redirected := redirects_in(request.meta):
+            self._end(Place(redirected[-1], jar_of(request)))
         if self._is_exempt(request):
             return
-        match = self._learner.match(request.url, jar_of(request))
+        place = Place(request.url, jar_of(request))
+        matches = self._learner.matches(*place)
+        known = matches[-1] if matches and matches[-1].is_known else None
+        match = known or self._under_way.twin(place, matches)
         if match is None:
+            if late := self._under_way.begin(place, matches):
+                self._end(late)
             return
         if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
             self._count("explored", match.hypothesis.rule)
@@ -132,18 +141,21 @@ class Parking:
         rule = match.hypothesis.rule
         try:
             stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-            self._store.park(rule, match.template, match.key, request.url, stored)
+            self._store.park(rule, match.template, match.key, request.url, stored, known is None)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
             return
+        if known is None:
+            self._under_way.wait(match.key)
         self._count("parked", rule)
         raise RuledOut(request.url, rule)
 
     def answered(self, request: Request) -> Asked | None:
-        """Note the answer to a request that was parked; return which rule had parked it."""
+        """Note the answer to a request; return which rule had parked it, if one had."""
+        self._end(Place(request.url, jar_of(request)))
         number = request.meta.pop(PARKED_META_KEY, None)
         asked = self._asked.pop(number, None)
         if asked is not None:
@@ -168,6 +180,9 @@ class Parking:
         :raises DontCloseSpider: there are requests now.
         """
         self._ask_once_more()
+        self._under_way = UnderWay()
+        for row in self._safely(self._store.take_all_waiting, MOST_WAITING) or ():
+            self._ask(row, "released", tests_rule=False)
         self._go_on()
         for rule in self._safely(self._store.counts) or {}:
             if rule not in self._releasing:
@@ -183,6 +198,15 @@ class Parking:
     def close(self) -> None:
         """Keep what is parked."""
         self._safely(self._store.close)
+
+    def _end(self, place: Place) -> None:
+        """Park what waits for a request if a page is kept now, and ask for it if none is."""
+        for match in self._under_way.end(place):
+            if self._learner.is_kept(match):
+                self._safely(self._store.note_kept, match.key)
+                continue
+            for row in self._safely(self._store.take_waiting, match.key) or ():
+                self._ask(row, "released", tests_rule=False)
 
     def _ask_once_more(self) -> None:
         """Ask again for requests that had no answer, though none is under way.

@@ -1,0 +1,254 @@
+"""A request that is a twin of one under way waits for its verdict, and is never lost by it."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash import RuledOut
+from scrapy_simhash.addresses.learner import Judged
+from scrapy_simhash.crawl import parking, under_way
+from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.settings import SimhashSettings
+from tests.conftest import (
+    CrawlFixture,
+    Reply,
+    Site,
+    article,
+    crawl_job,
+    path_of,
+    prose,
+    run_job,
+)
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, UNIQUE
+from tests.spiders import Parks
+from tests.test_rules_crawl import rules_stats
+
+HOST = "http://a.com"
+FILE = "parked.sqlite"
+AT_ONCE = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+
+
+class Requests:
+    """A crawl with a proven rule for ``/a/*?sid``, as its requests see it."""
+
+    def __init__(self, rules: AddressRules, sent: list[Request]) -> None:
+        self.rules = rules
+        self.sent = sent
+
+    def ask(self, path: str, **values: Any) -> bool:
+        """Ask for a page; return whether it is sent."""
+        try:
+            self.rules.consider(Request(HOST + path, **values))
+        except RuledOut:
+            return False
+        return True
+
+    def judge(self, path: str, kept: str | None = None) -> None:
+        """Have a page judged: a kept one, or a copy of another one."""
+        self.rules._learner.learn(Judged(HOST + path, HOST + (kept or path)))
+        decision = UNIQUE if kept is None else Decision("exact_duplicate", "same_text", HOST + kept)
+        self.rules.answered(Request(HOST + path), decision)
+
+    def fail(self, path: str) -> None:
+        """Have a request end without a verdict."""
+        self.rules.answered(Request(HOST + path), None)
+
+    def idle(self) -> None:
+        with pytest.raises(DontCloseSpider):
+            self.rules._parking.spider_idle()  # type: ignore[union-attr]
+
+    @property
+    def paths(self) -> list[str]:
+        """What was sent after all."""
+        return [path_of(request.url) for request in self.sent]
+
+
+@pytest.fixture
+def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
+    monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
+    crawler = get_crawler(Parks)
+    crawler.spider = crawler._create_spider(url=HOST)
+    sent: list[Request] = []
+    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
+    settings = SimhashSettings.read({"SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0})
+    with open_index("memory:", PARAMETERS) as index:
+        rules = AddressRules(crawler, index.index, settings, tmp_path / FILE)
+        for i in range(60):
+            url = f"{HOST}/a/p{i}"
+            rules._learner.learn(Judged(url, url))
+            rules._learner.learn(Judged(f"{url}?sid=1", url))
+        yield Requests(rules, sent)
+        rules.close()
+
+
+@pytest.mark.parametrize("first", ["/a/new", "/a/new?sid=7"])
+def test_a_twin_is_parked_when_the_first_one_is_kept(requests: Requests, first: str) -> None:
+    assert requests.ask(first)
+    assert requests.ask(first), "it is no twin of itself"
+    assert not requests.ask("/a/new?sid=1")
+    assert requests.ask("/a/other?sid=1")
+    assert requests.ask("/b/new?sid=1"), "the rule does not act there"
+    assert requests.ask("/a/new?sid=1", meta={"cookiejar": 2})
+    requests.judge(first)
+    assert requests.sent == []
+    assert not requests.ask("/a/new?sid=2"), "known now"
+    requests.rules.forget(HOST + first, "")
+    assert sorted(requests.paths) == ["/a/new?sid=1", "/a/new?sid=2"], "it is parked like others"
+
+
+@pytest.mark.parametrize("end", ["error", "copy", "unjudged", "redirect", "taken over", "idle"])
+def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: str) -> None:
+    assert requests.ask("/a/new")
+    assert not requests.ask("/a/new?sid=1")
+    assert requests.ask("/a/other")
+    if end == "error":
+        requests.fail("/a/new")
+    elif end == "copy":
+        requests.judge("/a/new", kept="/a/p1")
+    elif end == "unjudged":
+        requests.rules.answered(Request(f"{HOST}/a/new"), Decision("skipped", "status"))
+    elif end == "redirect":
+        assert requests.ask("/login", meta={"redirect_urls": [f"{HOST}/a/new"]})
+    elif end == "taken over":
+        for i in range(under_way.MOST_UNDER_WAY):
+            assert requests.ask(f"/a/more{i}")
+    else:
+        requests.idle()
+    assert requests.paths == ["/a/new?sid=1"]
+    assert requests.ask("/a/new?sid=1", meta=requests.sent[0].meta), "it waits for nothing more"
+    requests.rules.answered(requests.sent[0], UNIQUE)
+    assert not requests.ask("/a/p3?sid=2"), "the rule was not wrong"
+
+
+def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_way, "MOST_WAITING", 3)
+    assert requests.ask("/a/new")
+    assert [requests.ask(f"/a/new?sid={i}") for i in range(5)] == [False] * 3 + [True] * 2
+    requests.fail("/a/new?sid=4")
+    assert requests.paths == []
+    requests.fail("/a/new")
+    assert requests.paths == [f"/a/new?sid={i}" for i in range(3)]
+    requests.ask("/a/next")
+    assert not requests.ask("/a/next?sid=1"), "there is room again"
+
+
+def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
+    assert requests.ask("/a/new")
+    assert not requests.ask("/a/new?sid=1")
+    requests.rules._learner.fail(next(iter(requests.rules._index.address_rules.all())).rule, "/a/*")
+    requests.rules._parking.release(  # type: ignore[union-attr]
+        next(iter(requests.rules._index.address_rules.all())).rule
+    )
+    assert requests.paths == ["/a/new?sid=1"]
+    requests.judge("/a/new")
+    assert requests.paths == ["/a/new?sid=1"]
+
+
+def learned(site: Site, crawl: CrawlFixture) -> None:
+    """A rule for /a/*?sid is in the index."""
+    pages = [f"/a/p{i}" for i in range(70)]
+    site["/"] = article(
+        prose("start"), [f"{path}{end}" for path in pages for end in ("", "?sid=1")]
+    )
+    for path in pages:
+        site[path] = site[f"{path}?sid=1"] = article(prose(f"topic{path[4:]}x"))
+    assert rules_stats(crawl("Parks"))["learned"] == 1
+
+
+def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """The first one is missing, fails, is too large, leads elsewhere, or is a copy; or is kept."""
+    learned(site, crawl)
+
+    firsts: dict[str, Reply] = {
+        "missing": Reply("gone", 404),
+        "failing": Reply("failure", 500),
+        "cancelled": Reply("x" * 300_000),
+        "leading": Reply(status=302, headers={"Location": "/common"}),
+        "copy": Reply(article(prose("common"))),
+    }
+    kinds = [*firsts, "kept"]
+    paths = [f"/a/{kind}{i}" for i in range(12) for kind in kinds]
+    site["/"] = article(
+        prose("start"), ["/common", *[f"{path}{end}" for path in paths for end in ("", "?sid=1")]]
+    )
+    site["/common"] = article(prose("common"))
+    for path in paths:
+        text = article(prose(f"other{path[3:]}x"))
+        kind = path[3:].rstrip("0123456789")
+        site[path], site[f"{path}?sid=1"] = firsts.get(kind, Reply(text)), Reply(text)
+    site.asked.clear()
+    settings: dict[str, Any] = {"SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0, **AT_ONCE}
+    done = crawl("Parks", RETRY_TIMES=1, DOWNLOAD_MAXSIZE=200_000, **settings)
+    stats = rules_stats(done)
+    seen = done.seen()
+    for path in paths:
+        twin = f"{path}?sid=1"
+        assert twin in seen or ("kept" in path and path in seen)
+    assert stats["released"] > 20
+    assert stats["parked"] - stats["released"] > 3
+    assert sum(site.asked[f"/a/kept{i}?sid=1"] for i in range(12)) < 12
+    assert "failures" not in stats
+    assert "recovered" not in stats
+
+
+def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    learned(site, crawl)
+    running: list[subprocess.Popen[str]] = []
+    file = tmp_path / "job" / "simhash-parked.sqlite"
+
+    def kill(visit: int) -> str:
+        if visit == 1:
+            while not waiting():
+                Event().wait(0.01)
+            running[0].send_signal(signal.SIGKILL)
+        return "gone"
+
+    def waiting() -> int:
+        with closing(sqlite3.connect(file)) as connection:
+            (count,) = connection.execute("SELECT count(*) FROM parked").fetchone()
+        return int(count)
+
+    twins = [f"/a/new?sid={i}" for i in range(20)]
+    site["/"] = article(prose("start"), ["/a/new", *twins])
+    site["/a/new"] = Reply(kill, 404)
+    for twin in twins:
+        site[twin] = article(prose("something new"))
+    settings: dict[str, Any] = {
+        "JOBDIR": str(file.parent),
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        "SIMHASH_RULES": "use",
+        "SIMHASH_RULES_AUDIT": 0,
+        **AT_ONCE,
+    }
+    job = crawl_job(site, tmp_path, "Parks", **settings)
+    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        running.append(process)
+        process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    store = ParkedRequests(file, is_read_only=True)
+    left = {path_of(row.url) for row in store.all()}
+    store.close()
+    assert left
+    done = run_job(crawl_job(site, tmp_path, "Parks", **settings), tmp_path)
+    assert all(site.asked[path] for path in left)
+    assert set(twins) & done.seen()
+    assert "recovered" not in rules_stats(done)
+    assert not file.exists(), "nothing is left in it"
