@@ -59,7 +59,7 @@ def extract_alone(body: bytes) -> None:
 
 
 def content_alone(body: bytes) -> None:
-    tree = parse(body, "utf-8")
+    tree = parse(decode(body, "utf-8"))
     assert tree is not None
     content_of(visible_blocks(tree))
 
@@ -69,7 +69,7 @@ def main_text_fingerprint(text: str) -> int:
 
 
 def main_text_of(body: bytes) -> str:
-    tree = parse(body, "utf-8")
+    tree = parse(decode(body, "utf-8"))
     return "" if tree is None else trafilatura_text(tree)
 
 
@@ -107,7 +107,7 @@ def main() -> None:
         each = [milliseconds(lambda body=body, do=action: do(body)) for body in bodies]  # type: ignore[misc]
         print(f"  {name:28} {statistics.median(each):7.2f}")
 
-    trees = [tree for tree in (parse(body, "utf-8") for body in bodies) if tree is not None]
+    trees = [tree for tree in (parse(decode(body, "utf-8")) for body in bodies) if tree is not None]
     pages = [visible_blocks(tree) for tree in trees]
     texts = [main_text_of(body) for body in bodies]
     words = statistics.median(len(text.split()) for text in texts)
@@ -184,7 +184,7 @@ def resample(archive: Path, pages: int) -> None:
 
 def contents_of(bodies: list[bytes]) -> list[dict[int, int]]:
     """The shingles of the content of each page, with their blocks, without the site's template."""
-    trees = (parse(body, "utf-8") for body in bodies)
+    trees = (parse(decode(body, "utf-8")) for body in bodies)
     pages = [visible_blocks(tree) for tree in trees if tree is not None]
     template = Template()
     for blocks in pages:

@@ -127,7 +127,7 @@ def steps(body: bytes) -> dict[str, float]:
     """What each step of the analysis of a page takes."""
     taken = {}
     html, taken["decode"] = milliseconds(lambda: decode(body, None))
-    tree, taken["lxml's parse"] = milliseconds(lambda: parse(body, None))
+    tree, taken["lxml's parse"] = milliseconds(lambda: parse(html))
     if tree is not None:
         blocks, taken["blocks"] = milliseconds(lambda: visible_blocks(tree))
         taken["content"] = milliseconds(lambda: content_of(blocks))[1]

@@ -49,6 +49,7 @@ from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     NAMED,
     ParsedPage,
+    decode,
     main_text,
     parse,
 )
@@ -81,12 +82,13 @@ class Source:
 
 
 def read_source(body: bytes, url: str, extractor: str) -> Source:
-    tree = parse(body, None)
+    html = decode(body, None)
+    tree = parse(html)
     if tree is None:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
     blocks, title = visible_blocks(tree), title_of(tree)
-    page = ParsedPage(body, None, url, tree, blocks)
+    page = ParsedPage(body, None, url, html, tree, blocks)
     return Source(main_text(extractor, page), blocks, title, links)
 
 

@@ -41,7 +41,7 @@ def page_of(body: str) -> str:
 
 def texted(html: str) -> str:
     """The text of a page; that of trafilatura is the prose "careful"."""
-    tree = parse(html.encode(), "utf-8")
+    tree = parse(html)
     assert tree is not None
     return auto_text(html, tree, visible_blocks(tree), is_thread(html.encode()), asked_trafilatura)
 
@@ -71,7 +71,7 @@ def test_trafilatura_decides_where_resiliparse_finds_little_of_the_text_in_place
 @needs_resiliparse
 def test_text_in_place_counts_where_trafilatura_finds_little() -> None:
     html = hidden_from_resiliparse(paragraphs("row"))
-    tree = parse(html.encode(), "utf-8")
+    tree = parse(html)
     assert tree is not None
     text = auto_text(html, tree, visible_blocks(tree), False, lambda: "A note.")
     assert "row29x1" in text
@@ -153,7 +153,7 @@ def unclosed(elements: int) -> str:
 def test_page_that_would_take_resiliparse_gigabytes_goes_without_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tree = parse(unclosed(100).encode(), "utf-8")
+    tree = parse(unclosed(100))
     assert tree is not None
     assert not may_explode(tree, 200)
 

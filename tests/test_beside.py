@@ -17,7 +17,7 @@ FRAME = "<div class=menu><a href=/>Start</a></div><p>Forum of tool makers, since
 def content(body: str, title: str = "", template: str = "") -> Content:
     """The content of a page on a site that repeats the blocks of *template*."""
     tree, repeated = (
-        parse(f"<!DOCTYPE html><title>{title}</title><body>{one}</body>".encode(), "utf-8")
+        parse(f"<!DOCTYPE html><title>{title}</title><body>{one}</body>")
         for one in (body, template or "<p></p>")
     )
     assert tree is not None
@@ -33,7 +33,7 @@ def share(one: Content, two: Content) -> float:
 
 
 def is_beside(body: str) -> bool:
-    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
+    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>")
     assert tree is not None
     return visible_blocks(tree)[-1].is_beside
 

@@ -34,13 +34,13 @@ from scrapy_simhash.rule.template import (
 
 def blocks(body: str) -> list[tuple[str, bool]]:
     """The text of each block of a page, and whether it is beside the content or only links."""
-    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
+    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>")
     assert tree is not None
     return [(block.text, block.is_beside or block.is_links) for block in visible_blocks(tree)]
 
 
 def content(body: str, template: frozenset[int] = frozenset()) -> Content:
-    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "utf-8")
+    tree = parse(f"<!DOCTYPE html><html><body>{body}</body></html>")
     assert tree is not None
     found = content_of(visible_blocks(tree), template)
     assert found is not None
@@ -136,13 +136,13 @@ def test_sidebar_of_a_list_of_links_does_not_count() -> None:
 )
 def test_canonical_address_is_what_the_head_says(head: str, address: str | None) -> None:
     page = f"<!DOCTYPE html><html><head><title>T</title>{head}</head><body><p>text</body></html>"
-    tree = parse(page.encode(), "utf-8")
+    tree = parse(page)
     assert tree is not None
     assert canonical_of(tree) == address
 
 
 def test_canonical_address_in_the_body_does_not_count() -> None:
-    tree = parse(b'<html><body><p>text<link rel="canonical" href="/x"></p></body></html>', "utf-8")
+    tree = parse('<html><body><p>text<link rel="canonical" href="/x"></p></body></html>')
     assert tree is not None
     assert canonical_of(tree) is None
 
@@ -161,7 +161,7 @@ def test_template_counts_for_nothing_unless_there_is_nothing_else() -> None:
 def test_pages_with_nothing_of_their_own_but_a_title_are_told_apart() -> None:
     def picture(title: str) -> Content:
         html = f"<title>{title}</title><nav>menu of the site</nav><img src=x><p>All rights kept</p>"
-        tree = parse(f"<html>{html}</html>".encode(), "utf-8")
+        tree = parse(f"<html>{html}</html>")
         assert tree is not None
         repeated = frozenset(content("<p>All rights kept</p><p>menu of the site</p>").blocks)
         found = content_of(visible_blocks(tree), repeated, title_of(tree))
@@ -178,7 +178,7 @@ def test_pages_with_nothing_of_their_own_but_a_title_are_told_apart() -> None:
 
 
 def test_page_without_text_has_no_content() -> None:
-    tree = parse(b"<html><body><img src=x></body></html>", "utf-8")
+    tree = parse("<html><body><img src=x></body></html>")
     assert tree is not None
     assert content_of(visible_blocks(tree)) is None
 

@@ -95,7 +95,7 @@ def test_only_pages_without_a_template_bring_their_source() -> None:
 
 def test_content_from_the_source_is_that_of_the_page() -> None:
     body = "<title>T</title><nav>menu</nav><h1>Title</h1><ul><li><a href=x>A link</a></ul><p>\u7f51"
-    tree = parse(f"<html><body>{body}".encode(), "utf-8")
+    tree = parse(f"<html><body>{body}")
     assert tree is not None
     blocks = visible_blocks(tree)
     for template in ((), {blocks[1].id}, {block.id for block in blocks}):

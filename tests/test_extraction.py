@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import (
@@ -29,7 +30,7 @@ URL = "http://site.example/"
 
 
 def trafilaturas(page: str) -> str:
-    tree = parse(page.encode(), "utf-8")
+    tree = parse(page)
     assert tree is not None
     return trafilatura_text(tree)
 
@@ -93,12 +94,39 @@ def test_hostile_bodies_are_analysed_or_refused(body: bytes) -> None:
     assert analysis.tokens < 50
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        article(prose("lamp")),
+        "<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0//EN' 'http://www.w3.org/x.dtd'>\n"
+        "<html xmlns='http://www.w3.org/1999/xhtml'><body><p>lamp<br/>one</p></body></html>",
+        "<html lang='en' />\n<body><p>lamp</p></body>",
+        "<?xml version='1.0' encoding='utf-16'?><html><body><p>lamp</p></body></html>",
+        "<html><body><p>la\x01mp\x1f</p><p title='\ufffe'>\uffff\U0001f4a1</p></body></html>",
+        "<div><p>lamp</p><!-- a note --><?php a ?><input><select><option>one</select></div>",
+        "<title>lamp</title><p>one",
+        "<p>lamp</p>",
+        "lamp",
+        "",
+    ],
+    ids=range(10),
+)
+def test_tree_is_that_of_trafilatura(page: str) -> None:
+    from trafilatura import load_html
+
+    one, two = parse(page), load_html(page)
+    assert (one is None) == (two is None)
+    if one is not None:
+        assert etree.tostring(one, method="html") == etree.tostring(two, method="html")
+
+
 @pytest.mark.parametrize("name", EXTRACTORS)
 def test_named_extractors_find_the_text(name: str) -> None:
-    page = article(prose("lamp"), ["/menu-entry"]).encode()
-    tree = parse(page, "utf-8")
+    html = article(prose("lamp"), ["/menu-entry"])
+    tree = parse(html)
     assert tree is not None
-    text = main_text(name, ParsedPage(page, "utf-8", URL, tree, visible_blocks(tree)))
+    page = ParsedPage(html.encode(), "utf-8", URL, html, tree, visible_blocks(tree))
+    text = main_text(name, page)
     found = [word for word in ("lamp1", "menu-entry", "Page") if word in text]
     assert found == (["lamp1", "menu-entry"] if name == "text" else ["lamp1"])
 

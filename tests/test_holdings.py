@@ -25,7 +25,7 @@ URL = "http://a.example/shop/list?page=2"
 
 
 def held(html: str) -> Holdings:
-    tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>".encode(), "utf-8")
+    tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>")
     assert tree is not None
     return holdings_of(tree, URL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lxml import etree
+from lxml.html import HtmlElement, fromstring
 from w3lib.encoding import html_to_unicode
 
 from scrapy_simhash.analysis.auto_text import auto_text, is_thread
@@ -26,9 +28,6 @@ from scrapy_simhash.analysis.resiliparse_text import (
 )
 from scrapy_simhash.errors import AnalysisError, SettingsError
 
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
 Extractor = Callable[[bytes, "str | None", str], str]
 
 DEFAULT_EXTRACTOR = "auto"
@@ -41,17 +40,38 @@ NAMED: dict[str, Callable[[], str]] = {
     "text": lambda: "text-1",
 }
 
-# The extractors that read the blocks of a page.
+# The extractors that read the blocks of a page, and those that may ask trafilatura.
 READS_BLOCKS = frozenset({"auto", "text"})
+ASKS_TRAFILATURA = frozenset({"auto", "trafilatura"})
+
+# The options are trafilatura's.  The class of all elements is given here, since lxml.html asks a
+# function in Python for the class of each, in each walk through the tree.
+_PARSER = etree.HTMLParser(
+    encoding="utf-8",
+    remove_comments=True,
+    remove_pis=True,
+    collect_ids=False,
+    default_doctype=False,
+)
+_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+# What libxml2 may stop at: control characters, and U+FFFE and U+FFFF in UTF-8.
+_CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
+_NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+# A page counts as HTML if it begins with this, or has a head and a body.
+_BEGINNING = 50
+# A root that is closed where it begins would have no content.
+_CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*?)\s*/>", re.IGNORECASE)
+_ROOT_WITHIN = 4096
 
 
 @dataclass(frozen=True)
 class ParsedPage:
-    """A page, its tree (None if it is not HTML), and the blocks of the tree."""
+    """A page, its text as HTML, its tree (None if it is not HTML), and the blocks of the tree."""
 
     body: bytes
     encoding: str | None
     url: str
+    html: str
     tree: HtmlElement | None
     blocks: list[Block]
 
@@ -64,7 +84,7 @@ def main_text(name: str, page: ParsedPage) -> str:
     """
     if name in NAMED and page.tree is None:
         return ""
-    if name in ("auto", "trafilatura"):
+    if name in ASKS_TRAFILATURA:
         thread = is_thread(page.body)
         careful = partial(trafilatura_text, page.tree, thread)
         if name == "trafilatura":
@@ -84,13 +104,23 @@ def main_text(name: str, page: ParsedPage) -> str:
     return text
 
 
-def parse(body: bytes, encoding: str | None) -> HtmlElement | None:
-    """Return the tree of a page as trafilatura parses it, hidden words marked; None if no HTML."""
-    from trafilatura import load_html  # takes about a second, and only workers need it
+def parse(html: str) -> HtmlElement | None:
+    """Return the tree of a page, hidden words marked; None if it is not HTML.
 
-    tree: HtmlElement | None = load_html(decode(body, encoding))
-    if tree is not None:
-        mark_hidden(tree)
+    It is the tree that trafilatura makes of the text.
+    """
+    # From bytes, which libxml2 reads in three quarters of the time.
+    text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
+    for character in _NONCHARACTERS:
+        text = text.replace(character, b"")
+    text = _CLOSED_ROOT.sub(rb"\1>", text[:_ROOT_WITHIN], count=1) + text[_ROOT_WITHIN:]
+    try:
+        tree: HtmlElement = fromstring(text, parser=_PARSER)
+    except etree.LxmlError:  # there is nothing in it
+        return None
+    if "html" not in html[:_BEGINNING].lower() and len(tree) < 2:
+        return None
+    mark_hidden(tree)
     return tree
 
 
@@ -99,7 +129,7 @@ def html_of(page: ParsedPage) -> str:
     if page.tree is not None and has_marks(page.tree):
         html: str = etree.tostring(page.tree, encoding="unicode", method="html")
         return html
-    return decode(page.body, page.encoding)
+    return page.html
 
 
 def is_deeper(tree: HtmlElement, levels: int) -> bool:

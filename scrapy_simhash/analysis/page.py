@@ -17,16 +17,19 @@ from scrapy_simhash.analysis.content import (
     visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import (
+    ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
     NAMED,
     READS_BLOCKS,
     ParsedPage,
+    decode,
     extractor_identity,
     is_deeper,
     load_extractor,
     main_text,
     parse,
     resolved,
+    trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
@@ -135,12 +138,13 @@ class Analyser:
 
     def load(self) -> None:
         """Import the modules that the analysis needs, before the first page comes in."""
-        page = b"<html><body><p>A page to parse.</p></body></html>"
-        if self.extractor in NAMED:
-            self.analyse(page, "utf-8", "")
-        else:
-            parse(page, "utf-8")
+        page = "<html><body><p>A page to parse.</p></body></html>"
+        if self.extractor not in NAMED:
             load_extractor(self.extractor)
+            return
+        self.analyse(page.encode(), "utf-8", "")
+        if self.extractor in ASKS_TRAFILATURA:
+            trafilatura_text(parse(page))
 
     def analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int] = ()
@@ -198,22 +202,23 @@ class Analyser:
     def data_by_hash(self, body: bytes, encoding: str | None, url: str) -> dict[int, str]:
         """Return the data that a page holds, by its hashes: names and value in one text."""
         told: dict[int, str] = {}
-        tree = self._tree(body, encoding)
+        tree = self._tree(decode(body, encoding))
         if tree is not None:
             holdings_of(tree, url, told=told)
         return told
 
     def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
-        tree = self._tree(body, encoding)
+        html = decode(body, encoding)
+        tree = self._tree(html)
         wants_blocks = tree is not None and (self.verify or self.extractor in READS_BLOCKS)
         blocks = visible_blocks(tree) if wants_blocks else []
-        return ParsedPage(body, encoding, url, tree, blocks)
+        return ParsedPage(body, encoding, url, html, tree, blocks)
 
-    def _tree(self, body: bytes, encoding: str | None) -> HtmlElement | None:
+    def _tree(self, html: str) -> HtmlElement | None:
         """Return the tree of a page, which must be within the limits."""
-        if (tags := body.count(b"<")) > self.max_tags:
+        if (tags := html.count("<")) > self.max_tags:
             raise AnalysisError("too_many_tags", f"{tags:,} tags are more than {self.max_tags:,}")
-        tree = parse(body, encoding)
+        tree = parse(html)
         if tree is not None and is_deeper(tree, self.max_depth):
             raise AnalysisError("too_deep", f"nested deeper than {self.max_depth} levels")
         return tree

@@ -14,7 +14,7 @@ import regex
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.content import visible_blocks
-from scrapy_simhash.analysis.extraction import parse
+from scrapy_simhash.analysis.extraction import decode, parse
 from scrapy_simhash.analysis.scripts import UNSPACED
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.collector import shortened
@@ -187,7 +187,7 @@ def _shown(kept: str, pair: Pair, rows: list[Difference]) -> dict[str, Any]:
 
 def _texts(side: Side) -> list[str]:
     """Return the texts of a page's blocks, without those beside its content if it has others."""
-    tree = parse(side.body, side.encoding)
+    tree = parse(decode(side.body, side.encoding))
     blocks = [] if tree is None else visible_blocks(tree)
     own = [block for block in blocks if not block.is_beside and not block.is_links]
     return [block.text for block in (own or blocks)[:MAX_BLOCKS]]
