@@ -31,7 +31,6 @@ _may_hide = etree.XPath(
         ("//@hidden/..", "//@style/..", "//dialog", *(f"//{tag}" for tag in _HIDDEN_ELEMENTS))
     )
 )
-_has_marks = etree.XPath(f"boolean(//text()[contains(., '{MARK}')])")
 # Elements whose text is code.
 _CODE = frozenset({"script", "style"})
 
@@ -78,7 +77,7 @@ def mark_hidden(tree: HtmlElement) -> None:
 
 def has_marks(tree: HtmlElement) -> bool:
     """Whether there are marked words in a tree."""
-    return bool(_has_marks(tree))
+    return MARK in etree.tostring(tree, encoding="unicode", method="text")
 
 
 def is_hiding(style: str) -> bool:

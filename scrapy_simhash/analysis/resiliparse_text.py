@@ -9,7 +9,8 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.analysis.features import normalise, tokenise
+from scrapy_simhash.analysis.features import FeatureScheme
+from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.extras import extra_version
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ MOST_COPIES = 1_000_000
 
 logger = logging.getLogger(__name__)
 
+# Counts words; the compiled module does so in a tenth of the time of a pattern.
+_WORDS = FeatureScheme.from_name("words-1")
+
 
 @cache
 def has_resiliparse() -> bool:
@@ -56,10 +60,13 @@ def has_resiliparse() -> bool:
 def may_explode(tree: HtmlElement, tags: int) -> bool:
     """Whether the tree of resiliparse may be many times as large as *tree*, which libxml2 parsed.
 
-    libxml2 opens no element again.  Cost: O(formatting elements), 0.3 ms on the mean.
+    libxml2 opens no element again.  Cost: O(formatting elements).
     """
-    elements = [(element.tag, *element.items()) for element in tree.iter(*FORMATTING)]
-    return min(SAME_FORMATTING * len(set(elements)), len(elements)) * tags > MOST_COPIES
+    elements = list(tree.iter(*FORMATTING))
+    if len(elements) * tags <= MOST_COPIES:
+        return False
+    kinds = {(element.tag, *element.items()) for element in elements}
+    return min(SAME_FORMATTING * len(kinds), len(elements)) * tags > MOST_COPIES
 
 
 def resiliparse_version() -> str:
@@ -81,7 +88,7 @@ def resiliparse_text(html: str) -> str:
 
     tree = _parsed(html)
     text: str = extract_plain_text(tree, main_content=True, alt_texts=False)
-    if len(tokenise(normalise(text))) < MIN_WORDS:
+    if fingerprint_text(text, _WORDS).tokens < MIN_WORDS:
         text = extract_plain_text(tree, alt_texts=False)
     return text or extract_plain_text(tree, alt_texts=False, noscript=True)
 
@@ -125,4 +132,4 @@ def has_words(text: str, least: int) -> bool:
 
     Each CJK character is one.  Cost: O(*least*).
     """
-    return len(tokenise(normalise(text[: 20 * least]))) >= least
+    return fingerprint_text(text[: 20 * least], _WORDS).tokens >= least
