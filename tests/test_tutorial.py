@@ -35,7 +35,6 @@ class Shell:
             env={**environment, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,  # so that the server ends with the shell
         )
