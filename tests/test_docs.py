@@ -115,3 +115,10 @@ def test_every_field_of_the_report_stands_in_the_docs() -> None:
     assert set(ALARMS) <= set(documented)
     totals = next(words for names, words in rows if names == "totals")
     assert set(report["totals"]) <= set(re.findall(r"\w+", totals))
+
+
+def test_pictures_are_small() -> None:
+    pictures = [*DOCS.rglob("*.png")]
+    assert pictures
+    for picture in pictures:
+        assert picture.stat().st_size < 100_000, picture.name
