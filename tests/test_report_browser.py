@@ -105,7 +105,7 @@ def test_every_section_is_shown(
         assert sections.nth(number).is_visible()
     background = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == PAPER[scheme]
-    assert opened.page.get_by_role("img").bounding_box()["height"] > 300
+    assert opened.page.get_by_role("img", name="Bars").bounding_box()["height"] > 300
     assert not opened.overflows()
     assert opened.cut_off() == []
     assert opened.is_quiet()
@@ -198,7 +198,7 @@ def test_page_is_whole_without_a_script(browser: Any, tmp_path: Path) -> None:
     )
     assert opened.page.locator("button").count() == 0
     assert opened.page.get_by_role("columnheader", name="Bytes").first.is_visible()
-    assert opened.page.get_by_role("img").is_visible()
+    assert opened.page.get_by_role("img", name="Bars").is_visible()
     opened.page.get_by_text("The numbers").click()
     assert opened.page.get_by_text("by section of the site").last.is_visible()
 

@@ -108,6 +108,18 @@ def test_what_drops_took_and_what_was_not_analysed_again_are_counted() -> None:
     assert totals["analyses_avoided"] == 1
 
 
+def test_what_a_crawl_that_observes_would_drop_is_counted() -> None:
+    pages = [
+        record(
+            f"{SITE}/{i}", KEPT, action="pass", body_bytes=i, analysis_seconds=0.25, reason=reason
+        )
+        for i, reason in enumerate(("same_text", "share_in_common", "wall"), 1)
+    ]
+    totals = collected(record(KEPT), *pages, record(f"{SITE}/start", KEPT))["totals"]
+    observed = {name: totals[name] for name in totals if name.startswith("observed")}
+    assert observed == {"observed": 2, "observed_bytes": 3, "observed_seconds": 0.5}
+
+
 def test_rule_says_what_it_would_have_saved_in_both_directions() -> None:
     records = [
         record(f"{SITE}/print/{i}", f"{SITE}/article/{i}", analysis_seconds=0.25) for i in range(3)

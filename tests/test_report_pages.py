@@ -204,6 +204,7 @@ def test_savings_are_said_in_pages_bytes_and_worker_time() -> None:
     records = [
         *session_ids(),
         *(record(f"{SITE}/b{i}", f"{SITE}/9", analysis_seconds=0) for i in range(3)),
+        *(record(f"{SITE}/c{i}", f"{SITE}/9", action="pass") for i in range(2)),
     ]
     report = collected(*records)
     report["totals"]["links_not_followed"] = 1234
@@ -216,6 +217,8 @@ def test_savings_are_said_in_pages_bytes_and_worker_time() -> None:
     rows = [text_in(row) for row in section.iter("tr")]
     assert rows[1:] == [
         "Not parsed, not stored: dropped pages 48 pages 48.0 kB none: they took 0.90 s",
+        "Would be dropped: duplicates that were only observed "
+        "2 pages 2.0 kB none: they took 0.04 s",
         "Not analysed: pages with the bytes of an earlier one 3 pages none about 0.06 s",
         "Not requested: links of flagged pages 1,234 requests not known not known",
         "Not requested: parked by rules 4,977 requests not known not known",

@@ -138,6 +138,9 @@ class Collector:
         self.dropped = 0
         self.dropped_bytes = 0
         self.dropped_seconds = 0.0
+        self.observed = 0
+        self.observed_bytes = 0
+        self.observed_seconds = 0.0
         self.flagged = 0
         self.unchanged = self.moved = 0
         self.kept_apart: Counter[str] = Counter()
@@ -175,8 +178,12 @@ class Collector:
         self.pages += 1
         self.body_bytes += record.body_bytes
         self.verdicts[record.decision.verdict] += 1
-        outcome = outcome_of(record)
-        self.outcomes[outcome, why_of(record)] += 1
+        outcome, why = outcome_of(record), why_of(record)
+        self.outcomes[outcome, why] += 1
+        if why == "observed":
+            self.observed += 1
+            self.observed_bytes += record.body_bytes
+            self.observed_seconds += record.analysis_seconds or 0.0
         self.sections[record.address.section][outcome] += 1
         self.timeline.add(record.judged_at, outcome, record.is_duplicate)
         if record.decision.verdict == "skipped":
