@@ -6,7 +6,15 @@ import random
 
 import pytest
 
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, Sketch, mark, overlap
+from scrapy_simhash.rule.sketch import (
+    HASH_BITS,
+    HIDDEN,
+    MIN_SAMPLES,
+    Overlap,
+    Sketch,
+    mark,
+    overlap,
+)
 
 BLOCK, FRAME = 7, 8
 
@@ -43,6 +51,14 @@ def test_share_of_large_pages_is_estimated() -> None:
     assert found.compared >= MIN_SAMPLES
     assert (found.first_in_second, found.second_in_first) == (False, True)
     assert overlap(one, sketch(20_001, 30_000)).share == 0
+
+
+@pytest.mark.parametrize("start", [0, 1 << 63])
+def test_sample_is_of_the_lowest_hashes_however_they_are_spread(start: int) -> None:
+    hashes = [start + (number << 50) for number in range(1000)]
+    sample = Sketch.of(dict.fromkeys(reversed(hashes), BLOCK)).samples[BLOCK]
+    assert len(sample) > 100
+    assert list(sample) == [value >> 64 - HASH_BITS & ~HIDDEN for value in hashes[: len(sample)]]
 
 
 def test_template_counts_on_neither_side_unless_there_is_nothing_else() -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
@@ -38,6 +38,7 @@ UNSEEN_ELEMENTS = frozenset(
 # Elements that are beside the content, unless they are inside a content element.
 BESIDE_ELEMENTS = frozenset({"aside", "footer", "header", "nav"})
 CONTENT_ELEMENTS = frozenset({"article", "main"})
+_NEVER_BESIDE = CONTENT_ELEMENTS | {"body", "html"}
 BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation", "search"})
 # Class names and ids that live sites give to such elements; "-" and "_" are ignored.
 BESIDE_NAMES = frozenset(
@@ -62,6 +63,10 @@ LEAST_SHINGLES = 20
 # All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
 # 8,000 bytes).  A longer one is not a real address, and is ignored.
 MAX_ADDRESS = 8_000
+
+# Names of elements that are remembered, and their longest, in characters.
+KNOWN_NAMES = 2_000
+MAX_KNOWN = 200
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
@@ -114,7 +119,6 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
     pieces: list[str] = []
     in_links = links = contents = headings = 0
     beside = None  # the outermost open element that is beside the content
-    named_beside = cache(is_named_beside)
 
     def finish() -> None:
         nonlocal in_links
@@ -143,12 +147,12 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
                 headings += 1 if starts else -1
             if beside is element:
                 beside = None
-            elif starts and beside is None and is_beside(element, contents > 0, named_beside):
+            elif starts and beside is None and is_beside(element, contents > 0):
                 beside = element
         elif tag == "a":
             links += 1 if starts else -1
         text = element.text if starts else element.tail
-        if text:
+        if text and (pieces or not text.isspace()):
             pieces.append(text)
             if links:
                 in_links += len("".join(text.split()))
@@ -156,17 +160,14 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
     return found
 
 
-def is_beside(
-    element: HtmlElement, in_content: bool, is_named_beside: Callable[[str], bool]
-) -> bool:
+def is_beside(element: HtmlElement, in_content: bool) -> bool:
     """Whether a block-level element begins what is beside the content.
 
-    *in_content* says that it is in a ``main`` or ``article``; *is_named_beside* is the function of
-    that name, or one that remembers what it said.
+    *in_content* says that it is in a ``main`` or ``article``.
     """
     if element.tag in BESIDE_ELEMENTS:
         return not in_content or element.tag == "nav"
-    if element.tag in ("body", "html", *CONTENT_ELEMENTS):
+    if element.tag in _NEVER_BESIDE:
         return False
     if element.get("role") in BESIDE_ROLES:
         return True
@@ -181,9 +182,17 @@ def is_beside(
 
 def is_named_beside(names: str) -> bool:
     """Whether one of the names in a class or id is that of something beside the content."""
+    return _known(names) if len(names) <= MAX_KNOWN else _is_named_beside(names)
+
+
+def _is_named_beside(names: str) -> bool:
     names = _PROPERTIES.sub("", names.lower())
     whole = _JOINERS.sub("", names).split()
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
+
+
+# Pages of one site have the same names: at most some hundred kilobytes.
+_known = lru_cache(KNOWN_NAMES)(_is_named_beside)
 
 
 def title_of(tree: HtmlElement) -> str:

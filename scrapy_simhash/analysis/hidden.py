@@ -9,6 +9,8 @@ another page.  What a stylesheet or a script hides is not known.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import regex
@@ -64,15 +66,16 @@ def mark_hidden(tree: HtmlElement) -> None:
     Cost: that of one XPath, and O(nodes in hidden elements).
     """
     met: set[HtmlElement] = set()
-    for outermost in filter(_is_hidden, _may_hide(tree)):
-        if outermost in met:
+    hides = cache(is_hiding)
+    for outermost in _may_hide(tree):
+        if outermost in met or not _is_hidden(outermost, hides):
             continue
         for node in outermost.iter():
             met.add(node)
-            if node.text and isinstance(node.tag, str) and node.tag not in _CODE:
-                node.text = _marked(node.text)
-            if node.tail and node is not outermost:
-                node.tail = _marked(node.tail)
+            if (text := node.text) and not text.isspace() and _is_text(node.tag):
+                node.text = _marked(text)
+            if (tail := node.tail) and not tail.isspace() and node is not outermost:
+                node.tail = _marked(tail)
 
 
 def has_marks(tree: HtmlElement) -> bool:
@@ -92,12 +95,17 @@ def is_hiding(style: str) -> bool:
     return _NO_OVERFLOW.search(style) is not None and _NO_SIZE.search(style) is not None
 
 
-def _is_hidden(element: HtmlElement) -> bool:
+def _is_text(tag: object) -> bool:
+    """Whether what is in an element is text: not code, nor a comment."""
+    return isinstance(tag, str) and tag not in _CODE
+
+
+def _is_hidden(element: HtmlElement, hides: Callable[[str], bool]) -> bool:
     if element.tag in _HIDDEN_ELEMENTS or element.get("hidden") is not None:
         return True
     if element.tag == "dialog" and element.get("open") is None:
         return True
-    return is_hiding(element.get("style", ""))
+    return hides(element.get("style", ""))
 
 
 def _marked(text: str) -> str:

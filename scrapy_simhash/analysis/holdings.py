@@ -19,7 +19,6 @@ from scrapy_simhash.analysis.content import (
     CONTENT_ELEMENTS,
     MAX_ADDRESS,
     is_beside,
-    is_named_beside,
 )
 from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
 from scrapy_simhash.analysis.fingerprint import hash_feature
@@ -324,7 +323,7 @@ def _within(element: HtmlElement, around: _Around) -> _Around:
     if element.tag not in BLOCK_ELEMENTS or around.is_beside:
         return around
     in_content = around.in_content or element.tag in CONTENT_ELEMENTS
-    return _Around(is_beside(element, in_content, is_named_beside), in_content)
+    return _Around(is_beside(element, in_content), in_content)
 
 
 def _datum_of(what: str, value: str) -> tuple[_Datum, ...]:

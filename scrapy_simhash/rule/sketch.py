@@ -28,7 +28,6 @@ import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nsmallest
 from itertools import chain
 from typing import NamedTuple
 
@@ -105,8 +104,9 @@ class Sketch:
         room = MAX_SAMPLE_BYTES
         marks: dict[int, int] = {}
         met: set[int] = set()
-        lowest = nsmallest(room // _WORD_BYTES, shingles.items())
-        for value, block in lowest:
+        lowest = _lowest(room // _WORD_BYTES, shingles)
+        for value in lowest:
+            block = shingles[value]
             room -= _WORD_BYTES * (1 if mark(block) in met else 2)
             if room < 0:
                 break
@@ -116,7 +116,7 @@ class Sketch:
         for value, block in marks.items():
             samples.setdefault(block, []).append(value)
         total = sum(shingles) % (1 << 8 * _TOTAL_BYTES)
-        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value, _ in lowest[:_KEYS])
+        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value in lowest[:_KEYS])
         by_block = {block: tuple(values) for block, values in samples.items()}
         return cls._of(room >= 0, by_block, total, keys.ljust(_KEYS * KEY_BYTES, b"\0"))
 
@@ -218,6 +218,16 @@ class Comparison:
 def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
     """Return what one :class:`Comparison` says."""
     return Comparison(a, template).overlap(b)
+
+
+def _lowest(count: int, hashes: Collection[int]) -> list[int]:
+    """Return the lowest of 64-bit hashes, in order.
+
+    Those of a page are spread evenly: to sort the lower ones takes a tenth of a heap's time.
+    """
+    limit = (2 * count << 64) // max(1, len(hashes))
+    low = sorted(value for value in hashes if value < limit)
+    return (low if len(low) >= count else sorted(hashes))[:count]
 
 
 def _packed(words: Collection[int]) -> bytes:
