@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 # JSON in a string in a script, and once more in that.
 MAX_LEVELS = 3
@@ -30,11 +29,8 @@ _TOKEN = re.compile(
 )
 
 
-class Value(NamedTuple):
-    """A value as text, and the names that lead to it."""
-
-    names: tuple[str, ...]
-    text: str
+# The names that lead to a value, and the value as text.
+Value = tuple[tuple[str, ...], str]
 
 
 def values_in_json(text: str) -> Iterator[Value] | None:
@@ -53,15 +49,15 @@ def values_in_code(text: str, level: int = 1) -> Iterator[Value]:
         if identifier is not None:
             name = identifier[:MAX_NAME]
         elif string is None:
-            yield Value((name,), number or word)
+            yield (name,), number or word
         elif is_name:
             name = string[1:-1][:MAX_NAME]
         elif '\\"' in string and level < MAX_LEVELS:
             inner = string[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-            for one in values_in_code(inner, level + 1):
-                yield Value((name, *one.names), one.text)
+            for names, text_within in values_in_code(inner, level + 1):
+                yield (name, *names), text_within
         else:
-            yield Value((name,), string[1:-1].replace("\\/", "/"))
+            yield (name,), string[1:-1].replace("\\/", "/")
 
 
 def _members(document: object) -> Iterator[Value]:
@@ -70,10 +66,11 @@ def _members(document: object) -> Iterator[Value]:
         names, one = waiting.pop()
         if isinstance(one, dict):
             waiting += [
-                ((*names, str(name)[:MAX_NAME])[-MAX_NAMES:], member)
-                for name, member in one.items()
+                ((*names, name[:MAX_NAME])[-MAX_NAMES:], member) for name, member in one.items()
             ]
         elif isinstance(one, list):
             waiting += [(names, member) for member in one]
+        elif isinstance(one, str):
+            yield names, one
         elif one is not None:
-            yield Value(names, one if isinstance(one, str) else json.dumps(one))
+            yield names, json.dumps(one)

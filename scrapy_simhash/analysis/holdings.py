@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import chain, starmap
+from itertools import chain
 from operator import xor
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -120,12 +120,8 @@ def holdings_of(
     return reader.holdings()
 
 
-class _Datum(NamedTuple):
-    """A value with its names, and its hash; None if the value is an address."""
-
-    what: str
-    value: str
-    hash: int | None
+# The names of a value, the value, and the hash of both; None if the value is an address.
+_Datum = tuple[str, str, "int | None"]
 
 
 class _Around(NamedTuple):
@@ -142,6 +138,7 @@ class _Reader:
         self._url = url
         self._told = told
         parts = urlsplit(url)
+        self._scheme = f"{parts.scheme}:"
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folders = parts.path.split("/")[1:-1]
         self._places = Places()
@@ -176,7 +173,7 @@ class _Reader:
             elif kind == "field":
                 if name == "title" and tag in _LINKS and self._is_beside(element):
                     continue  # it says where the link leads
-                self._add(element, _datum_of(f"{name} {element.get('name', '')}", value))
+                self._add(element, _data_of(f"{name} {element.get('name', '')}", value))
             elif kind == "property":
                 self._read_property(element, value)
             elif kind == "data":
@@ -222,32 +219,32 @@ class _Reader:
             return
         self._characters_read += len(text)
         if self._characters_read > MAX_SCRIPT_CHARACTERS:
-            self._add_rest(text)
+            self._add_rest(hash_feature(text))
             return
         kind = element.get("type", "").strip().lower()
         values = values_in_json(text) if "json" in kind else None
         if values is None:
             self._add(element, _data_in_code(kind, text))
         elif kind == "application/ld+json":
-            self._add(element, _data_of(kind, self._noting_identifiers(values)))
+            self._add(element, _data_among(kind, self._noting_identifiers(values)))
         else:
-            self._add(element, _data_of(kind, values))
+            self._add(element, _data_among(kind, values))
 
     def _noting_identifiers(self, values: Iterable[Value]) -> Iterator[Value]:
         for one in values:
-            names = [name.rpartition(":")[2].lower() for name in one.names[-2:]]
+            names = [name.rpartition(":")[2].lower() for name in one[0][-2:]]
             # An identifier may be a PropertyValue, which has the value in "value".
             if names and names[-1] in ("value", "@value"):
                 names.pop()
             if names:
-                self._note_identifier(names[-1], one.text)
+                self._note_identifier(names[-1], one[1])
             yield one
 
     def _read_property(self, element: HtmlElement, names: str) -> None:
         """Take note of a value in microdata (itemprop) or RDFa (property)."""
         value = element.get("content")
         if value is not None:
-            self._add(element, _datum_of(f"content {names}", value))
+            self._add(element, _data_of(f"content {names}", value))
         for name in names.lower().split():
             last = name.replace(":", "/").rpartition("/")[2]
             if last in IDENTIFIERS:
@@ -261,32 +258,34 @@ class _Reader:
         if value.startswith(("{", "[")):
             values = values_in_json(value)
             if values is not None:
-                self._add(element, _data_of(name, values))
+                self._add(element, _data_among(name, values))
                 return
-        self._add(element, _datum_of(name, value))
+        self._add(element, _data_of(name, value))
 
-    def _add(self, element: HtmlElement, data: Iterable[_Datum]) -> None:
-        for what, value, datum in data:
-            self._values_read += 1
-            if self._values_read > MAX_VALUES:
-                self._add_rest(f"{what}\0{value}")
-            elif datum is None:
+    def _add(self, element: HtmlElement, data: Sequence[_Datum]) -> None:
+        room = max(0, MAX_VALUES - self._values_read)
+        self._values_read += len(data)
+        places = self._places.of(element)
+        for what, value, datum in data[:room]:
+            if datum is None:
                 self._add_address(self._mentioned, element, what, value)
             else:
-                self._data[self._places.place(element, what)].add(datum)
+                self._data[places[what]].add(datum)
                 if self._told is not None:
                     self._told[datum] = f"{what}: {value}"
+        for what, value, datum in data[room:]:
+            self._add_rest(hash_feature(f"{what}\0{value}") if datum is None else datum)
 
-    def _add_rest(self, text: str) -> None:
+    def _add_rest(self, value: int) -> None:
         # The sum: two equal values must not cancel each other.
-        self._rest = (self._rest + hash_feature(text)) % (1 << 64)
+        self._rest = (self._rest + value) % (1 << 64)
 
     def _add_address(
         self, kind: dict[int, dict[str, None]], element: HtmlElement, what: str, written: str
     ) -> None:
         written = written.strip()
         if written.startswith("data:"):  # a picture within the page
-            self._add(element, _datum_of(what, written))
+            self._add(element, _data_of(what, written))
             return
         written = written.partition("#")[0].rstrip()
         if not written or len(written) > MAX_ADDRESS:
@@ -295,7 +294,7 @@ class _Reader:
         if address == "":
             address = self._whole[written] = self._address(written)
         if address is not None:
-            kind[self._places.place(element, what)][address] = None
+            kind[self._places.of(element)[what]][address] = None
 
     def _address(self, href: str) -> str | None:
         """Return a whole address; None if it is not one of http or https."""
@@ -307,7 +306,7 @@ class _Reader:
                 return self._origin + href
             if ":" not in href and (href[0].isalnum() or href.startswith("../")):
                 return self._in_folder(href)
-        joined = _joined(self._url, href)
+        joined = self._scheme + href if _is_of_host(href) else _joined(self._url, href)
         return joined if joined and joined.startswith(("http://", "https://")) else None
 
     def _in_folder(self, href: str) -> str:
@@ -326,31 +325,33 @@ def _within(element: HtmlElement, around: _Around) -> _Around:
     return _Around(is_beside(element, in_content), in_content)
 
 
-def _datum_of(what: str, value: str) -> tuple[_Datum, ...]:
+def _data_of(what: str, value: str) -> Sequence[_Datum]:
     value = value.strip()
     if not value:
         return ()
     if value.startswith(("http://", "https://", "/")) and " " not in value:
-        return (_Datum(what, value, None),)
+        return ((what, value, None),)
     # Where it stands does not count: a print view has it elsewhere.
-    return (_Datum(what, value, hash_feature(f"{what}\0{value}")),)
+    return ((what, value, hash_feature(f"{what}\0{value}")),)
 
 
-def _data_of(what: str, values: Iterable[Value]) -> Iterator[_Datum]:
-    named = ((" ".join((what, *one.names)), one.text) for one in values)
-    return chain.from_iterable(starmap(_datum_of, named))
+def _data_among(what: str, values: Iterable[Value]) -> Sequence[_Datum]:
+    found: list[_Datum] = []
+    for names, text in values:
+        found += _data_of(" ".join((what, *names)), text)
+    return found
 
 
-def _data_in_code(what: str, code: str) -> Iterable[_Datum]:
+def _data_in_code(what: str, code: str) -> Sequence[_Datum]:
     """Return the data in code, each once; that of a script on many pages is looked up."""
     if len(code) > MAX_REMEMBERED:
-        return _data_of(what, values_in_code(code))
+        return _data_among(what, values_in_code(code))
     return _remembered(what, code)
 
 
 @lru_cache(REMEMBERED_SCRIPTS)
-def _remembered(what: str, code: str) -> tuple[_Datum, ...]:
-    return tuple(dict.fromkeys(_data_of(what, values_in_code(code))))
+def _remembered(what: str, code: str) -> Sequence[_Datum]:
+    return tuple(dict.fromkeys(_data_among(what, values_in_code(code))))
 
 
 def _together(values: set[int]) -> tuple[int, ...]:
@@ -390,6 +391,8 @@ def _kind_of(tag: str, name: str) -> _Kind | None:
 
 # Characters of an address that mean nothing but themselves, and dots above it at the start.
 _is_plain = re.compile(r"(?:\.\./)*(?!\.|.*/\.)[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+").fullmatch
+# A plain address without a scheme, with nothing in it that is empty.
+_is_of_host = re.compile(r"//[A-Za-z0-9][A-Za-z0-9/_~%&=+:,@!$*()?.-]*(?<!\?)").fullmatch
 
 
 def _joined(url: str, href: str) -> str | None:

@@ -26,18 +26,42 @@ class Places:
 
     def __init__(self) -> None:
         self._around: dict[HtmlElement, tuple[str, ...]] = {}
-        self._hashes: dict[tuple[tuple[str, ...], str], int] = {}
+        self._known: dict[tuple[tuple[str, ...], str], PlacesOfElement] = {}
+        self._names: dict[str, str] = {}
 
-    def place(self, element: HtmlElement, what: str) -> int:
-        """Return the place of *what* an element has.  Cost: O(depth) at worst."""
-        key = self._names_around(element), f"{element.tag} {what}"
-        place = self._hashes.get(key)
-        if place is None:
-            place = self._hashes[key] = hash_of("\0".join((*key[0], key[1])))
+    def of(self, element: HtmlElement) -> PlacesOfElement:
+        """Return the places of all that an element has.  Cost: O(depth) at worst."""
+        key = inherited(element, self._around, (), self._within), element.tag
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = PlacesOfElement("\0".join((*key[0], key[1])))
+        return known
+
+    def _within(self, element: HtmlElement, around: tuple[str, ...]) -> tuple[str, ...]:
+        name = self._name_of(element)
+        return (*around, name)[-NAMED_AROUND:] if name else around
+
+    def _name_of(self, element: HtmlElement) -> str:
+        """Return tag, class, id and role; empty if it has only a tag."""
+        get = element.get
+        names = f"{get('class', '')} {get('id', '')} {get('role', '')}"
+        if names == "  " or element.tag in WHOLE_PAGE:
+            return ""
+        words = self._names.get(names)
+        if words is None:
+            words = self._names[names] = _without_digits(names)
+        return f"{element.tag} {words}" if words else ""
+
+
+class PlacesOfElement(dict[str, int]):
+    """The place of each thing that an element is asked for."""
+
+    def __init__(self, element: str) -> None:
+        self._element = element
+
+    def __missing__(self, what: str) -> int:
+        place = self[what] = hash_of(f"{self._element} {what}")
         return place
-
-    def _names_around(self, element: HtmlElement) -> tuple[str, ...]:
-        return inherited(element, self._around, (), _within)
 
 
 def inherited(
@@ -61,20 +85,5 @@ def inherited(
     return around
 
 
-def _within(element: HtmlElement, around: tuple[str, ...]) -> tuple[str, ...]:
-    name = _name_of(element)
-    return (*around, name)[-NAMED_AROUND:] if name else around
-
-
-def _name_of(element: HtmlElement) -> str:
-    """Return tag, class, id and role; empty if it has only a tag."""
-    attributes = element.attrib
-    if not attributes or element.tag in WHOLE_PAGE:
-        return ""
-    names = f"{attributes.get('class', '')} {attributes.get('id', '')} {attributes.get('role', '')}"
-    words = [word for word in names.split() if word.isalpha() or not _has_digit(word)]
-    return " ".join((element.tag, *words)) if words else ""
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
+def _without_digits(names: str) -> str:
+    return " ".join(word for word in names.split() if not any(map(str.isdigit, word)))
