@@ -9,6 +9,7 @@ time of further ones is measured: of the event loop, and of the server if there 
 - ``content``: one content, other names (pages kept apart by an identifier)
 - ``views``: other content, but both fingerprints within 7 bits (crafted)
 - ``empty``: no main text, other content (galleries)
+- ``group``: one page at many addresses, all but the first dropped
 - ``bucket``: the paper's plain rule; one block of the fingerprints is the same (crafted)
 
 The columns: processor time of the event loop, median and worst of 200 pages, and that of the server
@@ -45,17 +46,18 @@ from tests.redis_servers import RedisServer
 
 PLAIN = Parameters("bench", distance=3)
 VERIFIED = Parameters("bench", distance=7, share=0.9)
-KINDS = ("text", "content", "views", "empty", "bucket")
+KINDS = ("text", "content", "views", "empty", "group", "bucket")
 FURTHER = 200
 
 
 def page(kind: str, number: int) -> Page:
     """Page *number* of a kind."""
     rng = random.Random(number)
-    content = random.Random(0) if kind == "content" else rng
+    is_copy = kind == "group"
+    content = random.Random(0) if is_copy or kind == "content" else rng
     sketch = Sketch.of({content.getrandbits(64): content.getrandbits(4) for _ in range(600)})
     near = sum(1 << bit for bit in rng.sample(range(64), 3))
-    is_near = kind in ("views", "content")
+    is_near = kind in ("views", "content", "group")
     fingerprint = near if is_near else rng.getrandbits(64)
     if kind == "bucket":
         fingerprint >>= 16
@@ -64,12 +66,12 @@ def page(kind: str, number: int) -> Page:
         request_fingerprint=rng.randbytes(20),
         scope="",
         fingerprint=0 if kind == "text" else fingerprint,
-        digest=bytes(16) if kind in ("text", "empty") else rng.randbytes(16),
+        digest=bytes(16) if kind in ("text", "empty", "group") else rng.randbytes(16),
         tokens=0 if kind == "empty" else 500,
         judged_at=1.7e9,
         crawl=1,
         content_fingerprint=near if is_near else rng.getrandbits(64),
-        identity=b"\0" + number.to_bytes(4, "big"),
+        identity=None if is_copy else b"\0" + number.to_bytes(4, "big"),
         sketch=None if kind == "bucket" else sketch.to_bytes(),
         site="site.example",
     )
@@ -77,8 +79,9 @@ def page(kind: str, number: int) -> Page:
 
 async def flood(index: Index, kind: str, pages: int, server: RedisServer | None) -> dict[str, Any]:
     async with index:
+        store = index.check_and_add if kind == "group" else index.keep
         for number in range(pages):
-            await index.keep(page(kind, number))
+            await store(page(kind, number))
         further = [page(kind, pages + number) for number in range(FURTHER)]
         crowded, times = 0, []
         gc.collect()

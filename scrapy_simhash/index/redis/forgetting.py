@@ -16,7 +16,7 @@ from scrapy_simhash.index.redis.store import Store
 # contradicts itself.
 TRIES = 100
 
-_FORGET = Script("buckets.lua", "forget.lua")
+_FORGET = Script("buckets.lua", "groups.lua", "forget.lua")
 _UNDELIVER = Script("buckets.lua", "undeliver.lua")
 
 
@@ -58,14 +58,21 @@ class Forgetting:
         return bool(await self._store.script(scope, _UNDELIVER, _seen(scope, stored)))
 
     async def _with_group(self, scope: Scope, stored: StoredRow) -> bool:
-        for number in await self._store.group(scope, stored.row.id - scope.base):
-            await self._until_done(scope.base + number, self._alone)
+        members: list[int] = []
+        # The oldest come first.  If they are still there, their rows are lost.
+        while (oldest := await self._oldest(scope, stored)) != members:
+            members = oldest
+            for number in members:
+                await self._until_done(scope.base + number, self._alone)
         return await self._alone(scope, stored)
 
     async def _with_heir(self, scope: Scope, stored: StoredRow) -> bool:
-        group = await self._store.group(scope, stored.row.id - scope.base)
-        heirs = await self._store.stored(scope, group[:1])
+        members = await self._oldest(scope, stored)
+        heirs = await self._store.stored(scope, members[:1])
         return await self._alone(scope, stored, *heirs)
+
+    async def _oldest(self, scope: Scope, stored: StoredRow) -> list[int]:
+        return await self._store.oldest_of_group(scope, stored.row.id - scope.base)
 
     async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""

@@ -64,7 +64,9 @@ class RedisIndex(LastingIndex):
         self._calls = count(random.getrandbits(32))
         near, pages = _run_apart(self._open(pages))
         self._buckets = Buckets(near, pages)
-        self._script = Script("buckets.lua", "look_up.lua", near.script, "add_page.lua")
+        self._script = Script(
+            "buckets.lua", "groups.lua", "look_up.lua", near.script, "add_page.lua"
+        )
         self._rows = Forgetting(self._store, self._buckets)
 
     @classmethod

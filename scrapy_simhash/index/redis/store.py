@@ -223,8 +223,8 @@ class Store:
         pairs = zip(found[::2], found[1::2], strict=True)
         return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 
-    async def group(self, scope: Scope, number: int) -> list[int]:
-        """Return the numbers of the pages that point to a representative, oldest first."""
+    async def oldest_of_group(self, scope: Scope, number: int) -> list[int]:
+        """Return the numbers of the oldest pages that point to a representative: the first part."""
         ids = await self.server.command("HGET", scope.keys[1], b"g" + pack_id(number))
         return numbers_of(ids or b"")
 

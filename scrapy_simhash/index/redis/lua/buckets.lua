@@ -71,10 +71,6 @@ local function for_each(list, act)
   end
 end
 
-local function group_of(id)
-  return 'g' .. id
-end
-
 local function store_buckets()
   local stored, emptied = {}, {}
   for field in pairs(changed) do

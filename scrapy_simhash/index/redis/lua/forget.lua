@@ -20,7 +20,7 @@ if heir ~= '' and not next then return 0 end
 for_each(ARGV[2], cut)
 local representative = representative_of(page)
 if representative ~= NONE then
-  cut(group_of(representative), id)
+  leave_group(representative, id)
   count_duplicates(-1)
 end
 if heir == '' then
@@ -29,7 +29,7 @@ else
   redis.call('HDEL', KEYS[1], heir)
   redis.call('HSET', KEYS[1], id, next_change() .. NONE
     .. string.sub(next, REPRESENTATIVE_END + 1, CRAWL - 1) .. NONE .. string.sub(next, CRAWL_END + 1))
-  cut(group_of(id), heir)
+  leave_group(id, heir)
   for_each(ARGV[4], put)
   count_duplicates(-1)
 end
