@@ -82,6 +82,7 @@ def learned(text: str) -> dict[str, Any]:
         **dict.fromkeys(texts, text[:MAX_RULE]),
         **dict.fromkeys(numbers, 1),
         **times,
+        "frozen": True,
     } | templates
 
 

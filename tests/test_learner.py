@@ -384,6 +384,8 @@ def test_a_rule_that_was_not_tried_for_long_starts_anew() -> None:
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["odd", "", "", ""], "number": 1}]}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
         b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null]]}]}',
+        b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
+        b'"began": 1, "seen": 9e9, "learned": null, "frozen": [7], "scopes": []}]}',
         b"\xff",
     ],
 )
@@ -414,3 +416,67 @@ def test_few_of_many_sites_learn_a_wrong_rule() -> None:
 def test_templates_name_folders() -> None:
     assert template_of(Address.of(f"{HOST}/lamp")) == "/*"
     assert template_of(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
+
+
+def frozen(*where: str) -> Crawl:
+    crawl = Crawl()
+    hypothesis = crawl.book.site("a.com").put_on_trial(SID, 0.0)
+    assert hypothesis is not None
+    hypothesis.freeze(where, 0.0)
+    return crawl
+
+
+def test_a_frozen_rule_acts_without_evidence_where_it_is_frozen() -> None:
+    crawl = frozen("/a/*", "/c/")
+    for folder in ("/a", "/a/x", "/b", "/c", "/c/x"):
+        crawl.page(f"{folder}/p1", folder)
+    assert crawl.matches("/a/p1?sid=1")
+    assert not crawl.matches("/a/x/p1?sid=1")
+    assert not crawl.matches("/b/p1?sid=1")
+    assert crawl.matches("/c/p1?sid=1")
+    assert crawl.matches("/c/x/p1?sid=1")
+    assert crawl.of[SID].acts() == ["/a/*", "/c/"]
+    assert crawl.of[SID].stage("/a/*") == "proven", "it is not explored as a young one is"
+
+
+def test_a_failure_suspends_a_frozen_rule_in_the_crawl_that_sees_it() -> None:
+    crawl = frozen("/")
+    for folder in ("/a", "/b", "/c"):
+        crawl.page(f"{folder}/p1", folder)
+    assert crawl.alias("new", "/b").tried
+    assert crawl.matches("/a/p1?sid=1")
+    crawl.page("/a/new", "new")
+    assert crawl.page("/a/new?sid=1", "something else").refuted
+    assert not crawl.matches("/a/p1?sid=1")
+    assert crawl.matches("/b/p1?sid=1"), "it was right there"
+    assert not crawl.matches("/c/p1?sid=1"), "nothing is known of it there"
+    later = Crawl()
+    later.book.restore("a.com", stored(crawl))
+    assert later.of[SID].failures == 1
+    later.page("/a/p1", "a")
+    assert later.matches("/a/p1?sid=1"), "the next crawl takes the user's word again"
+
+
+def test_a_frozen_rule_does_not_age_and_is_not_displaced() -> None:
+    crawl = frozen("/a/*")
+    assert SiteRules.from_bytes(stored(crawl), 10 * 365 * 86_400).hypotheses
+    crawl.page("/a/new", "new")
+    assert crawl.page("/a/new?sid=1", "something else").refuted
+    for i in range(MAX_RULES + 8):
+        for page in range(2):
+            crawl.page(f"/p{page}-{i}", f"{page}-{i}")
+            crawl.page(f"/p{page}-{i}?x{i}=1", f"{page}-{i}")
+    assert len(crawl.of) == MAX_RULES
+    assert crawl.of[SID].frozen, "though it holds nowhere in this crawl"
+
+
+def test_a_crawl_that_goes_on_takes_over_what_is_frozen() -> None:
+    running, command = Crawl(), frozen("/a/*")
+    running.aliases(SUGGESTIONS + 1, "/a")
+    assert not running.matches("/a/p1?sid=7")
+    kept = running.book.merged("a.com", stored(command))
+    assert running.matches("/a/p1?sid=7")
+    command.book.restore("a.com", kept)
+    command.of[SID].freeze((), 0.0)
+    running.book.merged("a.com", stored(command))
+    assert not running.matches("/a/p1?sid=7")

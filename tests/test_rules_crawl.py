@@ -10,6 +10,7 @@ import pytest
 
 from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.addresses.learner import Judged, Learner
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.index.learned import rules_key
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
@@ -144,6 +145,38 @@ def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Pat
     assert "No rule" in simhash(learned, *of_site).stdout
 
 
+def test_the_command_freezes_rules(site: Site, crawl: CrawlFixture, learned: Path) -> None:
+    host = site.url.partition("//")[2]
+    of_site = ("rules", str(INDEX), "--site", host)
+    assert simhash_json(learned, *of_site, "--rule", "1", "--freeze")["frozen"] == 1
+    (rule,) = simhash_json(learned, "rules", str(INDEX), "--frozen")["rules"]
+    assert (rule["frozen"], rule["holds"]) == (True, ["/a/*"])
+    assert "frozen" in simhash(learned, *of_site).stdout
+    url = f"{site.url}/a/p3?sid=9"
+    assert "it may act: frozen" in simhash(learned, *of_site, "--explain", url).stdout
+
+    fill(site, pages=90)
+    for i in range(70, 90):
+        site[f"/a/p{i}?sid=1"] = article(prose(f"other{i}x"))
+    done = crawl("Parks", SIMHASH_RULES="use", SIMHASH_REPORT_FILE="report.html")
+    assert {f"/a/p{i}?sid=1" for i in range(70, 90)} <= done.seen()
+    assert done.log.count("Frozen, but not true") == 1
+    (row,) = json.loads((learned / "report.json").read_text())["rules"]
+    assert row["frozen"]
+    assert row["failures"] >= 1
+    (rule,) = simhash_json(learned, *of_site)["rules"]
+    assert rule["holds"] == ["/a/*"]
+
+    assert simhash_json(learned, *of_site, "--unfreeze")["unfrozen"] == 1
+    (rule,) = simhash_json(learned, *of_site)["rules"]
+    assert (rule["frozen"], rule["holds"]) == (False, [])
+    again = simhash(learned, *of_site, "--rule", "1", "--freeze")
+    assert again.returncode == 2
+    assert "rule 1 holds nowhere" in again.stderr
+    for wrong in (("--freeze",), ("--site", host, "--freeze", "--forget")):
+        assert simhash(learned, "rules", str(INDEX), *wrong).returncode == 2
+
+
 def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
     def learn(learner: Learner, first: int, last: int) -> None:
         for i in range(first, last):
@@ -174,10 +207,37 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
         ((key, state),) = list(later.templates())
         assert key == rules_key("a.com")
         assert len(SiteRules.from_bytes(state, rule.seen).hypotheses) == 1
-        later.forget_rules("a.com", [rule.rule])
+        later.change_rules("a.com", lambda rules: rules.forget(rule.rule))
         assert not list(later.address_rules.all())
     with open_index(lasting_place, PARAMETERS) as last:
         assert not list(last.address_rules.all())
+
+
+def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
+    rule = AddressRule("parameter", "a.com", "sid", "")
+
+    def freeze(rules: SiteRules) -> None:
+        hypothesis = rules.put_on_trial(rule, 0.0)
+        assert hypothesis is not None
+        hypothesis.freeze(["/a/*"], 0.0)
+
+    with (
+        open_index(lasting_place, PARAMETERS) as running,
+        open_index(lasting_place, PARAMETERS) as command,
+    ):
+        learner = Learner(running.address_rules)
+        for i in range(4):
+            url = f"http://a.com/a/p{i}"
+            learner.learn(Judged(url, url))
+            learner.learn(Judged(f"{url}?sid=1", url))
+        running.store_rules("a.com")
+        command.change_rules("a.com", freeze)
+        assert learner.match("http://a.com/a/p1?sid=7") is None
+        running.store_rules("a.com")
+        assert learner.match("http://a.com/a/p1?sid=7") is not None
+    with open_index(lasting_place, PARAMETERS) as later:
+        (found,) = later.address_rules.all()
+        assert (found.rule, found.acts()) == (rule, ["/a/*"])
 
 
 def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from scrapy_simhash.addresses.address import Address
@@ -28,7 +28,7 @@ VALUES = 3
 MAX_RULE = 200
 # So many trials of a site are stored at once; one that fails is stored without delay.
 TRIALS_AT_ONCE = 20
-# What was not tried for so long may have changed with the site, and starts anew.
+# What was not tried for so long may have changed with the site, and starts anew, if not frozen.
 FORGET_DAYS = 90
 _SECONDS_A_DAY = 86_400
 
@@ -82,9 +82,13 @@ class SiteRules:
             self._suggested.popitem(last=False)
         return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
 
+    def put_on_trial(self, rule: AddressRule, now: float) -> Hypothesis | None:
+        """Return the trials of a rule, which may begin now; None if there is no room for them."""
+        return self.hypotheses.get(rule) or next(iter(self._try(rule, now)), None)
+
     def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:
-            idle = (one for one in self.hypotheses.values() if not one.acts())
+            idle = (one for one in self.hypotheses.values() if not (one.frozen or one.acts()))
             least = min(idle, key=lambda one: 0 if one.failures else one.keys, default=None)
             if least is None:
                 return []
@@ -140,7 +144,8 @@ class SiteRules:
             site.tried = int(state["tried"])
             for one in state["rules"][:MAX_RULES]:
                 hypothesis = Hypothesis.from_json(one)
-                if now - hypothesis.seen <= FORGET_DAYS * _SECONDS_A_DAY:
+                age = now - hypothesis.seen
+                if hypothesis.frozen or age <= FORGET_DAYS * _SECONDS_A_DAY:
                     site.hypotheses[hypothesis.rule] = hypothesis
         except (KeyError, TypeError, RecursionError, OverflowError) as exc:
             raise ValueError(f"no rules for addresses: {exc}") from exc
@@ -210,11 +215,12 @@ class RuleBook:
         """
         return self._with_stored(site, stored).to_bytes()
 
-    def without(self, site: str, rules: Collection[AddressRule], stored: bytes | None) -> bytes:
-        """Return the *stored* state of *site* without some rules; they are forgotten here, too."""
+    def changed(
+        self, site: str, change: Callable[[SiteRules], None], stored: bytes | None
+    ) -> bytes:
+        """Return the *stored* state of *site* after a change, which is made here, too."""
         found = self._with_stored(site, stored)
-        for rule in rules:
-            found.forget(rule)
+        change(found)
         return found.to_bytes()
 
     def _with_stored(self, site: str, stored: bytes | None) -> SiteRules:

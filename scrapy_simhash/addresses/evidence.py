@@ -5,11 +5,14 @@ above.  The evidence of a folder may stand for a template in it only if at least
 in the folder agree, and none disagrees; and no template is touched of which little was seen.  What
 a template has shown by itself stays shown until it fails: an e-process is a test at any time, and
 while a folder has one template, it tests both.
+
+A rule that the user has frozen acts where it is frozen, whatever the evidence was.  But a failure
+that this process sees suspends it there: so nothing that it parks is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -81,7 +84,7 @@ class Hypothesis:
     """A rule, its *number* among those of its site, and its trials; times are in seconds.
 
     It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
-    first could act (None: not yet).
+    first could act (None: not yet).  It is *frozen* in templates, and in folders with all in them.
     """
 
     def __init__(self, rule: AddressRule, number: int, began: float) -> None:
@@ -89,6 +92,7 @@ class Hypothesis:
         self.number = number
         self.began = self.seen = began
         self.learned: float | None = None
+        self.frozen: frozenset[str] = frozenset()
         self.scopes: dict[str, Scope] = {}
         self._stages: dict[str, Stage | None] = {}
 
@@ -143,9 +147,24 @@ class Hypothesis:
             scope.own_doubtful = 0
         self._stages.clear()
 
+    def freeze(self, where: Iterable[str], now: float) -> None:
+        """Have the rule act in templates and folders; in none, only by its evidence again.
+
+        :raises ValueError: they are too many, or no such names.
+        """
+        names = frozenset(where)
+        if len(names) > MAX_SCOPES or not all(map(_is_scope, names)):
+            raise ValueError(f"no folders: {sorted(names)!r}")
+        self.frozen = names
+        if names and self.learned is None:
+            self.learned = now
+        self._stages.clear()
+
     def acts(self) -> list[str]:
-        """Return the templates in which the rule may act."""
-        return [name for name in self.scopes if name.endswith("*") and self.stage(name)]
+        """Return the templates in which the rule may act, and the folders."""
+        names = [name for name in self.scopes if name.endswith("*") or name in self.frozen]
+        names += sorted(self.frozen - self.scopes.keys())
+        return [name for name in names if self.stage(name)]
 
     def stage(self, template: str) -> Stage | None:
         """Return how sure the rule is of a template; None if it may not act there."""
@@ -155,6 +174,9 @@ class Hypothesis:
 
     def _stage(self, template: str) -> Stage | None:
         own = self.scopes.get(template)
+        if self._is_frozen(template):  # of a template that is not known, any failure counts
+            seen = own or self.scopes.get("/")
+            return None if seen is not None and seen.own_wrong else "proven"
         if own is None or own.wrong or own.right < LEAST_KEYS:
             return None
         found: Stage | None = None
@@ -170,6 +192,12 @@ class Hypothesis:
                 found = _surer(found, self._shown(scope))
         return _surer(found, own.passed)
 
+    def _is_frozen(self, template: str) -> bool:
+        return any(
+            template.startswith(name) if name.endswith("/") else template == name
+            for name in self.frozen
+        )
+
     def _shown(self, scope: Scope) -> Stage | None:
         """Return what the trials in a scope show; all scopes of a site share its error."""
         level = ERROR * share_of(self.number) * share_of(scope.number)
@@ -183,7 +211,7 @@ class Hypothesis:
     def merge(self, other: Hypothesis) -> None:
         """Take over what another process, or an earlier crawl, has seen more of.
 
-        Its numbers count, so that two processes spend no error twice.
+        Its numbers count, so that two processes spend no error twice, and where it is frozen.
         """
         self.number = other.number
         own, self.scopes = self.scopes, {}
@@ -198,6 +226,7 @@ class Hypothesis:
         self.began, self.seen = min(self.began, other.began), max(self.seen, other.seen)
         times = [time for time in (self.learned, other.learned) if time is not None]
         self.learned = min(times, default=None)
+        self.frozen = other.frozen
         self._stages.clear()
 
     def as_json(self) -> dict[str, Any]:
@@ -209,6 +238,7 @@ class Hypothesis:
             "began": int(self.began),
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
+            "frozen": sorted(self.frozen),
             "scopes": [
                 [name, scope.number, scope.right, scope.surely_wrong, scope.passed]
                 for name, scope in self.scopes.items()
@@ -229,8 +259,9 @@ class Hypothesis:
         hypothesis.seen = float(stored["seen"])
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
+        hypothesis.freeze(stored.get("frozen", ()), hypothesis.seen)
         for name, *values in stored["scopes"][:MAX_SCOPES]:
-            if not isinstance(name, str) or len(name) > MAX_URL:
+            if not _is_scope(name):
                 raise ValueError(f"no folder: {name!r}")
             number, right, wrong, passed = values
             if passed not in (None, *_STAGES):
@@ -267,6 +298,11 @@ def _folders_of(template: str) -> Iterator[str]:
         end = template.find("/", end + 1)
     if not template.endswith("/"):
         yield template
+
+
+def _is_scope(name: object) -> bool:
+    """Whether this may be the name of a folder or template."""
+    return isinstance(name, str) and len(name) <= MAX_URL
 
 
 def _surer(one: Stage | None, other: Stage | None) -> Stage | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,8 +15,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.addresses.discarder import exported
 from scrapy_simhash.addresses.evidence import Hypothesis, template_of
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
+
+    from scrapy_simhash.index.contract import LastingIndex
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Folder:
 class FoundRule:
     """A rule for addresses and the evidence for it; times are in seconds.
 
-    *canonical* and *template* are what it makes of the address that was asked about.
+    It *holds* for these kinds of addresses.  *canonical* and *template* are what it makes of the
+    address that was asked about, *stage* how sure it is there, if it may act.
     """
 
     number: int
@@ -61,34 +67,48 @@ class FoundRule:
     failures: int
     rate: float
     folders: list[Folder]
+    holds: list[str]
+    frozen: bool
     canonical: str | None = None
     template: str | None = None
+    stage: str | None = None
 
 
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules, and what was done with them."""
+    """Rules, and how many were changed or written."""
 
     rules: list[FoundRule]
     forgotten: int = 0
+    frozen: int = 0
+    unfrozen: int = 0
     exported: int | None = None
 
 
 class RulesCommand(Subcommand[FoundRules]):
-    """Lists rules, explains what they make of an address, forgets and exports them."""
+    """Lists rules, explains what they make of an address; freezes, forgets, exports."""
 
     name = "rules"
-    summary = "List, explain, forget or export the rules for addresses that crawls have learned"
+    summary = "List, explain, freeze, forget or export the rules for addresses"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
         parser.add_argument("--site", help="only those of this registered domain, or host")
-        parser.add_argument("--rule", type=int, help="only that with this number; needs --site")
+        parser.add_argument(
+            "--rule", type=int, nargs="+", help="only those with these numbers; needs --site"
+        )
+        parser.add_argument("--frozen", action="store_true", help="only those that are frozen")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
         what.add_argument("--forget", action="store_true", help="forget them; needs --site")
+        what.add_argument("--unfreeze", action="store_true", help="undo --freeze; needs --site")
         what.add_argument(
             "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
+        )
+        what.add_argument(
+            "--freeze",
+            action="store_true",
+            help="let them act whatever comes where they hold; needs --site",
         )
 
     async def find(self, options: argparse.Namespace) -> FoundRules:
@@ -97,7 +117,8 @@ class RulesCommand(Subcommand[FoundRules]):
         if options.explain is not None:
             address = Address.of(options.explain)
             site = site_of_host(address.host)
-        if site is None and (options.forget or options.rule is not None):
+        is_change = options.forget or options.freeze or options.unfreeze
+        if site is None and (is_change or options.rule is not None):
             raise SettingsError("say of which site: --site HOST")
         if options.export is not None and options.export.exists():
             raise SettingsError(f"{options.export} is there already: name another file")
@@ -106,15 +127,14 @@ class RulesCommand(Subcommand[FoundRules]):
                 of: [
                     one
                     for one in rules.hypotheses.values()
-                    if options.rule in (None, one.number)
+                    if (options.rule is None or one.number in options.rule)
+                    and (one.frozen or not options.frozen)
                     and (address is None or address.host in (one.rule.host, one.rule.keep))
                 ]
                 for of, rules in (await rules_in(index, site)).items()
             }
-            if options.forget:
-                for of, meant in known.items():
-                    await index.forget_rules(of, [one.rule for one in meant])
-                return FoundRules([], forgotten=sum(map(len, known.values())))
+            if is_change:
+                return await _changed(index, known, options)
         if options.export is not None:
             written = exported(one for meant in known.values() for one in meant)
             with replacing(options.export) as unfinished:
@@ -126,6 +146,10 @@ class RulesCommand(Subcommand[FoundRules]):
     def show(self, found: FoundRules, console: Console) -> None:
         if found.forgotten:
             console.print(f"{found.forgotten:,} rules forgotten")
+        elif found.frozen:
+            console.print(f"{found.frozen:,} rules frozen")
+        elif found.unfrozen:
+            console.print(f"{found.unfrozen:,} rules are frozen no more")
         elif found.exported is not None:
             console.print(f"{found.exported:,} rules written")
         elif not found.rules:
@@ -138,9 +162,41 @@ class RulesCommand(Subcommand[FoundRules]):
             console.print(_table(found.rules))
 
 
+async def _changed(
+    index: LastingIndex, known: dict[str, list[Hypothesis]], options: argparse.Namespace
+) -> FoundRules:
+    """Forget, freeze or unfreeze rules.
+
+    :raises SettingsError: a rule that is to be frozen holds nowhere.
+    """
+    changed = 0
+    for site, meant in known.items():
+        if options.freeze:
+            if options.rule is None:
+                meant = [one for one in meant if one.acts()]
+            for one in meant:
+                if not one.acts():
+                    raise SettingsError(f"rule {one.number} holds nowhere: it cannot be frozen")
+        where = {one.rule: one.acts() if options.freeze else () for one in meant}
+
+        def change(rules: SiteRules, where: Mapping[AddressRule, Sequence[str]] = where) -> None:
+            for rule, names in where.items():
+                if options.forget:
+                    rules.forget(rule)
+                elif rule in rules.hypotheses:
+                    rules.hypotheses[rule].freeze(names, time.time())
+
+        await index.change_rules(site, change)
+        changed += len(meant)
+    if options.forget:
+        return FoundRules([], forgotten=changed)
+    return FoundRules([], frozen=changed) if options.freeze else FoundRules([], unfrozen=changed)
+
+
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
     rule = one.rule
     canonical = None if address is None else rule.applied(address)
+    template = None if address is None else template_of(canonical or address)
     return FoundRule(
         number=one.number,
         site=site,
@@ -159,8 +215,11 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
             Folder(name, scope.right, scope.wrong, one.stage(name))
             for name, scope in one.scopes.items()
         ],
+        holds=one.acts(),
+        frozen=bool(one.frozen),
         canonical=None if canonical is None else canonical.url,
-        template=None if address is None else template_of(canonical or address),
+        template=template,
+        stage=None if template is None else one.stage(template),
     )
 
 
@@ -169,7 +228,6 @@ def _table(rules: list[FoundRule]) -> Grid:
     for heading in ("site", "number", "rule", "keys", "failures", "at least", "learned", "holds"):
         grid.add_column(heading, overflow="fold")
     for rule in rules:
-        acting = [folder.name for folder in rule.folders if _acts(folder)]
         grid.add_row(
             Text(printable(rule.site)),
             str(rule.number),
@@ -177,8 +235,8 @@ def _table(rules: list[FoundRule]) -> Grid:
             f"{rule.keys:,}",
             f"{rule.failures:,}",
             f"{rule.rate:.1%}",
-            "not yet" if rule.learned is None else _day(rule.learned),
-            Text(printable(", ".join(acting) or "nowhere")),
+            _since(rule),
+            Text(printable(", ".join(rule.holds) or "nowhere")),
         )
     return grid
 
@@ -191,15 +249,17 @@ def _explained(rule: FoundRule) -> Iterator[str]:
     own = by_name.get(rule.template or "")
     if own is None:
         yield f"   nothing is known of {rule.template}"
-        return
-    yield f"   {rule.template}: {own.keys:,} keys, {own.failures:,} failures"
-    yield f"   everywhere: {rule.keys:,} keys, {rule.failures:,} failures"
-    yield f"   it {'may act: ' + own.stage if own.stage else 'may not act'}"
+    else:
+        yield f"   {rule.template}: {own.keys:,} keys, {own.failures:,} failures"
+        yield f"   everywhere: {rule.keys:,} keys, {rule.failures:,} failures"
+    stage = "frozen" if rule.frozen else rule.stage
+    yield f"   it {f'may act: {stage}' if rule.stage else 'may not act'}"
 
 
-def _acts(folder: Folder) -> bool:
-    return folder.name.endswith("*") and folder.stage is not None
-
-
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
+def _since(rule: FoundRule) -> str:
+    """Return the day on which a rule was learned, or what it is in its place."""
+    if rule.frozen:
+        return "frozen"
+    if rule.learned is None:
+        return "not yet"
+    return datetime.fromtimestamp(rule.learned, timezone.utc).date().isoformat()

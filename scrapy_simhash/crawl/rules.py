@@ -64,6 +64,7 @@ class AddressRules:
             Parking(crawler, self._learner, settings, place) if settings.rules == "use" else None
         )
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
+        self._warned: set[AddressRule] = set()
 
     async def learn(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
@@ -162,8 +163,20 @@ class AddressRules:
             stats.inc_value("simhash/rules/failures")
             if self._parking is not None:
                 self._parking.release(one.rule)
-            if one.learned is not None:
+            if one.frozen:
+                self._warn_of(one)
+            elif one.learned is not None:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
+
+    def _warn_of(self, frozen: Hypothesis) -> None:
+        """Warn of a frozen rule that fails, once."""
+        if frozen.rule not in self._warned:
+            self._warned.add(frozen.rule)
+            logger.warning(
+                "Frozen, but not true; not used in this crawl where it failed: %(rule)s",
+                {"rule": frozen.rule},
+                extra={"spider": self._crawler.spider},
+            )
 
     def _saved(self, one: Hypothesis) -> Savings:
         return self._savings.get(one.rule) or Savings()
@@ -178,6 +191,7 @@ class AddressRules:
             "keys": one.keys,
             "failures": one.failures,
             "rate": round(one.rate, 3),
+            "frozen": bool(one.frozen),
             "templates": acts[:NAMED_TEMPLATES],
             "templates_in_all": len(acts),
             "known": savings.known,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,8 +24,7 @@ from scrapy_simhash.rule.rule import Parameters
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from scrapy_simhash.addresses.book import RuleBook
-    from scrapy_simhash.addresses.rule import AddressRule
+    from scrapy_simhash.addresses.book import RuleBook, SiteRules
 
 
 class Counts(NamedTuple):
@@ -81,12 +80,14 @@ class Index(ABC):
         """Store the rules for the addresses of a site, and take over what others have stored."""
         await self._learned.store_rules(site)
 
-    async def forget_rules(self, site: str, rules: Collection[AddressRule]) -> None:
-        """Forget rules for the addresses of a site; a crawl that goes on stores its own again.
+    async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
+        """Change the rules for the addresses of a site; *change* may be called more than once.
 
-        :raises IndexUnavailableError: the index did not answer; they may be there still.
+        A crawl that goes on takes the changes over, but stores rules that were forgotten again.
+
+        :raises IndexUnavailableError: the index did not answer; all may be as before.
         """
-        await self._learned.forget_rules(site, rules)
+        await self._learned.change_rules(site, change)
 
     @abstractmethod
     async def check_and_add(self, page: Page) -> Decision:

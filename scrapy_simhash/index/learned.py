@@ -7,13 +7,12 @@ under :func:`noise_key` of it, and the rules for its addresses under :func:`rule
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.addresses.book import RuleBook, SiteRules
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.rule.noise import Noise, Noises, Visit
 from scrapy_simhash.rule.page import Decision, Page
@@ -93,14 +92,15 @@ class Learned:
             with suppress(IndexUnavailableError):  # the next trial, or the end, stores them
                 await self._exchange(rules_key(site), partial(self.rules.merged, site))
 
-    async def forget_rules(self, site: str, rules: Collection[AddressRule]) -> None:
-        """Forget rules for the addresses of a site, here and in the store.
+    async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
+        """Change the rules for the addresses of a site, here and in the store.
 
-        :raises IndexUnavailableError: the index did not answer; they may be there still.
+        *change* may be called more than once.
+
+        :raises IndexUnavailableError: the index did not answer; the store may be as before.
         """
         if self._exchange is not None:
-            key, forgotten = rules_key(site), partial(self.rules.without, site, rules)
-            await self._exchange(key, forgotten)
+            await self._exchange(rules_key(site), partial(self.rules.changed, site, change))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
