@@ -7,6 +7,7 @@ trial as a :class:`~.evidence.Hypothesis` of its site (book.py).  From then on, 
 addresses of a page; sightings.py holds what was seen under each key, in 13 bytes.  Evidence is
 counted folder by folder (evidence.py).  It is enough when a bound says so that may be looked at
 after every page (bound.py).  All rules of a site together spend an error of 5 %.
+Other tools take rules in files of their own, and have some to try (discarder.py, clearurls.py).
 
 Nothing here knows Scrapy, or decides what becomes of a request.
 """

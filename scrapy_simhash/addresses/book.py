@@ -83,8 +83,13 @@ class SiteRules:
         return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
 
     def put_on_trial(self, rule: AddressRule, now: float) -> Hypothesis | None:
-        """Return the trials of a rule, which may begin now; None if there is no room for them."""
-        return self.hypotheses.get(rule) or next(iter(self._try(rule, now)), None)
+        """Return the trials of a rule, which may begin now; None if there is no room for them.
+
+        Unlike one that pages suggest, it displaces no other.
+        """
+        if rule not in self.hypotheses and len(self.hypotheses) < MAX_RULES:
+            self._try(rule, now)
+        return self.hypotheses.get(rule)
 
     def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:

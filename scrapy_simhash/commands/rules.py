@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
+from scrapy_simhash.addresses import clearurls, discarder
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.book import SiteRules
-from scrapy_simhash.addresses.discarder import exported
 from scrapy_simhash.addresses.evidence import Hypothesis, template_of
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
+from scrapy_simhash.commands.rules_import import import_rules
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
@@ -76,20 +77,25 @@ class FoundRule:
 
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules, and how many were changed or written."""
+    """Rules, and how many were changed or written.
+
+    *skipped*: why others were not imported, with their number.
+    """
 
     rules: list[FoundRule]
     forgotten: int = 0
     frozen: int = 0
     unfrozen: int = 0
     exported: int | None = None
+    imported: int | None = None
+    skipped: dict[str, int] = field(default_factory=dict)
 
 
 class RulesCommand(Subcommand[FoundRules]):
-    """Lists rules, explains what they make of an address; freezes, forgets, exports."""
+    """Lists rules, explains what they make of an address; freezes, forgets, exports, imports."""
 
     name = "rules"
-    summary = "List, explain, freeze, forget or export the rules for addresses"
+    summary = "List, explain, freeze, forget, export or import rules for addresses"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
@@ -102,16 +108,36 @@ class RulesCommand(Subcommand[FoundRules]):
         what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
         what.add_argument("--forget", action="store_true", help="forget them; needs --site")
         what.add_argument("--unfreeze", action="store_true", help="undo --freeze; needs --site")
+        what.add_argument("--export", type=Path, metavar="FILE", help="write them in --format")
         what.add_argument(
-            "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
+            "--import",
+            dest="import_",
+            type=Path,
+            metavar="FILE",
+            help="put the rules in a file of a --format on trial; with --site, for this host",
         )
-        what.add_argument(
+        parser.add_argument(
             "--freeze",
             action="store_true",
-            help="let them act whatever comes where they hold; needs --site",
+            help="let them act whatever comes: where they hold, or, with --import, where the file "
+            "says; needs --site or --import",
+        )
+        parser.add_argument(
+            "--format",
+            choices=("discarder", "clearurls"),
+            default="discarder",
+            help="of --export: of duplicate-url-discarder (the default) or ClearURLs",
         )
 
     async def find(self, options: argparse.Namespace) -> FoundRules:
+        if options.freeze and (
+            options.explain or options.forget or options.unfreeze or options.export
+        ):
+            raise SettingsError("--freeze goes with --site or --import only")
+        if options.import_ is not None:
+            host = options.site and options.site.lower()
+            done = await import_rules(options.index, options.import_, host, options.freeze)
+            return FoundRules([], imported=done.rules, skipped=done.skipped)
         site = None if options.site is None else site_of_host(options.site.lower())
         address = None
         if options.explain is not None:
@@ -136,10 +162,7 @@ class RulesCommand(Subcommand[FoundRules]):
             if is_change:
                 return await _changed(index, known, options)
         if options.export is not None:
-            written = exported(one for meant in known.values() for one in meant)
-            with replacing(options.export) as unfinished:
-                unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
-            return FoundRules([], exported=len(written))
+            return _exported([one for meant in known.values() for one in meant], options)
         found = [_found(of, one, address) for of, meant in known.items() for one in meant]
         return FoundRules(sorted(found, key=lambda rule: (rule.site, rule.number)))
 
@@ -152,6 +175,10 @@ class RulesCommand(Subcommand[FoundRules]):
             console.print(f"{found.unfrozen:,} rules are frozen no more")
         elif found.exported is not None:
             console.print(f"{found.exported:,} rules written")
+        elif found.imported is not None:
+            console.print(f"{found.imported:,} rules imported")
+            for why, number in found.skipped.items():
+                print_line(console, f"{number:,} left out: {why}")
         elif not found.rules:
             console.print("No rule")
         elif found.rules[0].template is not None:
@@ -191,6 +218,19 @@ async def _changed(
     if options.forget:
         return FoundRules([], forgotten=changed)
     return FoundRules([], frozen=changed) if options.freeze else FoundRules([], unfrozen=changed)
+
+
+def _exported(meant: list[Hypothesis], options: argparse.Namespace) -> FoundRules:
+    written: list[Any] | dict[str, Any]
+    if options.format == "clearurls":
+        written = clearurls.exported(meant)
+        count = sum(len(one["rules"]) for one in written["providers"].values())
+    else:
+        written = discarder.exported(meant)
+        count = len(written)
+    with replacing(options.export) as unfinished:
+        unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
+    return FoundRules([], exported=count)
 
 
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
