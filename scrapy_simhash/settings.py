@@ -223,7 +223,7 @@ class SimhashSettings:
     refused_items: str = _setting("withdraw", _choice("withdraw", "keep"))
     walls: str = _setting("pass", _choice("pass", "drop"))
     rules: str = _setting("suggest", _choice("suggest", "use", "off"))
-    rules_audit: int = _setting(59, _number(int, 0))
+    rules_audit: int = _setting(150, _number(int, 0, 1_000_000_000))
     probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool = _setting(False, _BOOLEAN)
     expire_days: float | None = _setting(None, _number(float, 0))

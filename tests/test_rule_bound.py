@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.bound import keys_needed, log_e_value, lower_rate, share_of
+from scrapy_simhash.addresses.bound import (
+    keys_needed,
+    log_e_value,
+    lower_rate,
+    sample_size,
+    share_of,
+)
 
 LEVEL = 0.05
 
@@ -63,3 +69,17 @@ def test_a_wrong_rule_passes_at_any_time_as_rarely_as_promised() -> None:
 def test_all_hypotheses_together_spend_the_error_once() -> None:
     assert sum(map(share_of, range(1, 100_000))) == pytest.approx(1, abs=1e-5)
     assert keys_needed(0.9, LEVEL * share_of(1) ** 2) == 45
+
+
+@pytest.mark.parametrize(("requests", "worth"), [(600, 150), (2400, 150), (600, 20)])
+def test_a_sample_costs_the_least_with_what_it_may_lose(requests: int, worth: int) -> None:
+    def cost(size: int) -> float:
+        """Downloads, and what the worst number of differing pages may lose, if one tells of all."""
+        missed, most = 1.0, 0.0
+        for differing in range(1, requests - size + 1):
+            missed *= 1 - size / (requests - differing + 1)
+            most = max(most, differing * missed)
+        return size + worth * most
+
+    least = min(cost(size) for size in range(1, requests, 5))
+    assert cost(sample_size(requests, worth)) < 1.02 * least

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import count
-from math import exp, inf, lgamma, log, log1p
+from math import ceil, e, exp, inf, lgamma, log, log1p, sqrt
 
 # Terms of a tail that are smaller than this, as a share of the sum, are left out.
 _NEGLIGIBLE = 1e-12
@@ -79,6 +79,19 @@ def share_of(number: int) -> float:
     if number == 1:
         return FIRST_SHARE
     return (1 - FIRST_SHARE) / (number * (number - 1))
+
+
+def sample_size(requests: int, worth: int) -> int:
+    """Return how many of some requests to look at, if a lost page is as bad as *worth* downloads.
+
+    If s of n are looked at by chance, and d differ, none of these is found with a chance of about
+    (1 - s / n)**d; then d are lost.  For the worst d, that is n / (e s) on average.  What s costs,
+    and what it may lose, are together the least at the square root of n * worth / e.
+
+    >>> [sample_size(n, 150) for n in (0, 50, 100, 1_000, 10_000, 100_000)]
+    [0, 50, 75, 235, 743, 2350]
+    """
+    return min(requests, ceil(sqrt(requests * worth / e)))
 
 
 def _log_tail(trials: int, most: int, rate: float) -> float:

@@ -19,6 +19,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
+from scrapy_simhash.addresses.bound import sample_size
 from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
@@ -56,8 +57,9 @@ logger = logging.getLogger(__name__)
 PARKED_META_KEY = "simhash_parked"
 # In JOBDIR.
 FILE = "simhash-parked.sqlite"
-# Of what a rule covers, so much is downloaded all the same.
-EXPLORED: dict[Stage, float] = {"young": 0.2, "proven": 0.05}
+# Of what a rule covers, so much is downloaded all the same; what is missing of a sample, when the
+# spider is idle.
+EXPLORED: dict[Stage, float] = {"young": 0.1, "proven": 0.05}
 # Of requests that are asked for again, so many are in the scheduler at a time; the others stay on
 # disk.
 MOST_ASKED = 500
@@ -96,7 +98,7 @@ class Parking:
         self._crawler = crawler
         self._learner = learner
         self._selection = Selection(settings)
-        self._audited = settings.rules_audit
+        self._worth = settings.rules_audit
         self._action = settings.action
         self._is_policy_known = settings.policy is None
         try:
@@ -112,8 +114,10 @@ class Parking:
         self._asked: dict[int, Asked] = {}
         self._lives: dict[AddressRule, Counter[What]] = {}
         self._releasing: deque[AddressRule] = deque()
-        # By rule, the last request that was parked before its last audit.
+        # By rule, the last request that was parked before its last audit, and how many it has had
+        # explored or audited since it released any.
         self._looked_until: dict[AddressRule, int] = {}
+        self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
 
     def consider(self, request: Request) -> None:
@@ -137,6 +141,7 @@ class Parking:
             return
         if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
             self._count("explored", match.hypothesis.rule)
+            self._looked_at[match.hypothesis.rule] += 1
             return
         rule = match.hypothesis.rule
         try:
@@ -165,6 +170,7 @@ class Parking:
 
     def release(self, rule: AddressRule) -> None:
         """Ask for all that a rule has parked."""
+        self._looked_at.pop(rule, None)
         if rule not in self._releasing:
             self._releasing.append(rule)
         self._go_on()
@@ -184,9 +190,9 @@ class Parking:
         for row in self._safely(self._store.take_all_waiting, MOST_WAITING) or ():
             self._ask(row, "released", tests_rule=False)
         self._go_on()
-        for rule in self._safely(self._store.counts) or {}:
+        for rule, parked in (self._safely(self._store.counts) or {}).items():
             if rule not in self._releasing:
-                self._audit(rule)
+                self._audit(rule, parked)
         if self._asked:
             raise DontCloseSpider
 
@@ -220,14 +226,20 @@ class Parking:
                 for row in self._safely(self._store.asked, number) or ():
                     self._ask(row, "released", asked.tries + 1, asked.tests_rule)
 
-    def _audit(self, rule: AddressRule) -> None:
-        """Look at requests of a rule by chance; at all if it does not hold any more."""
+    def _audit(self, rule: AddressRule, parked: int) -> None:
+        """Look at requests of a rule by chance; at all if it does not hold any more.
+
+        Those that were explored count.
+        """
         if not self._learner.holds(rule):
             self.release(rule)
             return
         since = self._looked_until.get(rule, 0)
         self._looked_until[rule] = self._safely(self._store.last) or 0
-        for row in self._safely(self._store.sample, rule, since, self._audited) or ():
+        looked_at = self._looked_at[rule]
+        wanted = max(0, sample_size(parked + looked_at, self._worth) - looked_at)
+        for row in self._safely(self._store.sample, rule, since, wanted) or ():
+            self._looked_at[rule] += 1
             self._ask(row, "audited")
 
     def _go_on(self) -> None:
