@@ -21,6 +21,7 @@ Kind = Literal[
     "repeated",  # folders that follow themselves
     "host",
     "scheme",
+    "trap",  # makes no two addresses one: see traps.py
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -34,6 +35,7 @@ _OF_PATHS: dict[str, Callable[[str, str, str], str | None]] = {
     "suffix": lambda path, drop, keep: paths.without_suffix(path, drop),
     "path_parameter": lambda path, drop, keep: paths.without_parameter(path, drop),
     "repeated": lambda path, drop, keep: paths.without_repeats(path),
+    "trap": lambda path, drop, keep: None,
 }
 
 
@@ -44,7 +46,7 @@ class AddressRule:
     The rule is for *host*.  *drop* is what the superfluous address has, and *keep* what the other
     one has in its place: pieces of a path, hosts, or schemes.  For parameters, *drop* holds
     their names and *keep* is empty; of ``only``, *keep* holds the names.  A ``segment`` has a star
-    in *drop*, ``/s/*/``.
+    in *drop*, ``/s/*/``; a ``trap``, a pattern of addresses.
     """
 
     kind: Kind
@@ -140,6 +142,8 @@ class AddressRule:
             return f"Prefer the host {self.keep} to {self.drop}"
         if self.kind == "scheme":
             return f"Prefer {self.keep}: to {self.drop}: on {self.host}"
+        if self.kind == "trap":
+            return f"Stop at {self.drop}"
         return f"Prefer the path {self.keep} to {self.drop} on {self.host}"
 
 

@@ -32,6 +32,7 @@ from scrapy_simhash.analysis.extraction import (
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
+from scrapy_simhash.analysis.gist import MAX_CHARACTERS, Gist, gist_of
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.naming import is_callable_of_users, names_in, naming_by
 from scrapy_simhash.analysis.text import fingerprint_text
@@ -54,7 +55,8 @@ class PageAnalysis:
     there.  *holdings* are what it holds beside its text, *addresses* and *data* what is stored of
     them (:mod:`scrapy_simhash.rule.holdings`); these are empty, too, if the settings do not ask for
     verification.  *source* is what the content can be computed from again
-    (:func:`~scrapy_simhash.analysis.content.content_from`), if no template was given.  *recalled*
+    (:func:`~scrapy_simhash.analysis.content.content_from`), if no template was given.  *gist* are
+    the words and numbers of a page with little text and data; None if there are more.  *recalled*
     says that this is the analysis of an earlier page with the same bytes.
     """
 
@@ -69,6 +71,7 @@ class PageAnalysis:
     addresses: bytes | None = None
     data: bytes | None = None
     source: bytes | None = None
+    gist: Gist | None = None
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -169,14 +172,19 @@ class Analyser:
     ) -> PageAnalysis:
         page = self._parsed(body, encoding, url)
         content, canonical, holdings = None, None, NOTHING
-        addresses, data, source = None, None, None
+        addresses, data, source, gist = None, None, None, None
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
             if self.verify:
                 title = title_of(page.tree)
                 content = content_of(page.blocks, template, title)
                 source = None if template else pack_source(page.blocks, title)
-                holdings = holdings_of(page.tree, url, names_in(page, self.keep_apart))
+                texts = [block.text for block in page.blocks if not block.is_beside]
+                is_little = sum(map(len, texts)) <= MAX_CHARACTERS
+                told: dict[int, str] | None = {} if texts and is_little else None
+                holdings = holdings_of(page.tree, url, names_in(page, self.keep_apart), told)
+                if told is not None:
+                    gist = gist_of((title, *texts, *told.values()))
                 values = chain.from_iterable(holdings.data.values())
                 data = pack_data(value for value in values if value not in template)
                 if holdings.is_whole:
@@ -193,6 +201,7 @@ class Analyser:
             addresses=addresses,
             data=data,
             source=source,
+            gist=gist,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
