@@ -269,6 +269,8 @@ class SimhashDownloaderMiddleware:
             else:
                 decision = await self._decide(request, page, analysis)
                 if self._rules is not None:
+                    noise = self.index.noise(page.site)
+                    self._rules.traps.learn(page.url, decision, analysis, self._reach, noise)
                     await self._rules.learn(request, page, decision, len(response.body))
         except AnalysisError as exc:
             if exc.reason == "no_text":

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.addresses.learner import Learner
     from scrapy_simhash.addresses.rule import AddressRule
+    from scrapy_simhash.addresses.traps import Traps
     from scrapy_simhash.settings import SimhashSettings
 
 T = TypeVar("T")
@@ -93,10 +94,16 @@ class Parking:
     """
 
     def __init__(
-        self, crawler: Crawler, learner: Learner, settings: SimhashSettings, place: Path
+        self,
+        crawler: Crawler,
+        learner: Learner,
+        traps: Traps,
+        settings: SimhashSettings,
+        place: Path,
     ) -> None:
         self._crawler = crawler
         self._learner = learner
+        self._traps = traps
         self._selection = Selection(settings)
         self._worth = settings.rules_audit
         self._action = settings.action
@@ -107,6 +114,9 @@ class Parking:
             raise SettingsError(
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
+        for rule in self._store.counts():
+            if rule.kind == "trap":
+                traps.restore(rule.host, rule.drop)
         if place.name != FILE:
             _remove_old(place.parent)
         self._warning = RareWarning(logger)
@@ -129,7 +139,7 @@ class Parking:
         """
         if redirected := redirects_in(request.meta):
             self._end(Place(redirected[-1], jar_of(request)))
-        if self._is_exempt(request):
+        if self.is_exempt(request):
             return
         place = Place(request.url, jar_of(request))
         matches = self._learner.matches(*place)
@@ -140,21 +150,39 @@ class Parking:
                 self._end(late)
             return
         if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
-            self._count("explored", match.hypothesis.rule)
-            self._looked_at[match.hypothesis.rule] += 1
+            self.explore(match.hypothesis.rule)
             return
         rule = match.hypothesis.rule
+        self.park(request, rule, match.template, match.key, is_waiting=known is None)
+
+    def explore(self, rule: AddressRule) -> None:
+        """Note that a request is sent which a rule is about, to look whether it is right."""
+        self._count("explored", rule)
+        self._looked_at[rule] += 1
+
+    def park(
+        self,
+        request: Request,
+        rule: AddressRule,
+        template: str,
+        key: int,
+        is_waiting: bool = False,
+    ) -> None:
+        """Park a request by a rule; 50 us.  One that *is_waiting* has a twin under way.
+
+        :raises RuledOut: it is parked.
+        """
         try:
             stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-            self._store.park(rule, match.template, match.key, request.url, stored, known is None)
+            self._store.park(rule, template, key, request.url, stored, is_waiting)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
             return
-        if known is None:
-            self._under_way.wait(match.key)
+        if is_waiting:
+            self._under_way.wait(key)
         self._count("parked", rule)
         raise RuledOut(request.url, rule)
 
@@ -231,16 +259,27 @@ class Parking:
 
         Those that were explored count.
         """
-        if not self._learner.holds(rule):
+        if (wanted := self._wanted(rule, parked)) is None:
             self.release(rule)
             return
         since = self._looked_until.get(rule, 0)
         self._looked_until[rule] = self._safely(self._store.last) or 0
-        looked_at = self._looked_at[rule]
-        wanted = max(0, sample_size(parked + looked_at, self._worth) - looked_at)
-        for row in self._safely(self._store.sample, rule, since, wanted) or ():
-            self._looked_at[rule] += 1
+        rows = self._safely(self._store.sample, rule, since, wanted) or ()
+        self._looked_at[rule] += len(rows)
+        if rule.kind == "trap":
+            self._traps.note_audited(rule.drop, len(rows))
+        for row in rows:
             self._ask(row, "audited")
+
+    def _wanted(self, rule: AddressRule, parked: int) -> int | None:
+        """Return how many requests of a rule are still to be looked at; None: it does not hold."""
+        if rule.kind == "trap":
+            room = self._traps.room_to_audit(rule.drop)
+            return None if room is None else min(room, self._worth)
+        if not self._learner.holds(rule):
+            return None
+        looked_at = self._looked_at[rule]
+        return max(0, sample_size(parked + looked_at, self._worth) - looked_at)
 
     def _go_on(self) -> None:
         """Ask for what is to be released, but not for all at once."""
@@ -271,7 +310,8 @@ class Parking:
         else:  # it stays on disk
             del self._asked[row.id]
 
-    def _is_exempt(self, request: Request) -> bool:
+    def is_exempt(self, request: Request) -> bool:
+        """Whether a request is sent whatever the rules say."""
         meta = request.meta
         return (
             is_exempt(request)

@@ -16,7 +16,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.rules import learned_in
+from scrapy_simhash.crawl.rules import learned_in, traps_in
 from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
 from scrapy_simhash.crawl.shared import WORKERS
 from scrapy_simhash.errors import ReportStateError, SettingsError
@@ -211,6 +211,7 @@ class SimhashReport:
         return About(
             name=spider.name,
             rules=learned_in(self.crawler),
+            traps=traps_in(self.crawler),
             settings={
                 name: shortened(masked(repr(settings[name]))) for name in (*ours, CLOSE_SETTING)
             },

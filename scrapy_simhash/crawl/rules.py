@@ -10,9 +10,11 @@ from weakref import WeakKeyDictionary
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
+from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl.choices import jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.traps import CrawlTraps
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import MAY_BE_NOISE
 
@@ -60,9 +62,13 @@ class AddressRules:
         self._crawler = crawler
         self._index = index
         self._learner = Learner(index.address_rules)
+        traps = Traps()
         self._parking = (
-            Parking(crawler, self._learner, settings, place) if settings.rules == "use" else None
+            Parking(crawler, self._learner, traps, settings, place)
+            if settings.rules == "use"
+            else None
         )
+        self.traps = CrawlTraps(crawler, traps, self._parking)
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
         self._warned: set[AddressRule] = set()
 
@@ -82,10 +88,11 @@ class AddressRules:
             logger.debug("A page taught no rule", exc_info=True)
 
     def consider(self, request: Request) -> None:
-        """Park a request if a rule says that its page is kept already.
+        """Park a request if a rule says that its page is kept already, or if it leads into a trap.
 
         :raises RuledOut: it is parked.
         """
+        self.traps.consider(request)
         if self._parking is not None:
             self._parking.consider(request)
 
@@ -211,6 +218,12 @@ def start_learning(
     """Return what learns rules in a crawl; *place* is where it parks requests."""
     rules = _of_crawls[crawler] = AddressRules(crawler, index, settings, place)
     return rules
+
+
+def traps_in(crawler: Crawler) -> list[dict[str, Any]]:
+    """Return the rows of the report on the traps that a crawl has found."""
+    rules = _of_crawls.get(crawler)
+    return [] if rules is None else rules.traps.rows()
 
 
 def learned_in(crawler: Crawler) -> list[dict[str, Any]]:

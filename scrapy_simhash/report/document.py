@@ -31,7 +31,7 @@ class About:
     """What the records of a crawl do not say about it; a report made from feeds knows none of it.
 
     *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
-    addresses that it has learned.
+    addresses that it has learned, *traps* the addresses that lead to ever more of their kind.
     """
 
     name: str = ""
@@ -39,6 +39,7 @@ class About:
     versions: Mapping[str, str] = field(default_factory=dict)
     side_by_side: Sequence[Mapping[str, Any]] = ()
     rules: Sequence[Mapping[str, Any]] = ()
+    traps: Sequence[Mapping[str, Any]] = ()
 
 
 def report_of(collector: Collector, about: About) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "alarms_raised": len(collector.alarms),
         "suggestions": [row for row in differences if row["advised"]],
         "rules": list(about.rules),
+        "traps": list(about.traps),
         "outcomes": [
             {"outcome": outcome, "why": why, "pages": pages}
             for (outcome, why), pages in sorted(collector.outcomes.items(), key=_by_size)

@@ -1,0 +1,148 @@
+"""An endless calendar ends, and what it holds is not lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_simhash.addresses.traps import BUDGET
+from tests.commands import simhash_json
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
+
+USE = {"SIMHASH_RULES": "use"}
+MOST = 60
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def day_page(day: int, text: str = "There is nothing on this day", *links: str) -> str:
+    anchors = "".join(f'<a href="{link}">more</a>' for link in (f"/day/{day + 1}", *links))
+    return (
+        f"<html><head><title>Day {day}</title></head><body><main><h1>{WEEKDAYS[day % 7]}, day {day}"
+        f"</h1><p>{text}.</p><p>{anchors}</p></main></body></html>"
+    )
+
+
+class Calendar(dict[str, Reply]):
+    """Articles, and a day that leads to the next one, for ever; on some days there is something."""
+
+    def __init__(self, special: dict[int, str] | None = None) -> None:
+        super().__init__()
+        self.special = special or {}
+        self["/"] = Reply(article(prose("start"), ["/day/1", *[f"/a/{i}" for i in range(9)]]))
+        for i in range(9):
+            self[f"/a/{i}"] = Reply(article(prose(f"article{i}x")))
+
+    def get(self, path: str, default: Any = None) -> Any:
+        if not path.startswith("/day/"):
+            return super().get(path, default)
+        day = int(path.rpartition("/")[2])
+        return Reply(self.special.get(day) or day_page(day))
+
+
+def days(site: Site) -> int:
+    return sum(path.startswith("/day/") for path in site.asked)
+
+
+def traps_stats(done: Crawl) -> dict[str, Any]:
+    found = done.simhash_stats()
+    return {name: found[name] for name in found if name.startswith("traps/")}
+
+
+@pytest.mark.parametrize("concurrent", [1, 16])
+def test_an_endless_calendar_ends(
+    site: Site, crawl: CrawlFixture, tmp_path: Path, concurrent: int
+) -> None:
+    site.pages = Calendar()
+    done = crawl(
+        "Parks",
+        **USE,
+        CONCURRENT_REQUESTS=concurrent,
+        CLOSESPIDER_PAGECOUNT=300,
+        SIMHASH_REPORT_FILE="report.html",
+    )
+    assert done.stats["finish_reason"] == "finished"
+    assert BUDGET <= days(site) <= MOST
+    assert {f"/a/{i}" for i in range(9)} <= done.seen()
+    assert traps_stats(done)["traps/found"] == 1
+    assert done.stats["errors/RuledOut"] == done.stats["simhash/rules/parked"]
+    host = site.url.partition("//")[2]
+    assert done.log.count("A trap after") == 1
+    assert f"{host}/day/N. Further requests are parked" in done.log
+    (row,) = json.loads((tmp_path / "report.json").read_text())["traps"]
+    assert (row["pattern"], row["found_after"]) == (f"{host}/day/N", BUDGET)
+    assert row["pages"] + BUDGET == days(site)
+    assert row["parked"] == done.stats["simhash/rules/parked"]
+    assert f"{host}/day/N" in (tmp_path / "report.html").read_text()
+    (parked,) = simhash_json(tmp_path, "parked", ".scrapy/simhash/links.simhash")["rules"]
+    assert parked["rule"] == f"Stop at {host}/day/N"
+
+
+def test_a_trap_is_only_told_by_default(site: Site, crawl: CrawlFixture) -> None:
+    site.pages = Calendar()
+    done = crawl(CLOSESPIDER_PAGECOUNT=100)
+    assert done.stats["finish_reason"] == "closespider_pagecount"
+    stats = traps_stats(done)
+    assert stats["traps/found"] == 1
+    assert stats["traps/pages"] >= 100 - BUDGET - 12
+    assert 'Set SIMHASH_RULES to "use" to stop there' in done.log
+
+
+def test_no_trap_is_looked_for_without_rules(site: Site, crawl: CrawlFixture) -> None:
+    site.pages = Calendar()
+    assert not traps_stats(crawl(SIMHASH_RULES="off", CLOSESPIDER_PAGECOUNT=100))
+
+
+@pytest.mark.parametrize("events", [6, 30])
+def test_what_happens_on_parked_days_is_not_lost(
+    site: Site, crawl: CrawlFixture, events: int
+) -> None:
+    """Many are found by exploration, few when the spider is idle."""
+    special = {day: day_page(day, prose(f"event{day}x")) for day in range(1000, 1000 + events)}
+    at = BUDGET - 1
+    special[at] = day_page(at, "See also", *[f"/day/{day}" for day in special])
+    site.pages = Calendar(special)
+    done = crawl("Parks", **USE, CLOSESPIDER_PAGECOUNT=400)
+    assert {f"/day/{day}" for day in special} <= done.seen()
+    assert done.stats["simhash/traps/ended"] >= 1
+    assert done.stats["simhash/rules/released"] >= 1
+
+
+@pytest.mark.parametrize("text", ["picture", "words", "data", "links"])
+def test_an_archive_with_content_is_no_trap(site: Site, crawl: CrawlFixture, text: str) -> None:
+    """Pages in a row that lead to one another alone, and differ in one thing each."""
+    last = 90
+    special = {}
+    for day in range(1, last + 1):
+        page = {
+            "picture": day_page(day).replace("<p>", f'<p><img src="/{day}.jpg">', 1),
+            "words": day_page(day, prose(f"weather{day}x", 30)),
+            "data": day_page(day).replace("<p>", f'<p data-max="{(7 * day) % 31}.{day % 9}">', 1),
+            "links": day_page(day, "More", f"/event/{day}"),
+        }[text]
+        special[day] = page.replace(f'href="/day/{last + 1}"', 'href="/"')
+    site.pages = Calendar(special)
+    for day in range(1, last + 1):
+        site.pages[f"/event/{day}"] = Reply(article(prose(f"event{day}x")))
+    done = crawl("Parks", **USE, CLOSESPIDER_PAGECOUNT=400)
+    assert {f"/day/{day}" for day in range(1, last + 1)} <= done.seen()
+    assert not traps_stats(done)
+
+
+def test_what_a_trap_has_parked_waits_for_the_next_run(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site.pages = Calendar()
+    settings = {**USE, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 400}
+    crawl("Parks", **settings)
+    first = days(site)
+    crawl("Parks", **settings)
+    assert first < days(site) <= first + 10
+
+
+def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
+    site.pages = Calendar()
+    crawl("Unfiltered", **USE, CLOSESPIDER_PAGECOUNT=100)
+    assert days(site) > MOST
