@@ -59,7 +59,7 @@ def everywhere(text: str) -> dict[str, Any]:
     records += [record(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
     records += [record(f"{text}to", f"{text}/kept", redirects=[text, text])]
     records += [record(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
-    records += [skipped(text, "timed_out", text)]
+    records += [skipped(text, "timed_out", text), skipped(text, text)]
     collector = Collector(duplicate_share=0)
     for one in records:
         collector.add(one)
