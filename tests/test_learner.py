@@ -418,12 +418,18 @@ def test_templates_name_folders() -> None:
     assert template_of(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
 
 
-def frozen(*where: str) -> Crawl:
+def with_frozen(*rules: tuple[AddressRule, str]) -> Crawl:
+    """A crawl with rules that are frozen, each in a template or a folder."""
     crawl = Crawl()
-    hypothesis = crawl.book.site("a.com").put_on_trial(SID, 0.0)
-    assert hypothesis is not None
-    hypothesis.freeze(where, 0.0)
+    for rule, where in rules:
+        hypothesis = crawl.book.site("a.com").put_on_trial(rule, 0.0)
+        assert hypothesis is not None
+        hypothesis.freeze({where, *hypothesis.frozen}, 0.0)
     return crawl
+
+
+def frozen(*where: str) -> Crawl:
+    return with_frozen(*((SID, one) for one in where))
 
 
 def test_a_frozen_rule_acts_without_evidence_where_it_is_frozen() -> None:
@@ -480,3 +486,71 @@ def test_a_crawl_that_goes_on_takes_over_what_is_frozen() -> None:
     command.of[SID].freeze((), 0.0)
     running.book.merged("a.com", stored(command))
     assert not running.matches("/a/p1?sid=7")
+
+
+PRINT = AddressRule("suffix", "a.com", ".print", "")
+
+
+def with_two_rules() -> Crawl:
+    """Sessions and print views, each learned by itself."""
+    crawl = learned()
+    crawl.aliases(100, "/a", ".print")
+    assert {rule for rule, one in crawl.of.items() if one.acts()} == {SID, PRINT}
+    crawl.page("/a/new", "new")
+    return crawl
+
+
+def test_rules_make_a_page_known_together() -> None:
+    crawl = with_two_rules()
+    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    assert match is not None
+    assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
+    assert match.stage == "young"
+    assert not crawl.matches("/a/unknown.print?sid=7")
+    assert not crawl.matches("/b/new.print?sid=7")
+    assert not crawl.matches("/a/new.print?sid=7", jar="2")
+    assert match.key in crawl.learner.forget(f"{HOST}/a/new")
+    assert not crawl.matches("/a/new.print?sid=7")
+
+
+@pytest.mark.parametrize("kept", ["/a/other?sid=1", "/a/other.print"])
+def test_the_kept_page_may_be_one_that_a_single_rule_leads_to(kept: str) -> None:
+    crawl = with_two_rules()
+    crawl.page(kept, "other")
+    match = crawl.learner.match(f"{HOST}/a/other.print?sid=7")
+    assert match is not None
+    assert match.key in crawl.learner.forget(HOST + kept)
+
+
+def test_rules_that_are_wrong_together_hold_no_longer() -> None:
+    crawl = with_two_rules()
+    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    assert match is not None
+    assert not crawl.page("/a/new.print?sid=7", "new").refuted
+    lesson = crawl.page("/a/p3.print?sid=7", "something else")
+    assert [one.rule for one in lesson.refuted] == [match.hypothesis.rule]
+    assert not crawl.matches("/a/p4.print?sid=7")
+
+
+def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
+    crawl = Crawl()
+    for i in range(130):
+        crawl.page(f"/a/p{i}", f"{i}")
+        crawl.page(f"/a/p{i}?sid=1", f"{i}")
+        crawl.page(f"http://www.a.com/a/p{i}", f"{i}")
+    crawl.page("/a/new", "new")
+    assert crawl.learner.match("http://www.a.com/a/new?sid=7") is not None
+    assert crawl.learner.match("http://www.a.com/b/new?sid=7") is None
+
+
+def test_rules_for_places_apply_before_those_for_parameters() -> None:
+    crawl = with_frozen((SID, "/a/*"), (AddressRule("path", "a.com", "/print/", "/"), "/a/*"))
+    crawl.page("/a/p1", "p1")
+    assert crawl.matches("/print/a/p1?sid=7"), "sid is known not to matter in /a only"
+
+
+def test_rules_that_lead_back_make_no_page_known_by_itself() -> None:
+    ways = [AddressRule("path", "a.com", *sides) for sides in (("/x/", "/y/"), ("/y/", "/x/"))]
+    crawl = with_frozen(*((rule, "/") for rule in ways))
+    crawl.page("/x/y/p1", "p1")
+    assert not crawl.matches("/x/y/p1")

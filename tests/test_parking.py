@@ -219,6 +219,17 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
     assert not (tmp_path / "job" / "simhash-parked.sqlite").exists(), "nothing is left in it"
 
 
+def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> None:
+    other = AddressRule("suffix", "a.example", ".print", "")
+    store = ParkedRequests(tmp_path / "parked.sqlite")
+    store.park(SID, "/a/*", 1, "http://a.example/a/p.print?sid=1", b"request", others=[other])
+    store.park(SID, "/a/*", 2, "http://a.example/a/p?sid=1", b"request")
+    assert store.counts() == {SID: 2}
+    assert len(store.take(other, 1)) == 1
+    assert len(store.take(SID, 10)) == 1
+    store.close()
+
+
 def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) -> None:
     path = tmp_path / "parked.sqlite"
     store = ParkedRequests(path)

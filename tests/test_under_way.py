@@ -19,6 +19,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.learner import Judged
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl import parking, under_way
 from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.rules import AddressRules
@@ -158,6 +159,27 @@ def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.paths == ["/a/new?sid=1"]
     requests.judge("/a/new")
     assert requests.paths == ["/a/new?sid=1"]
+
+
+def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Requests) -> None:
+    both = {
+        AddressRule("parameter", "a.com", "sid", ""),
+        AddressRule("suffix", "a.com", ".print", ""),
+    }
+    site = requests.rules._index.address_rules.site("a.com")
+    for rule in both:
+        hypothesis = site.put_on_trial(rule, 0.0)
+        assert hypothesis is not None
+        hypothesis.freeze(["/a/*"], 0.0)
+    requests.judge("/a/new")
+    for path in ("/a/new.print?sid=7", "/a/p1.print?sid=7"):
+        assert not requests.ask(path)
+    match = requests.rules._learner.match(f"{HOST}/a/new.print?sid=7")
+    assert match is not None
+    (other,) = match.others
+    assert {match.hypothesis.rule, other} == both
+    requests.rules._parking.release(other)  # type: ignore[union-attr]
+    assert requests.paths == ["/a/new.print?sid=7", "/a/p1.print?sid=7"]
 
 
 def learned(site: Site, crawl: CrawlFixture) -> None:

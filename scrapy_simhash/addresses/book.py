@@ -10,7 +10,7 @@ from typing import Any
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.evidence import Hypothesis
-from scrapy_simhash.addresses.rule import AddressRule, differences
+from scrapy_simhash.addresses.rule import KINDS, AddressRule, differences
 from scrapy_simhash.rule.scope import site_of_host
 
 # Of a site: rules on trial, and rules that one duplicate has suggested.  All sites together take
@@ -46,13 +46,17 @@ class SiteRules:
         self._by_host: dict[str, list[Hypothesis]] = {}
 
     def about(self, host: str) -> list[Hypothesis]:
-        """Return the rules that may make an address on a host one with another."""
+        """Return the rules that may make an address on a host one with another.
+
+        They are in the order in which they apply together: places first, parameters last.
+        """
         if host not in self._by_host:
-            self._by_host[host] = [
+            found = (
                 one
                 for one in self.hypotheses.values()
                 if host == one.rule.host or (one.rule.kind == "host" and host == one.rule.keep)
-            ]
+            )
+            self._by_host[host] = sorted(found, key=lambda one: -KINDS.index(one.rule.kind))
         return self._by_host[host]
 
     def suggest(self, duplicate: Address, kept: Address, now: float) -> list[Hypothesis]:

@@ -46,7 +46,7 @@ class Match(NamedTuple):
     """A rule that acts on an address, and how sure it is there.
 
     *key* is that of the address under the rule.  *is_known*: a page is kept at another address that
-    has this key.
+    has this key.  *others* are rules that had to apply as well.
     """
 
     hypothesis: Hypothesis
@@ -54,6 +54,7 @@ class Match(NamedTuple):
     stage: Stage
     key: int
     is_known: bool
+    others: tuple[AddressRule, ...] = ()
 
 
 class Lesson(NamedTuple):
@@ -70,6 +71,9 @@ class Lesson(NamedTuple):
 
 class Learner:
     """Learns from the pages of one crawl; the evidence goes into *book*, which may be shared.
+
+    Rules are tried one by one.  If several act on an address, they make it known together as well;
+    if its page is kept all the same, the rule that counted is wrong there.
 
     Cost of a page or an address: O(rules on trial on its host), at most 32; 5 us for each.
     """
@@ -97,10 +101,13 @@ class Learner:
     ) -> list[Match]:
         matches: list[Match] = []
         own_template = template_of(address)
+        applying = 0
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
             canonical, key = _canonical(hypothesis.rule, address, own, jar)
+            # On another host, other rules may apply.
+            applying += (canonical is not address) + (canonical.host != address.host)
             is_moved = canonical.path != address.path
             template = template_of(canonical) if is_moved else own_template
             if (stage := hypothesis.stage(template)) is None:
@@ -109,8 +116,44 @@ class Learner:
             is_known = before is not None and before.is_kept and not before.is_at(own)
             matches.append(Match(hypothesis, template, stage, key ^ hypothesis.salt, is_known))
             if is_known:
-                break
+                return matches
+        if applying > 1 and (known := self._known_together(address, own, jar)):
+            matches.append(known)
         return matches
+
+    def _known_together(self, address: Address, own: int, jar: str) -> Match | None:
+        """Return the rules by which a page is known if all that apply do so, one after the other.
+
+        Each must act on what it makes.  The one that counts is known by the page that is kept: at
+        the address that all make, or at one from which this rule alone leads there.
+        """
+        template = template_of(address)
+        applied: list[tuple[Hypothesis, str]] = []
+        stages: set[Stage] = set()
+        hosts = [address.host]
+        for host in hosts:
+            for one in self._book.about(host):
+                changed = None if one.learned is None else one.rule.applied(address)
+                if changed is None:
+                    continue
+                of = template if changed.path == address.path else template_of(changed)
+                if (stage := one.stage(of)) is None:
+                    continue
+                applied.append((one, of))
+                stages.add(stage)
+                address, template = changed, of
+                if address.host not in hosts:
+                    hosts.append(address.host)
+        if len(applied) < 2:
+            return None
+        key = _key_of(address, jar)
+        stage = "young" if "young" in stages else "proven"
+        for one, template in reversed(applied):
+            for seen in (self._sightings.get(key ^ one.salt), self._sightings.get(key)):
+                if seen is not None and seen.is_kept and not seen.is_at(own):
+                    others = tuple(other.rule for other, _ in applied if other is not one)
+                    return Match(one, template, stage, key ^ one.salt, True, others)
+        return None
 
     def is_kept(self, match: Match) -> bool:
         """Whether a page is kept at any address that has the key of a match."""
@@ -141,6 +184,10 @@ class Learner:
                 refuted.append(hypothesis)
             elif hypothesis.learned is not None and not was_learned:
                 learned.append(hypothesis)
+        if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
+            match.hypothesis.count(match.template, False, now, page.is_doubtful)
+            tried.append(match.hypothesis)
+            refuted.append(match.hypothesis)
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._sightings.put(own, seen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,9 @@ CREATE TABLE IF NOT EXISTS parked (
     request BLOB NOT NULL,
     state INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS together (
+    rule TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (rule, other)
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule);
 CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
 """
@@ -86,11 +89,17 @@ class ParkedRequests:
         url: str,
         request: bytes,
         is_waiting: bool = False,
+        others: Iterable[AddressRule] = (),
     ) -> None:
         """Store a request; when this returns, it is there for good.
 
-        One that *is_waiting* is parked for a page that has no verdict yet.
+        One that *is_waiting* is parked for a page that has no verdict yet.  *others* are rules that
+        had to apply as well.
         """
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO together VALUES (?, ?)",
+            ((_written(rule), _written(other)) for other in others),
+        )
         state = _WAITING if is_waiting else _PARKED
         self._connection.execute(
             "INSERT INTO parked (rule, template, key, url, request, state) "
@@ -110,9 +119,15 @@ class ParkedRequests:
         return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
 
     def take(self, rule: AddressRule, limit: int) -> list[ParkedRequest]:
-        """Return the oldest requests of a rule; they count as asked for now."""
-        where = "state IN (?, ?) AND rule = ? ORDER BY id LIMIT ?"
-        return self._take(where, _PARKED, _WAITING, _written(rule), limit)
+        """Return the oldest requests of a rule; they count as asked for now.
+
+        Those of a rule with which it ever applied together are among them.
+        """
+        where = (
+            "state IN (?, ?) AND rule IN (SELECT ? UNION SELECT rule FROM together WHERE other = ?)"
+            " ORDER BY id LIMIT ?"
+        )
+        return self._take(where, _PARKED, _WAITING, _written(rule), _written(rule), limit)
 
     def take_key(self, key: int) -> list[ParkedRequest]:
         """Return the requests that have a key; they count as asked for now."""

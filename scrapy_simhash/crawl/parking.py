@@ -33,7 +33,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.places import is_in_redis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Request
@@ -133,7 +133,7 @@ class Parking:
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or is being downloaded.
 
-        Cost: at most 20 us, and 50 us to park it.
+        Cost: 10 us, and 5 us for each rule on its host; 50 us to park it.
 
         :raises RuledOut: it is parked.
         """
@@ -153,7 +153,7 @@ class Parking:
             self.explore(match.hypothesis.rule)
             return
         rule = match.hypothesis.rule
-        self.park(request, rule, match.template, match.key, is_waiting=known is None)
+        self.park(request, rule, match.template, match.key, known is None, match.others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -167,14 +167,15 @@ class Parking:
         template: str,
         key: int,
         is_waiting: bool = False,
+        others: Iterable[AddressRule] = (),
     ) -> None:
-        """Park a request by a rule; 50 us.  One that *is_waiting* has a twin under way.
+        """Park a request by a rule; 50 us.  The arguments are those of ParkedRequests.park().
 
         :raises RuledOut: it is parked.
         """
         try:
             stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-            self._store.park(rule, template, key, request.url, stored, is_waiting)
+            self._store.park(rule, template, key, request.url, stored, is_waiting, others)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
