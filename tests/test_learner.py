@@ -129,6 +129,21 @@ def test_a_duplicate_of_another_page_is_no_trial() -> None:
     assert crawl.page("/a/copy?sid=3", "yet another").refuted
 
 
+def test_a_failure_where_a_rule_is_known_to_fail_suspends_nothing() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + 1, "/a")
+    crawl.page("/d/p", "one")
+    assert [one.rule for one in crawl.page("/d/p?sid=1", "other").suspended] == [SID]
+    crawl.aliases(150, "/a")
+    assert crawl.of[SID].acts() == ["/a/*"]
+    crawl.page("/d/q", "third")
+    lesson = crawl.page("/d/q?sid=1", "fourth")
+    assert [one.rule for one in lesson.refuted] == [SID]
+    assert not lesson.suspended
+    assert [one.rule for one in crawl.page("/a/p1?sid=2", "fifth").suspended] == [SID]
+    assert not crawl.of[SID].acts()
+
+
 def test_a_failure_that_was_noise_is_forgotten_when_that_is_known() -> None:
     crawl = learned()
     crawl.page("/a/new", "new")

@@ -113,6 +113,23 @@ def test_all_is_given_back_when_a_parameter_starts_to_matter(
     assert stats["failures"] >= 1
 
 
+def test_a_section_in_which_a_parameter_matters_costs_the_others_nothing_more(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    contents = fill(site)
+    differing = [f"/d/p{i}{end}" for i in range(20) for end in ("", "?sid=1")]
+    paths = [f"/a/p{i}{end}" for i in range(PAGES) for end in ("", "?sid=1")]
+    site["/"] = article(prose("start"), paths[:20] + differing[:20] + paths[20:] + differing[20:])
+    for path in differing:
+        site[path] = content(path)
+    done = crawl("Parks", **USE, SIMHASH_RULES_AUDIT=0, CONCURRENT_REQUESTS=1)
+    stats = rules_stats(done)
+    assert done.seen() == contents | {*differing}
+    assert stats["failures"] == 20
+    assert stats["parked"] >= 20
+    assert "released" not in stats
+
+
 def test_one_page_that_differs_is_found_when_all_are_looked_at(
     site: Site, crawl: CrawlFixture
 ) -> None:

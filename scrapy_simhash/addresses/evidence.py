@@ -118,8 +118,11 @@ class Hypothesis:
         """The share of keys of which the rule is right, at least; wrong with a chance of 5 %."""
         return lower_rate(self.keys, self.failures, ERROR)
 
-    def count(self, template: str, is_right: bool, now: float, is_doubtful: bool = False) -> None:
+    def count(self, template: str, is_right: bool, now: float, is_doubtful: bool = False) -> bool:
         """Count a trial.  Cost: O(folders), of which there are at most 5.
+
+        Return whether it is the first failure that this process sees in the template or in a folder
+        above: only then may the rule stop acting anywhere.
 
         A failure that *is_doubtful* counts until :meth:`clear_doubtful`.
 
@@ -128,10 +131,12 @@ class Hypothesis:
         """
         names = list(_folders_of(template))
         has_room = len(self.scopes.keys() | names) <= MAX_SCOPES
+        is_first_failure = False
         for name in names:
             if has_room:
                 self.scopes.setdefault(name, Scope(len(self.scopes) + 1))
             if (scope := self.scopes.get(name)) is not None:
+                is_first_failure |= not is_right and not scope.own_wrong
                 scope.own_right += is_right and has_room
                 scope.own_wrong += not is_right
                 scope.own_doubtful += is_doubtful and not is_right
@@ -139,6 +144,7 @@ class Hypothesis:
         self._stages.clear()
         if self.stage(template) is not None and self.learned is None:
             self.learned = now
+        return is_first_failure
 
     def clear_doubtful(self) -> None:
         """Forget the failures that were doubtful: they had a cause that is known now."""

@@ -60,11 +60,13 @@ class Match(NamedTuple):
 class Lesson(NamedTuple):
     """What a page taught: rules that it was a trial of, those that it refuted, those now acting.
 
-    *match*, if any, says which rule would have made its download unnecessary.
+    Those *suspended* are refuted where they were not before.  *match*, if any, says which rule
+    would have made its download unnecessary.
     """
 
     tried: tuple[Hypothesis, ...] = ()
     refuted: tuple[Hypothesis, ...] = ()
+    suspended: tuple[Hypothesis, ...] = ()
     learned: tuple[Hypothesis, ...] = ()
     match: Match | None = None
 
@@ -171,23 +173,26 @@ class Learner:
         match = next((one for one in matches if one.is_known), None)
         seen = Sighting.of(long_hash_of(page.kept_url), own, page.is_kept)
         kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
-        tried, refuted, learned = [], [], []
+        tried, refuted, suspended, learned = [], [], [], []
         for hypothesis in about:
             canonical, key = _canonical(hypothesis.rule, address, own, page.jar)
             is_right = self._trial(hypothesis, key, kept, own, seen, page.jar)
             if is_right is None:
                 continue
             was_learned = hypothesis.learned is not None
-            hypothesis.count(template_of(canonical), is_right, now, page.is_doubtful)
+            template = template_of(canonical)
+            is_new = hypothesis.count(template, is_right, now, page.is_doubtful)
             tried.append(hypothesis)
             if not is_right:
                 refuted.append(hypothesis)
+                suspended += [hypothesis] if is_new else []
             elif hypothesis.learned is not None and not was_learned:
                 learned.append(hypothesis)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
-            match.hypothesis.count(match.template, False, now, page.is_doubtful)
+            is_new = match.hypothesis.count(match.template, False, now, page.is_doubtful)
             tried.append(match.hypothesis)
             refuted.append(match.hypothesis)
+            suspended += [match.hypothesis] if is_new else []
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._sightings.put(own, seen)
@@ -196,7 +201,7 @@ class Learner:
                 self._look_back(begun)
         if page.is_kept:
             self._recent.append((page.url, page.jar))
-        return Lesson(tuple(tried), tuple(refuted), tuple(learned), match)
+        return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
 
     def holds(self, rule: AddressRule) -> bool:
         """Whether a rule may act anywhere."""

@@ -166,8 +166,9 @@ class AddressRules:
                 {"keys": one.keys, "rule": one.rule},
                 extra=extra,
             )
-        for one in lesson.refuted:
-            stats.inc_value("simhash/rules/failures")
+        if lesson.refuted:
+            stats.inc_value("simhash/rules/failures", len(lesson.refuted))
+        for one in lesson.suspended:
             if self._parking is not None:
                 self._parking.release(one.rule)
             if one.frozen:
