@@ -87,7 +87,8 @@ def main() -> None:
     if options.archive:
         served = {"aliases": options.aliases, "variants": options.variants}
         stats = archived(options.archive, options.tools, **served)
-        traps = {name: value for name, value in stats.items() if "/traps/" in name}
+        kinds = ("simhash/traps/", "simhash/missing/")
+        traps = {name: value for name, value in stats.items() if name.startswith(kinds)}
         downloads = stats["downloader/response_count"]
         print(f"{options.archive.name}: {downloads:,} downloads; {traps or 'no trap'}")
         return

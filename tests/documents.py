@@ -51,5 +51,11 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
+def printed(page: str, start: str) -> str:
+    """The line of output that a page shows, which may be broken there; it begins with *start*."""
+    (shown,) = [block.text for block in blocks(page) if block.text.startswith(start)]
+    return " ".join(shown.split())
+
+
 def documented_settings() -> list[Setting]:
     return [Setting(*match.groups()) for match in _SETTING.finditer(read("docs/settings.md"))]

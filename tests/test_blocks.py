@@ -33,6 +33,8 @@ COMPARED = {
     "ACL SETUSER crawler on": "redis_servers.py",
     "INFO: Learned after": "test_rules_crawl.py",
     "INFO: Near-duplicates: 65": "test_demo.py",
+    "WARNING: A trap": "test_traps_crawl.py",
+    "WARNING: Pages below": "test_missing.py",
 }
 IS_VARIABLE = re.compile(r"[A-Z_]+=")
 PICTURES = ("response ─ middleware ─► worker", "| A | B | C | D |")

@@ -11,6 +11,7 @@ import pytest
 from scrapy_simhash.addresses.traps import BUDGET
 from tests.commands import simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
+from tests.documents import printed
 
 USE = {"SIMHASH_RULES": "use"}
 MOST = 60
@@ -70,7 +71,8 @@ def test_an_endless_calendar_ends(
     assert done.stats["errors/RuledOut"] == done.stats["simhash/rules/parked"]
     host = site.url.partition("//")[2]
     assert done.log.count("A trap after") == 1
-    assert f"{host}/day/N. Further requests are parked" in done.log
+    shown = printed("docs/rules.md", "WARNING: A trap")
+    assert shown.replace("www.example.com/calendar/N/N", f"{host}/day/N") in done.log
     (row,) = json.loads((tmp_path / "report.json").read_text())["traps"]
     assert (row["pattern"], row["found_after"]) == (f"{host}/day/N", BUDGET)
     assert row["pages"] + BUDGET == days(site)

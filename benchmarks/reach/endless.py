@@ -25,6 +25,8 @@ def articles(size: int, trap: str, entrance: str) -> Callable[[str], str | None]
         if path == "/":
             links = "".join(f'<li><a href="/article/{i}">{i}</a></li>' for i in range(0, size, FAN))
             return page("Start", f"<p>{prose('start', 60)}</p><ul>{links}</ul>{beside}")
+        if path == "/about":
+            return page("About", f"<p>{prose('about', 60)}</p>")
         _, first, *rest = path.split("/")
         if first != "article" or len(rest) != 1 or not rest[0].isdigit() or int(rest[0]) >= size:
             return None

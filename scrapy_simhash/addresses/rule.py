@@ -22,6 +22,7 @@ Kind = Literal[
     "host",
     "scheme",
     "trap",  # makes no two addresses one: see traps.py
+    "missing",  # the same: see missing.py
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -36,6 +37,7 @@ _OF_PATHS: dict[str, Callable[[str, str, str], str | None]] = {
     "path_parameter": lambda path, drop, keep: paths.without_parameter(path, drop),
     "repeated": lambda path, drop, keep: paths.without_repeats(path),
     "trap": lambda path, drop, keep: None,
+    "missing": lambda path, drop, keep: None,
 }
 
 
@@ -46,7 +48,8 @@ class AddressRule:
     The rule is for *host*.  *drop* is what the superfluous address has, and *keep* what the other
     one has in its place: pieces of a path, hosts, or schemes.  For parameters, *drop* holds
     their names and *keep* is empty; of ``only``, *keep* holds the names.  A ``segment`` has a star
-    in *drop*, ``/s/*/``; a ``trap``, a pattern of addresses.
+    in *drop*, ``/s/*/``; a ``trap``, a pattern of addresses; ``missing``, the address that is
+    above those that it is about.
     """
 
     kind: Kind
@@ -144,6 +147,8 @@ class AddressRule:
             return f"Prefer {self.keep}: to {self.drop}: on {self.host}"
         if self.kind == "trap":
             return f"Stop at {self.drop}"
+        if self.kind == "missing":
+            return f"Stop below {self.drop}, which is not there"
         return f"Prefer the path {self.keep} to {self.drop} on {self.host}"
 
 

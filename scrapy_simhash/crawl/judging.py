@@ -28,6 +28,7 @@ from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
+from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import Walls
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
@@ -55,6 +56,9 @@ DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 
 SECONDS_A_DAY = 86_400
+
+# Of requests of the plug-in's own, whose answers reach no spider.
+OWN_META_KEYS = {VISIT_META_KEY, QUESTION_META_KEY}
 
 
 class SimhashDownloaderMiddleware:
@@ -203,23 +207,28 @@ class SimhashDownloaderMiddleware:
         request.meta.pop(DECISION_META_KEY, None)
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return
-        if self._walls is not None and VISIT_META_KEY not in request.meta:
+        if self._walls is not None and not OWN_META_KEYS & request.meta.keys():
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.noise(host_of(request.url)))
         if self._rules is not None:
             self._rules.consider(request)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Leave it at the first visit to a page where a second one fails."""
+        """Go on without the answer to a request of the plug-in's own."""
         if self._rules is not None:
             self._rules.answered(request, None)
-        if VISIT_META_KEY in request.meta:
-            raise IgnoreRequest(f"no second visit to {request.url}: {exception}")
+            if (number := request.meta.get(QUESTION_META_KEY)) is not None:
+                self._rules.missing.answered(number, None, None)
+        if OWN_META_KEYS & request.meta.keys():
+            raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if (visit := request.meta.get(VISIT_META_KEY)) is not None:
             await self._compare(visit, request, response)
             raise IgnoreRequest(f"{response.url} was visited for a comparison")
+        if (number := request.meta.get(QUESTION_META_KEY)) is not None:
+            await self._take_answer(number, request, response)
+            raise IgnoreRequest(f"{response.url} was asked for to see what is not there")
         if request.callback is NO_CALLBACK:
             return response
         decision, record = await self._judge(request, response)
@@ -269,8 +278,7 @@ class SimhashDownloaderMiddleware:
             else:
                 decision = await self._decide(request, page, analysis)
                 if self._rules is not None:
-                    noise = self.index.noise(page.site)
-                    self._rules.traps.learn(page.url, decision, analysis, self._reach, noise)
+                    self._rules.note_links(request, page, decision, analysis, self._reach)
                     await self._rules.learn(request, page, decision, len(response.body))
         except AnalysisError as exc:
             if exc.reason == "no_text":
@@ -322,6 +330,16 @@ class SimhashDownloaderMiddleware:
                     self._rules.clear_doubtful(page.url)
         except Exception:  # nothing but a lesson is lost
             logger.debug("A second visit taught nothing", exc_info=True)
+
+    async def _take_answer(self, number: str, request: Request, response: Response) -> None:
+        """Learn from the answer to a question what the site says for pages that are not there."""
+        if self._rules is None:
+            return
+        page = analysis = None
+        if not self._selection.why_not(request, response):
+            with suppress(Exception):  # a page that cannot be analysed says nothing
+                page, analysis = await self._analysed(request, response)
+        self._rules.missing.answered(number, page, analysis)
 
     async def _analysed(self, request: Request, response: Response) -> tuple[Page, PageAnalysis]:
         fetched = Fetched(

@@ -11,7 +11,7 @@ import time
 from collections import Counter, deque
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
@@ -33,14 +33,13 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.places import is_in_redis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
     from scrapy_simhash.addresses.learner import Learner
-    from scrapy_simhash.addresses.rule import AddressRule
-    from scrapy_simhash.addresses.traps import Traps
+    from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.settings import SimhashSettings
 
 T = TypeVar("T")
@@ -83,12 +82,27 @@ class Asked(NamedTuple):
     tests_rule: bool
 
 
+class Watch(Protocol):
+    """Says of rules that do not come from a learner whether they hold."""
+
+    def room_to_audit(self, what: str) -> int | None:
+        """Return how many parked requests may be sent to look at *what*; None if it does not hold.
+
+        It is called when nothing else is left to crawl.
+        """
+
+    def note_audited(self, what: str, requests: int) -> None:
+        """Note that so many requests are sent to look at *what*."""
+
+
 class Parking:
     """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
 
     Exempt are start requests, redirects, retries, requests with ``dont_filter``, with a body,
     with another method than GET, without a callback, and those whose pages are not judged, or would
     not be dropped as duplicates.
+
+    Rules of the kinds in *watches* hold as these say, all others as the *learner* does.
 
     :raises SettingsError: the file of parked requests cannot be used.
     """
@@ -97,13 +111,13 @@ class Parking:
         self,
         crawler: Crawler,
         learner: Learner,
-        traps: Traps,
+        watches: Mapping[Kind, Watch],
         settings: SimhashSettings,
         place: Path,
     ) -> None:
         self._crawler = crawler
         self._learner = learner
-        self._traps = traps
+        self._watches = watches
         self._selection = Selection(settings)
         self._worth = settings.rules_audit
         self._action = settings.action
@@ -114,9 +128,6 @@ class Parking:
             raise SettingsError(
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
-        for rule in self._store.counts():
-            if rule.kind == "trap":
-                traps.restore(rule.host, rule.drop)
         if place.name != FILE:
             _remove_old(place.parent)
         self._warning = RareWarning(logger)
@@ -225,6 +236,10 @@ class Parking:
         if self._asked:
             raise DontCloseSpider
 
+    def rules(self) -> list[AddressRule]:
+        """Return the rules by which requests are parked."""
+        return [*(self._safely(self._store.counts) or ())]
+
     def life(self, rule: AddressRule) -> dict[str, int]:
         """Return how many requests of a rule this run has parked, explored, and sent after all."""
         counts = self._lives.get(rule, Counter())
@@ -267,15 +282,15 @@ class Parking:
         self._looked_until[rule] = self._safely(self._store.last) or 0
         rows = self._safely(self._store.sample, rule, since, wanted) or ()
         self._looked_at[rule] += len(rows)
-        if rule.kind == "trap":
-            self._traps.note_audited(rule.drop, len(rows))
+        if (watch := self._watches.get(rule.kind)) is not None:
+            watch.note_audited(rule.drop, len(rows))
         for row in rows:
             self._ask(row, "audited")
 
     def _wanted(self, rule: AddressRule, parked: int) -> int | None:
         """Return how many requests of a rule are still to be looked at; None: it does not hold."""
-        if rule.kind == "trap":
-            room = self._traps.room_to_audit(rule.drop)
+        if (watch := self._watches.get(rule.kind)) is not None:
+            room = watch.room_to_audit(rule.drop)
             return None if room is None else min(room, self._worth)
         if not self._learner.holds(rule):
             return None
@@ -304,6 +319,7 @@ class Parking:
             logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
             return
         meta = {**request.meta, PARKED_META_KEY: row.id}
+        tests_rule = tests_rule and row.rule.kind not in self._watches
         self._asked[row.id] = Asked(row.rule, row.template, tries, tests_rule)
         if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
             if tries == 1:

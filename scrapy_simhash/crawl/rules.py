@@ -10,10 +10,12 @@ from weakref import WeakKeyDictionary
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
+from scrapy_simhash.addresses.missing import MissingPages
 from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl.choices import jar_of
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.traps import CrawlTraps
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import MAY_BE_NOISE
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from scrapy.http import Request
 
     from scrapy_simhash.addresses.evidence import Hypothesis
-    from scrapy_simhash.addresses.rule import AddressRule
+    from scrapy_simhash.addresses.rule import AddressRule, Kind
+    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
@@ -62,13 +66,13 @@ class AddressRules:
         self._crawler = crawler
         self._index = index
         self._learner = Learner(index.address_rules)
-        traps = Traps()
-        self._parking = (
-            Parking(crawler, self._learner, traps, settings, place)
-            if settings.rules == "use"
-            else None
-        )
+        traps, missing = Traps(), MissingPages[Said]()
+        self._parking = None
+        if settings.rules == "use":
+            watches: dict[Kind, Watch] = {"trap": traps, "missing": missing}
+            self._parking = Parking(crawler, self._learner, watches, settings, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
+        self.missing = CrawlMissing(crawler, index, missing, self._parking)
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
         self._warned: set[AddressRule] = set()
 
@@ -87,11 +91,19 @@ class AddressRules:
         except Exception:
             logger.debug("A page taught no rule", exc_info=True)
 
+    def note_links(
+        self, request: Request, page: Page, decision: Decision, analysis: PageAnalysis, reach: Reach
+    ) -> None:
+        """Learn where a judged page leads, before what is in it counts as met."""
+        self.traps.learn(page.url, decision, analysis, reach, self._index.noise(page.site))
+        self.missing.learn(request, page, decision, analysis, reach)
+
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or if it leads into a trap.
 
         :raises RuledOut: it is parked.
         """
+        self.missing.consider(request)
         self.traps.consider(request)
         if self._parking is not None:
             self._parking.consider(request)
@@ -222,9 +234,9 @@ def start_learning(
 
 
 def traps_in(crawler: Crawler) -> list[dict[str, Any]]:
-    """Return the rows of the report on the traps that a crawl has found."""
+    """Return the rows of the report on the traps that a crawl has found, and on missing pages."""
     rules = _of_crawls.get(crawler)
-    return [] if rules is None else rules.traps.rows()
+    return [] if rules is None else [*rules.traps.rows(), *rules.missing.rows()]
 
 
 def learned_in(crawler: Crawler) -> list[dict[str, Any]]:

@@ -47,6 +47,9 @@ class CrawlTraps:
         self._crawler = crawler
         self._traps = traps
         self._parking = parking
+        for rule in () if parking is None else parking.rules():
+            if rule.kind == "trap":
+                traps.restore(rule.host, rule.drop)
 
     def learn(
         self, url: str, decision: Decision, analysis: PageAnalysis, reach: Reach, noise: Noise
