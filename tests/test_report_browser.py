@@ -231,6 +231,8 @@ def test_page_can_be_printed(browser: Any, tmp_path: Path) -> None:
         for name in ("color", "backgroundColor")
     )
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+    example = opened.page.get_by_text(f"{SITE}/article/0?sid=0").first
+    assert _box(example)["height"] > 5, "what is folded is printed, too"
     assert opened.page.pdf().startswith(b"%PDF-")
 
 
