@@ -168,6 +168,7 @@ def test_the_command_freezes_rules(site: Site, crawl: CrawlFixture, learned: Pat
     assert rule["holds"] == ["/a/*"]
 
     assert simhash_json(learned, *of_site, "--unfreeze")["unfrozen"] == 1
+    assert simhash_json(learned, *of_site, "--unfreeze")["unfrozen"] == 0
     (rule,) = simhash_json(learned, *of_site)["rules"]
     assert (rule["frozen"], rule["holds"]) == (False, [])
     again = simhash(learned, *of_site, "--rule", "1", "--freeze")

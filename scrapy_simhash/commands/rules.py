@@ -154,7 +154,7 @@ class RulesCommand(Subcommand[FoundRules]):
                     one
                     for one in rules.hypotheses.values()
                     if (options.rule is None or one.number in options.rule)
-                    and (one.frozen or not options.frozen)
+                    and (one.frozen or not (options.frozen or options.unfreeze))
                     and (address is None or address.host in (one.rule.host, one.rule.keep))
                 ]
                 for of, rules in (await rules_in(index, site)).items()
