@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.test import get_crawler
 
@@ -113,7 +114,9 @@ def test_a_twin_is_parked_when_the_first_one_is_kept(requests: Requests, first: 
     assert sorted(requests.paths) == ["/a/new?sid=1", "/a/new?sid=2"], "it is parked like others"
 
 
-@pytest.mark.parametrize("end", ["error", "copy", "unjudged", "redirect", "taken over", "idle"])
+@pytest.mark.parametrize(
+    "end", ["error", "copy", "unjudged", "redirect", "known redirect", "taken over", "idle"]
+)
 def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: str) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
@@ -126,6 +129,11 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
         requests.rules.answered(Request(f"{HOST}/a/new"), Decision("skipped", "status"))
     elif end == "redirect":
         assert requests.ask("/login", meta={"redirect_urls": [f"{HOST}/a/new"]})
+    elif end == "known redirect":
+        again = Request(f"{HOST}/login", meta={"redirect_urls": [f"{HOST}/a/new"]})
+        requests.rules._crawler.signals.send_catch_log(
+            scrapy_signals.request_dropped, request=again, spider=requests.rules._crawler.spider
+        )
     elif end == "taken over":
         for i in range(under_way.MOST_UNDER_WAY):
             assert requests.ask(f"/a/more{i}")

@@ -140,6 +140,7 @@ class Parking:
         self._looked_until: dict[AddressRule, int] = {}
         self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
+        crawler.signals.connect(self.redirected, scrapy_signals.request_dropped)
 
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or is being downloaded.
@@ -148,8 +149,7 @@ class Parking:
 
         :raises RuledOut: it is parked.
         """
-        if redirected := redirects_in(request.meta):
-            self._end(Place(redirected[-1], jar_of(request)))
+        self.redirected(request)
         if self.is_exempt(request):
             return
         place = Place(request.url, jar_of(request))
@@ -219,6 +219,11 @@ class Parking:
         """Ask for what was parked for one kept page, which is kept no more."""
         for row in self._safely(self._store.take_key, key) or ():
             self._ask(row, "released", tests_rule=False)
+
+    def redirected(self, request: Request) -> None:
+        """Note that a request has led to another one, which is sent or dropped."""
+        if urls := redirects_in(request.meta):
+            self._end(Place(urls[-1], jar_of(request)))
 
     def spider_idle(self) -> None:
         """Before the crawl ends, ask for what is owed, and look at some of what is parked.

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from scrapy_simhash.addresses.learner import Match
 
-# Of requests that are under way, and of twins that wait.  What had no end that a downloader
-# middleware sees (a redirect that the dupefilter stops, say) is forgotten when so many others are
-# under way; its twins are sent.
+# Of requests that are under way, and of twins that wait.  What has no end that is seen here is
+# forgotten when so many others are under way; its twins are sent.
 MOST_UNDER_WAY = 500
 MOST_WAITING = 500
 
