@@ -1,0 +1,237 @@
+"""Sites of addresses alone, with aliases of each kind or hostile, crawled without a network.
+
+Pages are judged by what they are, and parked as crawl/parking.py does it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+from scrapy_simhash.addresses.book import RuleBook
+from scrapy_simhash.addresses.bound import sample_size
+from scrapy_simhash.addresses.learner import Judged, Learner
+from scrapy_simhash.addresses.sightings import Sightings
+from scrapy_simhash.crawl.parking import EXPLORED
+from scrapy_simhash.settings import SimhashSettings
+
+HOST = "http://www.site.com"
+FOLDERS = 4
+# Names end with a slash, as those of many sites do; it is no digit that tells them apart.
+NAMES = ["".join(four) + "/" for four in product("bcdfghklmn", "aeiou", "bcdfgh", "aeiou")]
+ORDERS = ("as linked", "by chance", "aliases last", "aliases first")
+WORTH: int = SimhashSettings().rules_audit
+
+COLUMNS = (
+    "avoided",
+    "after learning",
+    "without the audit",
+    "needless after learning",
+    "contents lost in crawls",
+    "first rule, keys",
+    "us",
+    "bytes a key",
+)
+
+# The content at an address when so much of the crawl is done, 0 to 1.
+ContentAt = Callable[[float], str]
+# Addresses of one page after the other; the first one is its own.
+Site = list[list[tuple[str, ContentAt]]]
+
+
+class Policy(NamedTuple):
+    """How many downloads a lost page is worth, and the share that is explored, by stage."""
+
+    worth: int = WORTH
+    young: float = EXPLORED["young"]
+    proven: float = EXPLORED["proven"]
+
+
+def always(content: str) -> ContentAt:
+    return lambda done: content
+
+
+def alias_site(alias: Callable[[str, str, int], str], pages: int) -> Site:
+    """Pages at two addresses each; *alias* makes the second one of folder, name and number."""
+    return [
+        [
+            (f"{HOST}/{folder}/{NAMES[i]}", always(f"{folder}{i}")),
+            (alias(folder, NAMES[i], i), always(f"{folder}{i}")),
+        ]
+        for i in range(pages // FOLDERS)
+        for folder in "abcd"[:FOLDERS]
+    ]
+
+
+ALIASES: dict[str, Callable[[str, str, int], str]] = {
+    "session id": lambda folder, name, i: f"{HOST}/{folder}/{name}?sid={i * 7919:x}",
+    "tracking": lambda folder, name, i: f"{HOST}/{folder}/{name}?utm_source=a&utm_medium=b",
+    "sort order": lambda folder, name, i: f"{HOST}/{folder}/{name}?sort={'ab'[i % 2]}",
+    "jsessionid": lambda folder, name, i: f"{HOST}/{folder}/{name[:-1]};jsessionid={i * 7919:x}/",
+    "print view": lambda folder, name, i: f"{HOST}/print/{folder}/{name}",
+    "mirror": lambda folder, name, i: f"{HOST}/mirror/x/{folder}/{name}",
+    "index file": lambda folder, name, i: f"{HOST}/{folder}/{name}index.html",
+    "host": lambda folder, name, i: f"http://m.site.com/{folder}/{name}",
+}
+
+
+def hostile_sites(pages: int) -> dict[str, Site]:
+    """Sites on which a rule is wrong somewhere, or at some time."""
+
+    def site(content: Callable[[str, int], ContentAt]) -> Site:
+        """Only at the second address, contents may differ."""
+        return [
+            [first, (second[0], content(second[0].split("/")[3], at // FOLDERS))]
+            for at, (first, second) in enumerate(alias_site(ALIASES["session id"], pages))
+        ]
+
+    def opening(content: str) -> ContentAt:
+        return lambda done: "wall" if done < 0.5 else content
+
+    walled = [
+        [(url, opening(content(1.0))) for url, content in page]
+        for page in alias_site(ALIASES["session id"], pages)
+    ]
+    required = [
+        [(page[0][0], always("please start a session")), page[1]]
+        for page in alias_site(ALIASES["session id"], pages)
+    ]
+    return {
+        "matters in one section": site(
+            lambda folder, i: always(f"{folder}{i}" + ("other" if folder == "d" else ""))
+        ),
+        "starts to matter midway": site(
+            lambda folder, i: lambda done: f"{folder}{i}" + ("other" if done > 0.5 else "")
+        ),
+        "matters on 2 % of pages": site(
+            lambda folder, i: always(f"{folder}{i}" + ("other" if i % 50 == 49 else ""))
+        ),
+        "wall that opens later": walled,
+        "session id is required": required,
+    }
+
+
+def ordered(site: Site, order: str, seed: int) -> list[tuple[str, ContentAt]]:
+    """Return the addresses of a site in the order in which a crawl meets them."""
+    flat = [one for page in site for one in page]
+    if order == "by chance":
+        random.Random(seed).shuffle(flat)
+    elif order == "aliases last":
+        flat = [page[at] for at in range(2) for page in site]
+    elif order == "aliases first":
+        flat = [page[at] for at in (1, 0) for page in site]
+    return flat
+
+
+@dataclass
+class Dry:
+    """One crawl without a network; *needless* counts downloads after the first rule, by cause.
+
+    Needless is a download whose content was downloaded before.  What is parked is explored,
+    released and audited as in a crawl.
+    """
+
+    policy: Policy | None
+    seed: int
+    contents: set[str] = field(default_factory=set)
+    downloads: int = 0
+    repeated: int = 0
+    parked: int = 0
+    needless: Counter[str] = field(default_factory=Counter)
+    first_rule: int | None = None
+    cpu: float = 0.0
+    nbytes: float = 0.0
+
+    def crawl(self, addresses: list[tuple[str, ContentAt]]) -> Dry:
+        """Download what no rule parks."""
+        rng, self._sightings = random.Random(self.seed), Sightings()
+        self._learner = Learner(RuleBook(), self._sightings)
+        self._kept: dict[str, str] = {}
+        self._waiting: dict[Any, list[tuple[str, ContentAt]]] = defaultdict(list)
+        self._explored: Counter[Any] = Counter()
+        for at, (url, content_at) in enumerate(addresses):
+            done = at / len(addresses)
+            began = time.process_time()
+            match = self._learner.match(url) if self.policy else None
+            self.cpu += time.process_time() - began
+            if match is None or self.policy is None:
+                self._download(url, content_at, done, "no rule")
+            elif rng.random() < getattr(self.policy, match.stage):
+                self._explored[match.hypothesis.rule] += 1
+                self._download(url, content_at, done, f"explored, {match.stage}")
+            else:
+                self._waiting[match.hypothesis.rule].append((url, content_at))
+        for rule in [*self._waiting]:
+            rng.shuffle(self._waiting[rule])
+            explored = self._explored[rule]
+            covered = explored + len(self._waiting[rule])
+            wanted = sample_size(covered, self.policy.worth) if self.policy else 0
+            for _ in range(wanted - explored):
+                if self._waiting[rule]:
+                    self._download(*self._waiting[rule].pop(), 1.0, "audited")
+        self.parked = sum(map(len, self._waiting.values()))
+        self.cpu *= 1e6 / len(addresses)
+        self.nbytes = self._sightings.nbytes / max(1, len(self._sightings))
+        return self
+
+    def _download(self, url: str, content_at: ContentAt, done: float, why: str) -> None:
+        content = content_at(done)
+        self.downloads += 1
+        if content in self._kept:
+            self.repeated += 1
+            if self.first_rule is not None:
+                self.needless[why] += 1
+        self.contents.add(content)
+        lesson = self._learner.learn(Judged(url, self._kept.setdefault(content, url)))
+        if lesson.learned and self.first_rule is None:
+            self.first_rule = lesson.learned[0].keys
+        for one in lesson.suspended:
+            self._explored.pop(one.rule, None)
+            for other_url, other_content in self._waiting.pop(one.rule, ()):
+                self._download(other_url, other_content, done, "released")
+
+
+def crawls(site: Site, seeds: int, policy: Policy | None) -> list[Dry]:
+    """Crawl a site in all orders, with several seeds each; without rules if there is no policy."""
+    return [
+        Dry(policy, seed).crawl(ordered(site, order, seed))
+        for order in ORDERS
+        for seed in range(seeds)
+    ]
+
+
+def row(name: str, without: list[Dry], with_rules: list[Dry]) -> tuple[str, ...]:
+    """Return the row of a site, from crawls in the same orders without rules and with them."""
+    found = list(zip(without, with_rules, strict=True))
+    whole = [(full.downloads - own.downloads) / max(1, full.repeated) for full, own in found]
+    after, apart = [], []
+    causes: Counter[str] = Counter()
+    for own in with_rules:
+        if own.first_rule is not None:
+            audited = own.needless["audited"]
+            repeated = own.parked + own.needless.total()
+            after.append(own.parked / max(1, repeated))
+            apart.append((own.parked + audited) / max(1, repeated))
+            causes += own.needless
+    losses = [len(full.contents - own.contents) for full, own in found]
+    first = max((own.first_rule for own in with_rules if own.first_rule is not None), default=0)
+    return (
+        name,
+        _range(whole),
+        _range(after),
+        _range(apart),
+        ", ".join(f"{why} {n / causes.total():.0%}" for why, n in causes.most_common()) or "-",
+        f"{sum(losses)} in {sum(map(bool, losses))} of {len(losses)}",
+        str(first or "-"),
+        f"{max(own.cpu for own in with_rules):.1f}",
+        f"{max(own.nbytes for own in with_rules):.1f}",
+    )
+
+
+def _range(shares: list[float]) -> str:
+    return f"{min(shares):.0%} to {max(shares):.0%}" if shares else "-"
