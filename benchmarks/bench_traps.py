@@ -22,12 +22,12 @@ import argparse
 import json
 import multiprocessing
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bench_rules import crawl_archive
 from reach.crawl import Crawl, crawl
 from reach.endless import CALENDARS, MISSING
 from reach.server import SiteServer
@@ -59,6 +59,38 @@ def endless(name: str, queue: str, concurrent: int, mode: str) -> tuple[Crawl, i
     return found, downloads
 
 
+def crawl_archive(base: str, start: list[str], queue: Any) -> None:
+    """Crawl a served site by all its links; put the stats that are whole numbers into *queue*."""
+    from scrapy import Request, Spider
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.http import HtmlResponse, Response
+    from scrapy.linkextractors import LinkExtractor
+
+    class Everything(Spider):
+        name = "everything"
+        start_urls = [base + path for path in start]  # noqa: RUF012
+        links = LinkExtractor()
+
+        def parse(self, response: Response) -> Iterator[Request]:
+            if isinstance(response, HtmlResponse):
+                for link in self.links.extract_links(response):
+                    if link.url.startswith(base):
+                        yield Request(link.url.partition("#")[0])
+
+    process = AsyncCrawlerProcess(
+        {
+            "LOG_LEVEL": "WARNING",
+            "TELNETCONSOLE_ENABLED": False,
+            "ADDONS": {"scrapy_simhash.Addon": 500},
+            "SIMHASH_INDEX": "memory:",
+        }
+    )
+    crawler = process.create_crawler(Everything)
+    process.crawl(crawler)
+    process.start()
+    queue.put({k: v for k, v in crawler.stats.get_stats().items() if type(v) is int})
+
+
 def archived(site: Path, tools: Path, **served: Any) -> dict[str, int]:
     """Crawl an archived site, and return the stats."""
     sys.path.insert(0, str(tools))
@@ -67,13 +99,12 @@ def archived(site: Path, tools: Path, **served: Any) -> dict[str, int]:
     context = multiprocessing.get_context("fork")
     with server_of(str(site / "site.tar.xz"), **served) as server:
         queue = context.Queue()
-        job = (server.url.rstrip("/"), start, {"LOG_LEVEL": "WARNING"}, queue)
+        job = (server.url.rstrip("/"), start, queue)
         process = context.Process(target=crawl_archive, args=job)
         process.start()
-        _, stats = queue.get()
+        stats: dict[str, int] = queue.get()
         process.join()
-    found: dict[str, int] = stats
-    return found
+    return stats
 
 
 def main() -> None:
