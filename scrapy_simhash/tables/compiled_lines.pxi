@@ -144,28 +144,34 @@ cdef bint resize_run(Table *table, Line *line, uint32_t *items, uint32_t capacit
 
     Return False if memory is short; then nothing has changed.
     """
-    cdef uint64_t *run = NULL
     cdef uint64_t *old = run_of(line) if line.capacity else NULL
+    cdef uint64_t *run
     cdef uint32_t had = line.capacity
     cdef uint32_t beyond = line.count - INLINE_WITH_RUN if line.count > INLINE_WITH_RUN else 0
-    cdef uint32_t i
     if capacity:
-        run = <uint64_t *>malloc(run_size(table, capacity))
+        if items != NULL and had > capacity:
+            memmove(old + capacity, old + had, beyond * sizeof(uint32_t))
+        run = <uint64_t *>realloc(old, run_size(table, capacity))
         if run == NULL:
-            return False
-        for i in range(beyond):
-            run[i] = entry(line, INLINE_WITH_RUN + i)
+            if had <= capacity:
+                return False
+            run = old  # longer than it need be
+        if items != NULL and 0 < had < capacity:
+            memmove(run + capacity, run + had, beyond * sizeof(uint32_t))
+        if had == 0 and beyond:
+            run[0] = line.slots[INLINE_WITH_RUN]
             if items != NULL:
-                (<uint32_t *>(run + capacity))[i] = entry_item(line, items, INLINE_WITH_RUN + i)
+                (<uint32_t *>(run + capacity))[0] = items[INLINE_WITH_RUN]
         line.slots[INLINE_WITH_RUN] = <uint64_t><uintptr_t>run
-    elif beyond:
-        if items != NULL:
-            items[INLINE_WITH_RUN] = run_items(line)[0]
-        line.slots[INLINE_WITH_RUN] = old[0]
+    else:
+        if beyond:
+            if items != NULL:
+                items[INLINE_WITH_RUN] = run_items(line)[0]
+            line.slots[INLINE_WITH_RUN] = old[0]
+        free(old)
     line.capacity = capacity
     table.run_bytes += run_size(table, capacity)
     table.run_bytes -= run_size(table, had)
-    free(old)
     return True
 
 
@@ -180,10 +186,10 @@ cdef bint make_room(Table *table, uint64_t number) noexcept nogil:
     cdef Line *line = line_at(table, number)
     if has_room(line):
         return True
-    # A run grows by an eighth.  Growing by a half would leave a quarter of it unused, and adding
-    # would take 0.05 us less (runs of 130 entries: 8 million fingerprints with keys of 16 bits).
+    # In place, if the memory behind the run is free.  Steps of an eighth would take 5 bytes more for
+    # each fingerprint, and 0.5 us less to add one (4 million with keys of 16 bits: runs of 55).
     return resize_run(
-        table, line, items_at(table, number), line.capacity + line.capacity // 8 + 4
+        table, line, items_at(table, number), line.capacity + line.capacity // 64 + 2
     )
 
 
