@@ -14,12 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.content import (
-    BLOCK_ELEMENTS,
-    CONTENT_ELEMENTS,
-    MAX_ADDRESS,
-    is_beside,
-)
+from scrapy_simhash.analysis.content import BLOCK_ELEMENTS, CONTENT_ELEMENTS, MAX_ADDRESS, is_beside
 from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.analysis.places import Places, inherited
