@@ -9,5 +9,8 @@ counted folder by folder (evidence.py).  It is enough when a bound says so that 
 after every page (bound.py).  All rules of a site together spend an error of 5 %.
 Other tools take rules in files of their own, and have some to try (discarder.py, clearurls.py).
 
+Two more kinds of addresses are not needed: those in traps, whose pages say nothing new and lead to
+ever more of their kind (traps.py), and those of pages that are not there (missing.py).
+
 Nothing here knows Scrapy, or decides what becomes of a request.
 """

@@ -37,11 +37,11 @@ class UnchangedPage(IgnoreRequest):
 
 
 class RuledOut(IgnoreRequest):
-    """The request for *url* is parked: by a *rule* for addresses, its page is kept already.
+    """The request for *url* is parked: a *rule* for addresses says that its page is not needed.
 
-    Or it is being downloaded.  A request's errback gets this as ``failure.value``; Scrapy logs
-    nothing for it.  If the rule turns out to be wrong, or the other page is not kept, the request
-    is sent after all, and its callback gets the page.
+    It is kept already, or is being downloaded.  A request's errback gets this as
+    ``failure.value``; Scrapy logs nothing for it.  If the rule turns out to be wrong, or the other
+    page is not kept, the request is sent after all, and its callback gets the page.
     """
 
     def __init__(self, url: str, rule: AddressRule) -> None:
