@@ -313,7 +313,8 @@ class SimhashDownloaderMiddleware:
         if self._walls is not None:
             decision = self._walls.seen(page.request_fingerprint, page.url, decision)
         self._visits.note_judged()
-        if decision.reason in MAY_BE_NOISE:
+        may_be_missing = self._rules is not None and self._rules.missing.holds(page.url)
+        if decision.reason in MAY_BE_NOISE and not may_be_missing:
             self._visits.consider(request, page, analysis)
         return decision
 

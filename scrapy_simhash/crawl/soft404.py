@@ -115,6 +115,10 @@ class CrawlMissing:
         elif self._missing.grow(tree, page.url, reach.unmet(links)):
             self._ask(request, tree)
 
+    def holds(self, url: str) -> bool:
+        """Whether the page at *url* may not be there; 2 us."""
+        return self._missing.held(url) is not None
+
     def consider(self, request: Request) -> None:
         """Park a request if its page is not there, or while it is asked whether it is; 2 us.
 
