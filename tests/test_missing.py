@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,34 @@ def test_the_site_is_asked_once_for_pages_below_that_say_the_same() -> None:
     again = missing.tree_of(f"http://{HOST}/new/a/")
     assert again is not None
     assert not missing.grow(again, f"http://{HOST}/new/a/", []), "asked for this depth before"
+
+
+def test_trees_of_hostile_sites_take_little_memory() -> None:
+    missing: MissingPages[str] = MissingPages()
+    tracemalloc.start()
+    for number in range(MAX_TREES + 5):
+        root = f"{ROOT}{number}/{'x' * 1900}/"
+        below = [f"{root}{i}/" for i in range(MAX_FOUND + 5)]
+        missing.begin(HOST, root, below, "sorry")
+        for url in below:
+            tree = missing.tree_of(url)
+            if tree is not None:
+                missing.grow(tree, url, [])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 25e6
+
+
+def test_trees_that_are_one_do_not_grow_beyond_the_bound() -> None:
+    missing: MissingPages[str] = MissingPages()
+    for number in range(5):
+        root = f"{ROOT}{number}/"
+        missing.begin(HOST, root, [f"{root}{i}/" for i in range(MAX_FOUND - 1)], "sorry")
+    tree = missing.tree_of(f"{ROOT}0/0/")
+    assert tree is not None
+    missing.confirm(tree, lambda first: True)
+    assert MAX_FOUND < len(tree.found) <= 2 * MAX_FOUND
+    assert missing.missing() == [tree]
 
 
 def test_links_of_the_first_folder_lead_to_the_pages_of_the_site() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 import pytest
 
 from scrapy_simhash.addresses.address import Address
@@ -13,7 +16,7 @@ from scrapy_simhash.addresses.traps import (
     Traps,
     pattern_of,
 )
-from scrapy_simhash.analysis.gist import MAX_CHARACTERS, gist_of
+from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
 
 HOST = "a.example"
 DAY, MONTH, EVENT = f"{HOST}/day/N", f"{HOST}/month/N", f"{HOST}/event/N"
@@ -205,3 +208,22 @@ def test_a_text_of_many_words_has_no_gist() -> None:
         gist_of([" ".join(f"{a}{b}" for a in "abcdefghijklmnop" for b in "abcdefghijklmnop")])
         is None
     )
+
+
+def test_patterns_of_hostile_sites_take_little_memory() -> None:
+    rng, traps = random.Random(1), Traps()
+    tracemalloc.start()
+    for number in range(MAX_WATCHED + 50):
+        words = frozenset(rng.getrandbits(32) for _ in range(MAX_WORDS))
+        for _ in range(12):
+            numbers = tuple(rng.getrandbits(24) for _ in range(MAX_NUMBERS))
+            traps.take(HOST, f"{HOST}/{number}/{'x' * 1900}", Sight(words=words, numbers=numbers))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 20e6
+
+
+def test_page_with_many_numbers_has_no_gist() -> None:
+    numbers = range(1, 3 * MAX_NUMBERS, 2)
+    assert gist_of([" ".join(map(str, numbers[:MAX_NUMBERS]))]) is not None
+    assert gist_of([" ".join(map(str, numbers[: MAX_NUMBERS + 1]))]) is None

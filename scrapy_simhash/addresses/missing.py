@@ -20,7 +20,7 @@ P = TypeVar("P")
 
 # So many pages say the same, of which each but the first was found in one of the others alone.
 PAGES = 2
-# Trees that are watched, and the addresses of one that are known: 10 MB, if all are hostile.
+# Trees that are watched, and the addresses of one that are known: 25 MB, if all are hostile.
 MAX_TREES = 100
 MAX_FOUND = 1_000
 # Hosts and depths of folders of which it was asked.
@@ -36,20 +36,24 @@ State = Literal["watched", "asked", "missing"]
 
 @dataclass(eq=False, slots=True)
 class Tree(Generic[P]):
-    """Pages of a host that say one thing: what is known of the *first*, and the *urls* of all.
+    """Pages of a host that say one thing: what is known of the *first*, which is at *url*.
 
-    *found* are the hashes of the addresses that were found in them alone.  The site was asked after
-    so many pages.
+    *pages* are the hashes of the addresses of all, *found* of those that were found in them alone.
+    The site was asked after so many pages.
     """
 
     host: str
     url: str
     first: P
-    urls: set[str]
+    pages: set[int]
     found: set[int] = field(default_factory=set)
     state: State = "watched"
     asked_after: int = 0
     audited: int = 0
+
+    def has(self, url: str) -> bool:
+        """Whether the page at *url* is one of the tree."""
+        return long_hash_of(url) in self.pages
 
 
 class MissingPages(Generic[P]):
@@ -82,15 +86,15 @@ class MissingPages(Generic[P]):
 
         *links* are the addresses in it that no page had.
         """
-        if len(tree.urls) < MAX_FOUND:
-            tree.urls.add(url)
+        if len(tree.pages) < MAX_FOUND:
+            tree.pages.add(long_hash_of(url))
         self._find(tree, url, links, url.count("/"))
-        if tree.state != "watched" or len(tree.urls) < PAGES:
+        if tree.state != "watched" or len(tree.pages) < PAGES:
             return False
         place = tree.host, tree.url.count("/")
         if place in self._asked:
             return False
-        tree.asked_after = len(tree.urls)
+        tree.asked_after = len(tree.pages)
         self._asked[place] = None
         if len(self._asked) > MAX_ASKED:
             self._asked.popitem(last=False)
@@ -101,7 +105,7 @@ class MissingPages(Generic[P]):
 
         The relative links of a page in the first folder lead to pages that are there.
         """
-        tree = Tree(host, url, first, {url})
+        tree = Tree(host, url, first, {long_hash_of(url)})
         if url.count("/") > _SLASHES_OF_FIRST_FOLDER:
             self._find(tree, url, links, url.count("/") + 1)
         if not tree.found:
@@ -117,9 +121,10 @@ class MissingPages(Generic[P]):
         for other in [*self._trees.values()]:
             if other.host == tree.host and other is not tree and is_like(other.first):
                 self.end(other)
-                tree.urls |= other.urls
-                tree.found |= other.found
-                self._of.update(dict.fromkeys(other.found, tree))
+                if len(tree.found) < MAX_FOUND:
+                    tree.pages |= other.pages
+                    tree.found |= other.found
+                    self._of.update(dict.fromkeys(other.found, tree))
 
     def missing(self) -> list[Tree[P]]:
         """Return the trees whose pages are not there."""

@@ -38,7 +38,7 @@ MAX_PATTERNS = 20
 MOST_FINDERS = 3
 # Requests of a trap that are sent at the end: it is endless, so no sample shows that all is alike.
 MOST_AUDITED = 5
-# Patterns that are watched: the least recently met is forgotten first.  10 MB, if all are hostile.
+# Patterns that are watched: the least recently met is forgotten first.  20 MB, if all are hostile.
 MAX_WATCHED = 500
 MAX_TRAPPED = 2_000
 
@@ -70,9 +70,9 @@ class _Row:
     """Pages of a pattern in a row that say nothing new, and to how many addresses they have led.
 
     *leading* pages have led to some.  *common* are the words that all pages have, *varying* the
-    others, *constant* the numbers that say nothing of the address of the first page.  A row had
-    *breaks* where a page said something, and *failures* where a trap was none.  *finder* is the
-    last other pattern that led to this one.
+    others, *constant* the numbers that say nothing of the address of the first page.  *sets* are
+    the hashes of the sets of numbers.  A row had *breaks* where a page said something, and
+    *failures* where a trap was none.  *finder* is the last other pattern that led to this one.
     """
 
     pages: int = 0
@@ -82,7 +82,7 @@ class _Row:
     common: frozenset[int] | None = None
     varying: set[int] = field(default_factory=set)
     constant: frozenset[int] = frozenset()
-    sets: set[frozenset[int]] = field(default_factory=set)
+    sets: set[int] = field(default_factory=set)
     breaks: int = 0
     failures: int = 0
     finder: str = ""
@@ -142,7 +142,7 @@ class _Row:
         common = self.common & sight.words
         self.varying |= (self.common | sight.words) - common
         self.common = common
-        self.sets.add(frozenset(sight.numbers) - (sight.own_numbers - self.constant))
+        self.sets.add(hash(frozenset(sight.numbers) - (sight.own_numbers - self.constant)))
         return len(self.varying) <= MAX_WORDS and len(self.sets) <= MAX_SETS
 
 

@@ -17,6 +17,7 @@ from scrapy_simhash.rule.hashes import hash_of
 # different words, one with a form for each day about 1,500 and 40.
 MAX_CHARACTERS = 3_000
 MAX_WORDS = 200
+MAX_NUMBERS = 200
 # A longer number is a word: no date has one.
 MAX_DIGITS = 8
 
@@ -33,7 +34,7 @@ class Gist(NamedTuple):
 
 
 def gist_of(texts: Iterable[str]) -> Gist | None:
-    """Return the gist of these texts together; None if they are too long, or empty.
+    """Return the gist of these texts together; None if they are empty, or there is too much.
 
     >>> gist_of(["May 2031", "28 29 30 1 2 3 4", "at 19:30"]).numbers
     (2031, 19, 30)
@@ -53,7 +54,8 @@ def gist_of(texts: Iterable[str]) -> Gist | None:
             words.add(part)
     if len(words) > MAX_WORDS:
         return None
-    return Gist(frozenset(map(hash_of, words)), tuple(_not_counting(numbers)))
+    left = tuple(_not_counting(numbers))
+    return None if len(left) > MAX_NUMBERS else Gist(frozenset(map(hash_of, words)), left)
 
 
 def numbers_in(text: str) -> Iterator[int]:

@@ -158,7 +158,7 @@ class CrawlMissing:
                 "pattern": f"{tree.url}**",
                 "host": tree.host,
                 "found_after": tree.asked_after,
-                "pages": len(tree.urls) - tree.asked_after,
+                "pages": len(tree.pages) - tree.asked_after,
                 "parked": self._parking.life(_rule_of(tree))["parked"] if self._parking else 0,
             }
             for tree in self._missing.missing()[:ROWS]
@@ -176,9 +176,9 @@ class CrawlMissing:
         if said.is_like(tree.first):
             return True
         if decision.is_duplicate:
-            return decision.representative in tree.urls
+            return decision.representative is not None and tree.has(decision.representative)
         closest = decision.closest
-        return decision.reason == "new_links" and closest is not None and closest.url in tree.urls
+        return decision.reason == "new_links" and closest is not None and tree.has(closest.url)
 
     def _ask(self, request: Request, tree: Tree[Said]) -> None:
         stats = self._crawler.stats
