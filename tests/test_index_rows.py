@@ -20,6 +20,15 @@ def index(place: str) -> Iterator[Blocking]:
         yield opened
 
 
+def test_page_is_found_after_others_have_forgotten_theirs(lasting_place: str) -> None:
+    """The number of a forgotten row is not used again: others have seen all up to that."""
+    with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
+        one.check_and_add(page("a", 0))
+        one.forget(ids_by_name(one).values())
+        two.check_and_add(page("b", 0b1111))
+        assert one.check(page("c", 0b1110)) == near("b", 1)
+
+
 def test_heir_is_found_by_others_who_have_the_index_open(lasting_place: str) -> None:
     """It has the id of the forgotten page, which they know, and another fingerprint."""
     with (
