@@ -68,6 +68,7 @@ def everywhere(text: str) -> dict[str, Any]:
         settings={"SIMHASH_INDEX": text},
         side_by_side=[compared(text)],
         rules=[learned(text)] * ROWS,
+        traps=[trap(text)] * ROWS,
     )
     return report_of(collector, about)
 
@@ -84,6 +85,12 @@ def learned(text: str) -> dict[str, Any]:
         **times,
         "frozen": True,
     } | templates
+
+
+def trap(text: str) -> dict[str, Any]:
+    """A trap whose pattern has *text* in it."""
+    numbers = dict.fromkeys(("found_after", "pages", "parked"), 1)
+    return {"pattern": shortened(text), "host": shortened(text), **numbers}
 
 
 def compared(text: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from scrapy_simhash.addresses.missing import MissingPages, Tree
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.analysis.gist import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.asking import ask
+from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.rule.rule import has_same_text
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class CrawlMissing:
         """Return the trees as the report shows them, beside the traps."""
         return [
             {
-                "pattern": f"{tree.url}**",
+                "pattern": f"{shortened(tree.url)}**",
                 "host": tree.host,
                 "found_after": tree.asked_after,
                 "pages": len(tree.pages) - tree.asked_after,
