@@ -15,7 +15,7 @@ if no page with 80 % of it was seen.  *After learning* is from when the first ru
 end; without the audit, requests that are sent at the end to look whether a rule is right count as
 avoided.  The oracle knows which addresses are one page.
 
-It leaves out: traps and soft 404.
+It leaves out: traps and soft 404 (bench_traps.py).
 """
 
 from __future__ import annotations
