@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from scrapy.http import Request
 
 logger = logging.getLogger(__name__)
+
+# Before other requests: other pages, or other requests, wait for what the answer says.
+PRIORITY = 10
 
 
 def ask(crawler: Crawler, request: Request) -> bool:
@@ -22,3 +26,20 @@ def ask(crawler: Crawler, request: Request) -> bool:
         logger.debug("%s was not asked for", request, exc_info=True)
         return False
     return True
+
+
+def ask_for_us(crawler: Crawler, request: Request, url: str, meta_key: str) -> str | None:
+    """Ask for *url* as *request* was asked for, but before others; return a number, if it is taken.
+
+    The number is in the request's meta.  By it, the middleware knows the answer, which ends there.
+    """
+    number = token_hex(8)
+    own = request.replace(
+        url=url,
+        callback=None,  # which any scheduler can store
+        errback=None,
+        dont_filter=True,
+        priority=request.priority + PRIORITY,
+        meta={**request.meta, meta_key: number, "dont_cache": True},
+    )
+    return number if ask(crawler, own) else None

@@ -16,7 +16,7 @@ from scrapy_simhash.crawl.choices import jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
-from scrapy_simhash.crawl.traps import CrawlTraps
+from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import MAY_BE_NOISE
 
@@ -94,9 +94,20 @@ class AddressRules:
     def note_links(
         self, request: Request, page: Page, decision: Decision, analysis: PageAnalysis, reach: Reach
     ) -> None:
-        """Learn where a judged page leads, before what is in it counts as met."""
-        self.traps.learn(page.url, decision, analysis, reach, self._index.noise(page.site))
-        self.missing.learn(request, page, decision, analysis, reach)
+        """Learn where a judged page leads, before what is in it counts as met.
+
+        Whatever fails, nothing but a lesson is lost.
+        """
+        try:
+            noise = self._index.noise(page.site)
+            links = noise.without(analysis.holdings.links)
+            unmet = reach.unmet(links)
+            if not decision.is_duplicate:
+                sight = sight_of(page.url, decision, analysis, reach, noise, links, unmet)
+                self.traps.learn(page.url, sight)
+            self.missing.learn(request, page, decision, analysis.gist, links, unmet)
+        except Exception:
+            logger.debug("A page taught nothing of traps", exc_info=True)
 
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or if it leads into a trap.

@@ -51,21 +51,8 @@ class CrawlTraps:
             if rule.kind == "trap":
                 traps.restore(rule.host, rule.drop)
 
-    def learn(
-        self, url: str, decision: Decision, analysis: PageAnalysis, reach: Reach, noise: Noise
-    ) -> None:
-        """Learn from a judged page, before what is in it counts as met.
-
-        Whatever fails, nothing but a lesson is lost.
-        """
-        if decision.is_duplicate:  # it leads nowhere
-            return
-        try:
-            self._learn(url, _sight(url, decision, analysis, reach, noise))
-        except Exception:
-            logger.debug("A page said nothing of traps", exc_info=True)
-
-    def _learn(self, url: str, sight: Sight) -> None:
+    def learn(self, url: str, sight: Sight) -> None:
+        """Learn from a judged page that is no duplicate: these lead nowhere."""
         stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
         address = Address.of(url)
         pattern = pattern_of(address)
@@ -136,20 +123,28 @@ def _rule_of(trap: Trap, pattern: str) -> AddressRule:
     return AddressRule("trap", trap.host, pattern, "")
 
 
-def _sight(
-    url: str, decision: Decision, analysis: PageAnalysis, reach: Reach, noise: Noise
+def sight_of(
+    url: str,
+    decision: Decision,
+    analysis: PageAnalysis,
+    reach: Reach,
+    noise: Noise,
+    links: list[str],
+    unmet: list[str],
 ) -> Sight:
-    """Return what a page says about its pattern."""
+    """Return what a page says about its pattern.
+
+    It has these *links*, without noise, of which the spider has not met some.
+    """
     known_text = decision.reason == "new_links"
     held, gist = analysis.holdings, analysis.gist
     if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
         return Sight(has_more=True)
-    links = noise.without(held.links)
     if len(links) > MAX_LINKS or reach.unmet(noise.without(held.media)):
         return Sight(has_more=True)
     own = noise.stripped(url)
-    unmet = dict.fromkeys(reach.unmet([*links, *noise.without(held.mentioned)]))
-    leads = tuple(pattern_of(Address.of(link)) for link in unmet if link != own)
+    new = dict.fromkeys([*unmet, *reach.unmet(noise.without(held.mentioned))])
+    leads = tuple(pattern_of(Address.of(link)) for link in new if link != own)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)
     return Sight(

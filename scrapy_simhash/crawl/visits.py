@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.crawl.asking import ask
+from scrapy_simhash.crawl.asking import ask_for_us
 from scrapy_simhash.rule.noise import Visit
 from scrapy_simhash.rule.rule import has_same_text
 
@@ -30,8 +29,6 @@ MOST_SHARE = 0.01
 # Patterns that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_PATTERNS = 1_000
 MAX_UNDER_WAY = 100
-# Before other requests of the same kind: until the answer is there, copies pass.
-PRIORITY = 10
 
 
 class _FirstVisit(NamedTuple):
@@ -70,15 +67,8 @@ class SecondVisits:
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
         # Another process may get the request from a scheduler that is shared.
-        number = token_hex(8)
-        visit = request.replace(
-            callback=None,  # which any scheduler can store; the answer ends in the middleware
-            errback=None,
-            dont_filter=True,
-            priority=request.priority + PRIORITY,
-            meta={**request.meta, VISIT_META_KEY: number, "dont_cache": True},
-        )
-        if not ask(self._crawler, visit):
+        number = ask_for_us(self._crawler, request, request.url, VISIT_META_KEY)
+        if number is None:
             return
         self._asked += 1
         self._crawler.stats.inc_value("simhash/second_visits")
