@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.crawl.known import TRUSTED_AFTER, KnownAddresses, Reach
+from scrapy_simhash.crawl.known import TRUSTED_AFTER, WAYS, KnownAddresses, Reach
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
 from scrapy_simhash.rule.noise import Noise
 
@@ -21,12 +21,19 @@ def test_no_address_is_known_that_was_not_added(added: list[str], other: str) ->
 
 
 def test_an_address_may_be_forgotten_for_another_one() -> None:
-    known = KnownAddresses(slots=1)
-    known.add(["a"])
-    assert "a" in known
-    known.add(["b"])
-    assert "b" in known
-    assert "a" not in known
+    known = KnownAddresses(slots=WAYS)
+    addresses = [f"{i}" for i in range(4 * WAYS)]
+    known.add(addresses)
+    assert addresses[-1] in known
+    assert sum(address in known for address in addresses) == WAYS
+
+
+def test_hardly_any_address_is_forgotten_while_most_slots_are_free() -> None:
+    known = KnownAddresses(slots=1 << 16)
+    addresses = [f"{SITE}/{i}" for i in range(1 << 14)]
+    known.add(addresses)
+    known.add(addresses)
+    assert sum(address not in known for address in addresses) < 20
 
 
 def reach(*handed: str) -> Reach:
