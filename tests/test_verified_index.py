@@ -249,6 +249,16 @@ def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) 
     assert index.check(replace(bare, section=SECTIONS[0])).is_duplicate
 
 
+def test_what_the_section_of_the_kept_page_repeats_is_no_new_data(index: Blocking) -> None:
+    teach_sections(index)
+    kept = replace(page("de/kept", range(1, 101)), section=SECTIONS[0])
+    index.check_and_add(kept)  # its value 100 was not stored, since its section repeats it
+    copy = replace(page("print/kept", range(1, 101)), section="site.example/print")
+    assert index.check(replace(copy, holds={1: (7, 100)})).is_duplicate
+    for other in (99, 101):
+        assert index.check(replace(copy, holds={1: (100, other)})).reason == "new_data"
+
+
 def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         for i in range(40):

@@ -67,7 +67,7 @@ class Learned:
         since many of their blocks change.
         """
         template = self._union(self._templates.likely_blocks, page.section or page.site)
-        return SiteKnowledge(template, self.noise(page.site).places)
+        return SiteKnowledge(template, self.noise(page.site).places, self.blocks)
 
     def blocks(self, site: str) -> frozenset[int]:
         """Return the ids of the blocks that a site, or a section and its site, repeat."""

@@ -6,7 +6,7 @@ the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ from scrapy_simhash.rule.crawls import crawls_in, together
 from scrapy_simhash.rule.holdings import has_new_data
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
-from scrapy_simhash.rule.scope import owner_of
+from scrapy_simhash.rule.scope import owner_of, section_of
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Comparison, Overlap, Sketch, mark, overlap
 
 # The two views of a page that have a fingerprint.
@@ -80,15 +80,20 @@ class Parameters:
         return self.views_of(page.tokens, page.fingerprint, page.content_fingerprint)
 
 
+def _no_template(_section: str) -> Collection[int]:
+    return ()
+
+
 class SiteKnowledge(NamedTuple):
     """What is known of a site.
 
     *template* holds the ids of the blocks and values that it repeats, *noise* the places whose
-    values change by themselves.
+    values change by themselves.  *template_of* returns what another section of a site repeats.
     """
 
     template: Collection[int] = ()
     noise: Collection[int] = ()
+    template_of: Callable[[str], Collection[int]] = _no_template
 
 
 class Judged(NamedTuple):
@@ -299,7 +304,21 @@ def _what_is_new(page: Page, kept: Page, shared: Overlap, site: SiteKnowledge) -
         return "other_site"
     if is_another(page.identity, kept.identity):
         return "other_identity"
-    return "new_data" if has_new_data(page.holds, kept.data, site.template, site.noise) else None
+    return "new_data" if _has_new_data(page, kept, site) else None
+
+
+def _has_new_data(page: Page, kept: Page, site: SiteKnowledge) -> bool:
+    """Whether a page has data that a kept one has not.
+
+    What the section of the kept page repeats was not stored with it, and may be new in another one.
+    """
+    if not has_new_data(page.holds, kept.data, site.template, site.noise):
+        return False
+    section = section_of(kept.url)
+    if section == page.section:
+        return True
+    template = {*site.template, *site.template_of(section)}
+    return has_new_data(page.holds, kept.data, template, site.noise)
 
 
 def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:
