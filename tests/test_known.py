@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.crawl.known import TRUSTED_AFTER, WAYS, KnownAddresses, Reach
+from scrapy_simhash.crawl.known import TRUSTED_AFTER, WAYS, KnownAddresses, New, Reach
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
 from scrapy_simhash.rule.noise import Noise
 
@@ -107,8 +107,9 @@ def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kep
     found = reach()
     found.hand([f"{kept}x"])
     told = [found.new_among([f"{copy}x"], f"{copy}p{i}", f"{kept}p{i}") for i in range(6)]
-    assert told == [{f"{copy}x"}] * (TRUSTED_AFTER - 1) + [set()] * 2
-    assert found.new_among([f"{copy}y"], f"{copy}p", f"{kept}p")
+    not_yet, then = New({f"{copy}x"}, are_aliases=True), New(set(), are_aliases=True)
+    assert told == [not_yet] * (TRUSTED_AFTER - 1) + [then] * 2
+    assert found.new_among([f"{copy}y"], f"{copy}p", f"{kept}p") == New({f"{copy}y"})
 
 
 def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:

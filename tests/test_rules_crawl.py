@@ -11,6 +11,7 @@ import pytest
 from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.addresses.learner import Judged, Learner
 from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.crawl.known import TRUSTED_AFTER
 from scrapy_simhash.index.learned import rules_key
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
@@ -21,6 +22,8 @@ from tests.pages import PARAMETERS
 PAGES = 70
 # So many duplicates put a rule on trial, and so many trials after them are enough.
 LEARNED_AFTER = 2 + 45
+# These put a rule on trial, before copies come that have links.
+WITHOUT_LINKS = 2
 
 
 def fill(site: Site, pages: int = PAGES, end: str = "?sid=1") -> None:
@@ -61,6 +64,23 @@ def test_a_rule_is_learned_and_what_it_would_save_is_told(
     shown = printed("docs/rules.md", "INFO: Learned")
     assert shown.replace("www.example.com", host) in done.log
     assert "1 rules for addresses learned" in done.log
+
+
+def test_links_that_differ_only_by_the_rule_are_no_failure(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    mirrored = [f"{mirror}/a/p{i}" for i in range(PAGES) for mirror in ("", "/mirror")]
+    site["/"] = article(prose("start"), mirrored)
+    for i in range(PAGES):
+        for mirror in ("", "/mirror"):
+            leads_to = [f"{mirror}/a/q{i}"] if i >= WITHOUT_LINKS else []
+            site[f"{mirror}/a/p{i}"] = article(prose(f"page{i}x"), leads_to)
+            site[f"{mirror}/a/q{i}"] = article(prose(f"other{i}x"))
+    done = crawl(CONCURRENT_REQUESTS=1)
+    stats = rules_stats(done)
+    untrusted = TRUSTED_AFTER - 1 - WITHOUT_LINKS
+    assert done.stats["simhash/kept_apart/new_links"] == untrusted > 0
+    assert (stats["learned"], stats.get("failures", 0), stats.get("lost", 0)) == (1, 0, 0)
 
 
 def test_the_next_crawl_knows_the_rule(site: Site, crawl: CrawlFixture) -> None:

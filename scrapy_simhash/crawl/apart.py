@@ -62,6 +62,7 @@ def _kept_apart(
         noise,
     )
     for reason, addresses in kinds.items():
-        if own := [address for address in addresses if address in new]:
-            return kept(reason, new=tuple(own[:SHOWN_ADDRESSES]))
+        if own := [address for address in addresses if address in new.addresses]:
+            shown = tuple(own[:SHOWN_ADDRESSES])
+            return kept(reason, new=shown, is_alias=new.are_aliases)
     return None

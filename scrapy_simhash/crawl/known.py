@@ -90,6 +90,21 @@ class _Trial:
         return self.different <= MOST_WRONG * self.same
 
 
+@dataclass(slots=True)
+class New:
+    """The *addresses* in a copy that are new; true if there are any.
+
+    *are_aliases*: all are known under the rule that makes the address of the copy that of the kept
+    page.
+    """
+
+    addresses: set[str]
+    are_aliases: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.addresses)
+
+
 class Reach:
     """What the spider has been handed, and what a copy of a page has beside that.
 
@@ -141,7 +156,7 @@ class Reach:
         kept_url: str,
         kept: bytes | None = None,
         noise: Noise = QUIET,
-    ) -> set[str]:
+    ) -> New:
         """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
 
         They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
@@ -164,7 +179,7 @@ class Reach:
 
         new = {address for address in addresses if not is_known(address)}
         if len(new) > MOST_NEW:
-            return new
+            return New(new)
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
         session = _Session(url, kept_url)
 
@@ -177,14 +192,14 @@ class Reach:
         }
         rule = _rule_of(Address.of(url), Address.of(kept_url))
         if rule is None:
-            return new
+            return New(new)
         is_right = all(
             any(is_known_by([rule], other) for other in forms[address]) for address in new
         )
         trial = self._trials[rule]
         trial.same += is_right
         trial.different += not is_right
-        return set() if is_right and trial.is_trusted else new
+        return New(set() if is_right and trial.is_trusted else new, are_aliases=is_right)
 
 
 def _rule_of(address: Address, kept: Address) -> AddressRule | None:

@@ -123,12 +123,14 @@ class AddressRules:
         """Note the answer to a request; *decision* is None if there was none.
 
         If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
-        of an earlier run are not known.  Not so if the page that it was parked for is kept no more.
+        of an earlier run are not known.  Not so if the page that it was parked for is kept no more,
+        or if the page is kept only for links that the rule makes known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        if asked.tests_rule and decision.verdict in ("unique", "refresh"):
+        is_kept = decision.verdict in ("unique", "refresh") and not decision.is_alias
+        if asked.tests_rule and is_kept:
             self._learner.fail(asked.rule, asked.template)
             self._crawler.stats.inc_value("simhash/rules/recovered")
             self._parking.release(asked.rule)
@@ -162,14 +164,15 @@ class AddressRules:
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
         is_doubtful = decision.reason in MAY_BE_NOISE
-        return self._learner.learn(Judged(page.url, decision.kept_url(page.url), jar, is_doubtful))
+        content_url = decision.content_url(page.url)
+        return self._learner.learn(Judged(page.url, content_url, jar, is_doubtful))
 
     def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule
         if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
             return
         savings = self._savings[rule]
-        if decision.is_duplicate:
+        if decision.is_duplicate or decision.is_alias:
             savings.known += 1
             savings.known_bytes += body_bytes
             stats.inc_value("simhash/rules/known")

@@ -213,7 +213,8 @@ class Decision:
     *closest* is the candidate that shares most with a unique page, but not enough; it does not
     count when decisions are compared.
     *is_crowded* says that a page is unique, but was not compared with all that are like it: there
-    are too many.  *new* are some of the addresses in a page that was kept for them.
+    are too many.  *new* are some of the addresses in a page that was kept for them.  *is_alias* says
+    that these are known under the rule that makes the page's address that of *closest*.
     *kept_addresses* are those of the representative (:mod:`scrapy_simhash.rule.holdings`).
     """
 
@@ -226,6 +227,7 @@ class Decision:
     closest: NearMiss | None = field(default=None, compare=False)
     is_crowded: bool = field(default=False, compare=False)
     new: tuple[str, ...] = field(default=(), compare=False)
+    is_alias: bool = field(default=False, compare=False)
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -236,6 +238,10 @@ class Decision:
     def kept_url(self, url: str) -> str:
         """Return the URL of the kept page that has the text of the page at *url*: maybe its own."""
         return self.representative or url if self.is_duplicate else url
+
+    def content_url(self, url: str) -> str:
+        """Return the same, and for an alias the URL of the page that it is like."""
+        return self.closest.url if self.is_alias and self.closest else self.kept_url(url)
 
     @property
     def is_unchanged(self) -> bool:
