@@ -3,6 +3,7 @@
     python benchmarks/bench_rules.py                       # made-up sites, in four orders
     python benchmarks/bench_rules.py --audits 25           # what is lost, against what is looked at
     python benchmarks/bench_rules.py --simulate 1000       # how often a wrong rule may act
+    python benchmarks/bench_rules.py --cost                # what a request costs
     python benchmarks/bench_rules.py --sites SITES --tools TOOLS  # archived sites
 
 *Made-up sites* have aliases of each kind, or are hostile.  They are crawled without a network: this
@@ -25,7 +26,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules import crawl, made_up, site, strategies
+from rules import cost, crawl, made_up, site, strategies
 
 from scrapy_simhash.addresses.book import RuleBook
 from scrapy_simhash.addresses.learner import Judged, Learner
@@ -102,6 +103,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, help="of a site; 600 if it is made up, otherwise 300")
     parser.add_argument("--audits", type=int, metavar="SEEDS")
     parser.add_argument("--simulate", type=int, metavar="SITES")
+    parser.add_argument("--cost", action="store_true")
     parser.add_argument("--sites", type=Path, help="the folder of archived sites")
     parser.add_argument("--site", action="append", help="only this one; may be repeated")
     parser.add_argument("--tools", type=Path, help="the folder of serve_site.py")
@@ -112,6 +114,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.simulate:
         simulate(options.simulate)
+    elif options.cost:
+        print("rules that apply | us of CPU a request")
+        for name, microseconds in cost.rows():
+            print(f"{name} | {microseconds:.1f}", flush=True)
     elif options.audits:
         print("SIMHASH_RULES_AUDIT | avoided | after learning | without the audit | lost in crawls")
         for row in audits(options.pages or 600, options.audits):

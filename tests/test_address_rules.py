@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,12 @@ def test_a_rule_has_one_address_for_those_of_a_page(
     applied = AddressRule(kind, "a.example", drop, keep).applied(Address.of(HOST + url))
     whole = canonical if canonical is None or "//" in canonical[1:] else HOST + canonical
     assert applied == (whole and Address.of(whole))
+
+
+@given(st.text("ab=&%2+6;", max_size=20))
+def test_parameters_are_those_that_the_library_finds(query: str) -> None:
+    found = Address.of(f"{HOST}/?{query}").parameters
+    assert found == tuple(parse_qsl(query, keep_blank_values=True))
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

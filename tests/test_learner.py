@@ -564,6 +564,14 @@ def test_rules_for_places_apply_before_those_for_parameters() -> None:
     assert crawl.matches("/print/a/p1?sid=7"), "sid is known not to matter in /a only"
 
 
+def test_a_rule_may_apply_to_what_another_one_makes() -> None:
+    session = AddressRule("path_parameter", "a.com", "jsessionid", "")
+    printed = AddressRule("suffix", "a.com", ".print", "")
+    crawl = with_frozen((session, "/"), (printed, "/"))
+    crawl.page("/a/lamp", "lamp")
+    assert crawl.matches("/a/lamp.print;jsessionid=7")
+
+
 def test_rules_that_lead_back_make_no_page_known_by_itself() -> None:
     ways = [AddressRule("path", "a.com", *sides) for sides in (("/x/", "/y/"), ("/y/", "/x/"))]
     crawl = with_frozen(*((rule, "/") for rule in ways))

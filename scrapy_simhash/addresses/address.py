@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
@@ -22,6 +23,8 @@ _PARTS = re.compile(
     r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL
 ).fullmatch
 _DIGITS = re.compile(r"\d+")
+# Names and values of a query; what is between two & is no pair if it is empty.
+_PAIRS = re.compile(r"(?=[^&])([^&=]*)=?([^&]*)").findall
 
 
 class Address(NamedTuple):
@@ -36,12 +39,8 @@ class Address(NamedTuple):
     def of(cls, url: str) -> Address:
         """Return the parts of *url*; any string has them."""
         scheme, authority, path, query = _PARTS(url).groups("")  # type: ignore[union-attr]
-        return cls(
-            scheme,
-            authority.rpartition("@")[2][:MAX_HOST].lower(),
-            path,
-            _parameters(query[:MAX_QUERY]) if query else (),
-        )
+        host = authority.rpartition("@")[2][:MAX_HOST].lower()
+        return cls(scheme, host, path, _parameters(query[:MAX_QUERY]) if query else ())
 
     @property
     def url(self) -> str:
@@ -60,17 +59,8 @@ class Address(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The path up to its last slash: at most 3 folders, with N for numbers.
-
-        >>> Address.of("http://a.example/calendar/2031/05/12?view=day").folder
-        '/calendar/N/N/'
-        >>> Address.of("http://a.example/loop/a/b/a/b/a/b/").folder
-        '/loop/a/b/**/'
-        """
-        folders = self.path.split("/")[1:-1]
-        if len(folders) > PATTERN_FOLDERS:
-            folders[PATTERN_FOLDERS:] = ["**"]
-        return _DIGITS.sub("N", "/".join(["", *folders, ""]))
+        """The kind of its folder; see :func:`folder_of`."""
+        return folder_of(self.path)
 
     @property
     def section(self) -> str:
@@ -105,9 +95,26 @@ class Address(NamedTuple):
         return ""
 
 
+def folder_of(path: str) -> str:
+    """Return a path up to its last slash: at most 3 folders, with N for numbers.
+
+    >>> folder_of("/calendar/2031/05/12"), folder_of("/loop/a/b/a/b/a/b/")
+    ('/calendar/N/N/', '/loop/a/b/**/')
+    """
+    return _kind_of_folder(path.rpartition("/")[0][:MAX_QUERY])
+
+
+# Most addresses of a crawl are in a few folders.
+@lru_cache(maxsize=500)
+def _kind_of_folder(before: str) -> str:
+    names = before.split("/")[1:]
+    if len(names) > PATTERN_FOLDERS:
+        names[PATTERN_FOLDERS:] = ["**"]
+    return _DIGITS.sub("N", "/".join(["", *names, ""]))
+
+
 def _parameters(query: str) -> tuple[tuple[str, str], ...]:
     """Return names and values as parse_qsl() does, three times as fast if none is encoded."""
     if "%" in query or "+" in query:
         return tuple(parse_qsl(query, keep_blank_values=True))
-    pairs = (pair.partition("=") for pair in query.split("&") if pair)
-    return tuple((name, value) for name, _, value in pairs)
+    return tuple(_PAIRS(query))

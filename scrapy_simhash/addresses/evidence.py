@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
+from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.addresses.bound import keys_needed, lower_rate, share_of
 from scrapy_simhash.addresses.rule import KINDS, AddressRule
 from scrapy_simhash.rule.hashes import long_hash_of
@@ -291,9 +291,7 @@ def template_of(address: Address) -> str:
     >>> template_of(Address.of("http://a.example/posts/lamp/"))
     '/posts/*'
     """
-    if address.path.endswith("/"):
-        address = address._replace(path=address.path.rstrip("/"))
-    return f"{address.folder[: MAX_URL - 1]}*"
+    return f"{folder_of(address.path.rstrip('/'))[: MAX_URL - 1]}*"
 
 
 def _folders_of(template: str) -> Iterator[str]:

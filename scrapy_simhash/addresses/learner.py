@@ -71,6 +71,25 @@ class Lesson(NamedTuple):
     match: Match | None = None
 
 
+class _Chain:
+    """What rules make of an address that act on it one after the other."""
+
+    __slots__ = ("address", "applied", "template")
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.template = template_of(address)
+        self.applied: list[tuple[Hypothesis, str, Stage]] = []
+
+    def take(self, hypothesis: Hypothesis, changed: Address) -> None:
+        """Take one more rule, which makes *changed* of the address, if it acts there."""
+        is_moved = changed.path != self.address.path
+        template = template_of(changed) if is_moved else self.template
+        if (stage := hypothesis.stage(template)) is not None:
+            self.applied.append((hypothesis, template, stage))
+            self.address, self.template = changed, template
+
+
 class Learner:
     """Learns from the pages of one crawl; the evidence goes into *book*, which may be shared.
 
@@ -102,58 +121,57 @@ class Learner:
         self, about: list[Hypothesis], address: Address, own: int, jar: str
     ) -> list[Match]:
         matches: list[Match] = []
-        own_template = template_of(address)
-        applying = 0
+        chain = _Chain(address)
+        own_template = chain.template
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
-            canonical, key = _canonical(hypothesis.rule, address, own, jar)
-            # On another host, other rules may apply.
-            applying += (canonical is not address) + (canonical.host != address.host)
-            is_moved = canonical.path != address.path
-            template = template_of(canonical) if is_moved else own_template
+            canonical = hypothesis.rule.applied(address)
+            changed = canonical
+            if chain.address is not address:
+                changed = hypothesis.rule.applied(chain.address)
+            if changed is not None:
+                chain.take(hypothesis, changed)
+            if canonical is None:
+                key, template = own, own_template
+            else:
+                key, is_moved = _key_of(canonical, jar), canonical.path != address.path
+                template = template_of(canonical) if is_moved else own_template
             if (stage := hypothesis.stage(template)) is None:
                 continue
-            before = self._before(hypothesis, key, own)
+            salted = key ^ hypothesis.salt
+            before = self._before(salted, key, own)
             is_known = before is not None and before.is_kept and not before.is_at(own)
-            matches.append(Match(hypothesis, template, stage, key ^ hypothesis.salt, is_known))
+            matches.append(Match(hypothesis, template, stage, salted, is_known))
             if is_known:
                 return matches
-        if applying > 1 and (known := self._known_together(address, own, jar)):
+        if (known := self._known_together(address, chain, own, jar)) is not None:
             matches.append(known)
         return matches
 
-    def _known_together(self, address: Address, own: int, jar: str) -> Match | None:
+    def _known_together(self, address: Address, chain: _Chain, own: int, jar: str) -> Match | None:
         """Return the rules by which a page is known if all that apply do so, one after the other.
 
-        Each must act on what it makes.  The one that counts is known by the page that is kept: at
-        the address that all make, or at one from which this rule alone leads there.
+        The one that counts is known by the page that is kept: at the address that all make, or at
+        one from which this rule alone leads there.
         """
-        template = template_of(address)
-        applied: list[tuple[Hypothesis, str]] = []
-        stages: set[Stage] = set()
-        hosts = [address.host]
-        for host in hosts:
-            for one in self._book.about(host):
-                changed = None if one.learned is None else one.rule.applied(address)
-                if changed is None:
-                    continue
-                of = template if changed.path == address.path else template_of(changed)
-                if (stage := one.stage(of)) is None:
-                    continue
-                applied.append((one, of))
-                stages.add(stage)
-                address, template = changed, of
-                if address.host not in hosts:
-                    hosts.append(address.host)
-        if len(applied) < 2:
+        hosts = {address.host}
+        while chain.address.host not in hosts:
+            hosts.add(chain.address.host)
+            for one in self._book.about(chain.address.host):
+                changed = None if one.learned is None else one.rule.applied(chain.address)
+                if changed is not None:
+                    chain.take(one, changed)
+        if len(chain.applied) < 2:
             return None
-        key = _key_of(address, jar)
-        stage = "young" if "young" in stages else "proven"
-        for one, template in reversed(applied):
-            for seen in (self._sightings.get(key ^ one.salt), self._sightings.get(key)):
+        key = _key_of(chain.address, jar)
+        plain = self._sightings.get(key)
+        for one, template, _ in reversed(chain.applied):
+            for seen in (self._sightings.get(key ^ one.salt), plain):
                 if seen is not None and seen.is_kept and not seen.is_at(own):
-                    others = tuple(other.rule for other, _ in applied if other is not one)
+                    stages = {stage for _, _, stage in chain.applied}
+                    others = tuple(other.rule for other, _, _ in chain.applied if other is not one)
+                    stage: Stage = "young" if "young" in stages else "proven"
                     return Match(one, template, stage, key ^ one.salt, True, others)
         return None
 
@@ -246,12 +264,12 @@ class Learner:
                 if self._sightings.get(key) is None:
                     self._sightings.put(key, seen)
 
-    def _before(self, hypothesis: Hypothesis, key: int, own: int) -> Sighting | None:
+    def _before(self, salted: int, key: int, own: int) -> Sighting | None:
         """Return what was seen under the key of an address: at another one, or at the key itself.
 
         It is *own* if the rule leaves the address as it is.
         """
-        found = self._sightings.get(key ^ hypothesis.salt)
+        found = self._sightings.get(salted)
         return self._sightings.get(key) if found is None and key != own else found
 
     def _trial(
@@ -264,7 +282,7 @@ class Learner:
         jar: str,
     ) -> bool | None:
         """Return whether a rule is right of a page; None if this is no trial.  Take note of it."""
-        before = self._before(hypothesis, key, own)
+        before = self._before(key ^ hypothesis.salt, key, own)
         if before is None and kept is not None:  # another process may have met the kept page
             kept_own = _key_of(kept, jar)
             _, kept_key = _canonical(hypothesis.rule, kept, kept_own, jar)
@@ -304,5 +322,6 @@ def _canonical(rule: AddressRule, address: Address, own: int, jar: str) -> tuple
 def _key_of(address: Address, jar: str) -> int:
     """Return 64 bits of an address; the order of its parameters does not count."""
     scheme, host, path, parameters = address
-    query = repr(sorted(parameters)) if parameters else ""
+    # No text that was decoded has a lone surrogate.
+    query = "\ud800".join(map("\ud801".join, sorted(parameters))) if parameters else ""
     return long_hash_of(f"{jar}\0{scheme}\0{host}\0{path}\0{query}")

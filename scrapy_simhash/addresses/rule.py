@@ -26,6 +26,8 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+_OF_PARAMETERS: tuple[Kind, ...] = ("parameter", "only")
+
 # Addresses that differ in more parameters are taken for different pages, not aliases.
 MAX_DIFFERENCES = 2
 
@@ -80,10 +82,11 @@ class AddressRule:
         """Return the address to prefer to *address*, or None if the rule does not apply to it."""
         if address.host != self.host:
             return None
-        if self._is_about_parameters:
+        if self.kind in _OF_PARAMETERS:
             if not address.parameters:
                 return None
-            kept = tuple(pair for pair in address.parameters if self._keeps(pair[0]))
+            names, are_kept = self._named
+            kept = tuple([pair for pair in address.parameters if (pair[0] in names) is are_kept])
             if len(kept) == len(address.parameters):
                 return None
             return Address(address.scheme, address.host, address.path, kept)
@@ -100,21 +103,21 @@ class AddressRule:
         scheme, host, path, query, fragment = urlsplit(url)
         if host.lower() != self.host:
             return url
-        if self._is_about_parameters:
-            pieces = [one for one in query.split("&") if self._keeps(one.partition("=")[0])]
+        if self.kind in _OF_PARAMETERS:
+            names, are_kept = self._named
+            pieces = [
+                one for one in query.split("&") if (one.partition("=")[0] in names) is are_kept
+            ]
             return urlunsplit((scheme, host, path, "&".join(pieces), fragment))
         place = self._place(scheme, host, path)
         return url if place is None else urlunsplit((*place, query, fragment))
 
     @property
-    def _is_about_parameters(self) -> bool:
-        return self.kind in ("parameter", "only")
-
-    def _keeps(self, name: str) -> bool:
-        """Whether a parameter matters to this rule, which is about parameters."""
+    def _named(self) -> tuple[frozenset[str], bool]:
+        """The parameters that the rule names, and whether these are the ones that matter."""
         if self.kind == "parameter":
-            return name not in _names_in(self.drop)
-        return name in _names_in(self.keep)
+            return _names_in(self.drop), False
+        return _names_in(self.keep), True
 
     def _place(self, scheme: str, host: str, path: str) -> tuple[str, str, str] | None:
         """Return the scheme, host and path to prefer; None if the rule does not apply to these."""

@@ -52,7 +52,7 @@ class Sightings:
         self._limit = limit
         self._size = 0
         # The first key of each block but the first.
-        self._starts = array("Q")
+        self._starts: list[int] = []
         self._keys = [array("Q")]
         self._values = [array("I")]
 
@@ -61,9 +61,9 @@ class Sightings:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory, without those of a few lists."""
-        blocks = (*self._keys, *self._values)
-        return sum(block.__sizeof__() for block in blocks) + 2 * 8 * len(self._keys)
+        """Bytes of memory."""
+        blocks = (*self._keys, *self._values, *self._starts)
+        return sum(block.__sizeof__() for block in blocks) + 3 * 8 * len(self._keys)
 
     def get(self, key: int) -> Sighting | None:
         """Return what was seen under a key; 1 us."""

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
+from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 
 # So many pages in a row make a trap, each time that it was none twice as many.
 BUDGET = 32
@@ -318,12 +318,12 @@ def pattern_of(address: Address) -> str:
     >>> pattern_of(Address.of("http://a.example/calendar/2031/05/?day=2031-05-12&view=week"))
     'a.example/calendar/N/N?day=N&view=week'
     """
-    if address.path.endswith("/"):
-        address = address._replace(path=address.path.rstrip("/"))
-    name = address.path.rpartition("/")[2]
-    values = {name: _value_of(value) for name, value in address.parameters}
-    query = "&".join(f"{name}={values[name]}" for name in sorted(values))
-    return f"{address.host}{address.folder}{_kind_of(name)}{'?' if query else ''}{query}"[:MAX_URL]
+    path = address.path.rstrip("/")
+    kinds = _kind_of(path.rpartition("/")[2])
+    if address.parameters:
+        values = {name: _value_of(value) for name, value in address.parameters}
+        kinds += "?" + "&".join(f"{name}={values[name]}" for name in sorted(values))
+    return f"{address.host}{folder_of(path)}{kinds}"[:MAX_URL]
 
 
 def _kind_of(text: str) -> str:

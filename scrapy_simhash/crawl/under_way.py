@@ -37,7 +37,10 @@ class UnderWay:
         """Return the rule by which a request may wait for one to another address, if any."""
         if self._waiting_in_all >= MOST_WAITING:
             return None
-        return next((one for one in matches if self._first.get(one.key, place) != place), None)
+        for one in matches:
+            if self._first.get(one.key, place) != place:
+                return one
+        return None
 
     def wait(self, key: int) -> None:
         """Note that a twin waits for the first request that has a key."""
