@@ -177,6 +177,24 @@ def test_one_wall_teaches_nothing() -> None:
     assert crawl.of[SID].keys <= 1
 
 
+def test_two_aliases_of_a_page_that_is_kept_elsewhere_are_a_trial() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS)
+
+    def keys_after(path: str, content: str) -> int:
+        crawl.page(path, content)
+        return crawl.of[SID].keys
+
+    for i in range(10):
+        crawl.page(f"/print/p{i}", f"new{i}")
+        assert keys_after(f"/new{i}?sid=1", f"new{i}") == i
+        assert keys_after(f"/new{i}", f"new{i}") == i + 1
+        assert keys_after(f"/print/p{i}?sid=1", f"new{i}") == i + 1, "it had its trial"
+    crawl.page("/other?sid=1", "new1")
+    assert keys_after("/other", "new2") == 10, "they show nothing, and nothing is lost"
+    assert crawl.of[SID].failures == 0
+
+
 def test_a_template_of_which_little_was_seen_is_left_alone() -> None:
     crawl = learned()
     for folder in ("/b", "/c"):

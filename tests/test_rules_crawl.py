@@ -66,9 +66,7 @@ def test_a_rule_is_learned_and_what_it_would_save_is_told(
     assert "1 rules for addresses learned" in done.log
 
 
-def test_links_that_differ_only_by_the_rule_are_no_failure(
-    site: Site, crawl: CrawlFixture
-) -> None:
+def test_links_that_differ_only_by_the_rule_are_no_failure(site: Site, crawl: CrawlFixture) -> None:
     mirrored = [f"{mirror}/a/p{i}" for i in range(PAGES) for mirror in ("", "/mirror")]
     site["/"] = article(prose("start"), mirrored)
     for i in range(PAGES):

@@ -1,10 +1,11 @@
 """Learns rules from the verdicts of a crawl, and says which addresses they make known ones.
 
 A rule is tried once for each key: the address that it makes of all the addresses of one page.  The
-key has its trial when there are two addresses under it, and a page that was kept at one of them.
-The rule is right if the other one had the content of that page, and wrong if it was kept as well.
-A duplicate of something else is no trial: it shows nothing, and nothing of it can be lost.  So each
-trial has a kept page of its own.
+key has its trial when there are two addresses under it, and both had the content of one kept page,
+or both are kept pages.  The rule is right if it is one page, and wrong if they are two.  The one
+page may be kept elsewhere, at another alias; then it counts for one key only, so that each trial
+has a kept page of its own, and a wall teaches nothing.  Duplicates of different pages are no trial:
+nothing of them can be lost.
 """
 
 from __future__ import annotations
@@ -298,12 +299,24 @@ class Learner:
         if before.content != seen.content:
             if before.is_kept and seen.is_kept:
                 is_right = False
-        elif (before.is_kept or seen.is_kept) and not before.is_tried:
-            is_right = True
+        elif not before.is_tried:
+            is_here = before.is_kept or seen.is_kept
+            if is_here or (kept and self._takes_trial(hypothesis, kept, seen, jar)):
+                is_right = True
         now = before if before.is_kept else seen
         is_tried = before.is_tried or is_right is not None
         self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
         return is_right
+
+    def _takes_trial(self, hypothesis: Hypothesis, kept: Address, seen: Sighting, jar: str) -> bool:
+        """Whether a page that is kept elsewhere had no trial of a rule yet; now it has had it."""
+        own = _key_of(kept, jar)
+        _, key = _canonical(hypothesis.rule, kept, own, jar)
+        before = self._before(key ^ hypothesis.salt, key, -1)
+        if before is not None and (before.is_tried or before.content != seen.content):
+            return False
+        self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, own, True, True))
+        return True
 
 
 def _is_plain(url: str) -> bool:

@@ -213,8 +213,8 @@ class Decision:
     *closest* is the candidate that shares most with a unique page, but not enough; it does not
     count when decisions are compared.
     *is_crowded* says that a page is unique, but was not compared with all that are like it: there
-    are too many.  *new* are some of the addresses in a page that was kept for them.  *is_alias* says
-    that these are known under the rule that makes the page's address that of *closest*.
+    are too many.  *new* are some of the addresses in a page that was kept for them.
+    *is_alias*: these are known under the rule that makes the page's address that of *closest*.
     *kept_addresses* are those of the representative (:mod:`scrapy_simhash.rule.holdings`).
     """
 
