@@ -1,4 +1,4 @@
-"""What another process does to an index between the two round trips of a page."""
+"""What happens to a page while another one is being judged, here or in another process."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
+from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.policy import policy_of
 from scrapy_simhash.index import opening
 from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis import index as redis_index
-from scrapy_simhash.rule.page import Found, Page
+from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.rule.holdings import MAX_ADDRESSES
+from scrapy_simhash.rule.page import Decision, Found, Page
 from scrapy_simhash.rule.rule import Judged, Parameters, SiteKnowledge, judge
+from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.workers.pool import InProcess
+from tests.conftest import article, prose
 from tests.indexes import Blocking, ids_by_name, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
+from tests.spiders import Links
 
 Act = Callable[[Index], Coroutine[Any, Any, Any]]
 Meanwhile = Callable[[Act], None]
@@ -112,3 +124,38 @@ def test_page_that_is_met_again_meanwhile_stays_what_the_other_made_it(
     meanwhile(lambda other: other.check_and_add(page("a", 0xFF00)))
     assert index.check_and_add(page("b", 0b01)) == UNIQUE
     assert index.check_and_add(page("c", 0xFF01)) == near("a", 1)
+
+
+class LearnsLate(MemoryIndex):
+    """An index that learns from a page when the next ones were judged."""
+
+    async def learn(self, page: Page, decision: Decision) -> None:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await super().learn(page, decision)
+
+
+def test_copy_that_is_judged_while_its_page_teaches_does_not_lead_on() -> None:
+    links = [f"/leads/to/{i}" for i in range(2 * MAX_ADDRESSES)]
+
+    async def told() -> list[str]:
+        crawler = get_crawler(Links)
+        crawler.crawling = True
+        settings = SimhashSettings()
+        pipeline = Pipeline.of(settings)
+        middleware = SimhashDownloaderMiddleware(
+            crawler,
+            pipeline,
+            InProcess(pipeline.analyser),
+            LearnsLate(pipeline.parameters),
+            policy_of(settings, crawler),
+        )
+        requests = [Request(f"http://a.example/{name}", print) for name in ("page", "copy")]
+        body = article(prose("one text"), links).encode()
+        responses = [HtmlResponse(request.url, request=request, body=body) for request in requests]
+        passed = await asyncio.gather(
+            *map(middleware.process_response, requests, responses), return_exceptions=True
+        )
+        return [type(one).__name__ for one in passed]
+
+    assert asyncio.run(told()) == ["HtmlResponse", "NearDuplicate"]

@@ -165,11 +165,12 @@ async def _pages(
                     continue
                 page, analysis = one
                 pages.append(page)
-                decision = await decide(learning, reach, page, analysis.holdings)
+                decision, by_text = await decide(learning, reach, page, analysis.holdings)
                 if decision.reason in KEPT_APART and decision.closest is not None:
                     apart[decision.reason].append((page.url, decision.closest.url))
                 if not decision.is_duplicate:
                     reach.hand((page.url, *analysis.holdings.addresses()))
+                await learning.learn(page, by_text)
     return pages, apart
 
 

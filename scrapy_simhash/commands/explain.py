@@ -102,7 +102,7 @@ class ExplainCommand(Subcommand[Explanation]):
         index, reach = MemoryIndex(pipeline.parameters), Reach()
         await index.check_and_add(pages[0])
         reach.hand([pages[0].url, *held[0].addresses()])
-        decision = await decide(index, reach, pages[1], held[1])
+        decision, _ = await decide(index, reach, pages[1], held[1])
         data = analyser.data_by_hash(fetched[1].body, fetched[1].encoding, pages[1].url)
         return Explanation(
             decision=decision,

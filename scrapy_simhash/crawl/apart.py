@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 
@@ -19,20 +19,29 @@ if TYPE_CHECKING:
 SHOWN_ADDRESSES = 3
 
 
-async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> Decision:
-    """Return the decision on a page: a duplicate by its text is kept for addresses that are new.
+class Decisions(NamedTuple):
+    """The *final* decision on a page, and the one by its *text*, which the index learns from."""
 
-    Where candidates are not verified, the index alone decides.
+    final: Decision
+    text: Decision
+
+
+async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> Decisions:
+    """Store a page, and decide on it: a duplicate by its text is kept for addresses that are new.
+
+    Where candidates are not verified, the index alone decides.  A copy may be judged as soon as the
+    caller waits for anything: before, it must say what the spider is handed, or the copy seems to
+    lead on.
     """
-    decision = await index.check_and_add(page)
+    decision = await index.add(page)
     if decision.reason == "new_text" or decision.verdict == "refresh":
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
         kept = _kept_apart(reach, page.url, holdings, decision, index.noise(page.site))
         if kept is not None:
             await index.keep(page)
-            return kept
-    return decision
+            return Decisions(kept, decision)
+    return Decisions(decision, decision)
 
 
 def _kept_apart(

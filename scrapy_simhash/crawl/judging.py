@@ -35,7 +35,7 @@ from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.page import MAY_BE_NOISE, Decision, Reason
 from scrapy_simhash.rule.scope import host_of, scope_key
 
@@ -275,11 +275,9 @@ class SimhashDownloaderMiddleware:
             await self._withdrawals.wait()
             if is_inline(request):  # it stands for no other: the code that waits may use a part
                 decision = await self.index.check(page)
+                action = self._policy.action(request, response, decision)
             else:
-                decision = await self._decide(request, page, analysis)
-                if self._rules is not None:
-                    self._rules.note_links(request, page, decision, analysis, self._reach)
-                    await self._rules.learn(request, page, decision, len(response.body))
+                decision, action = await self._decide(request, response, page, analysis)
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")
@@ -293,13 +291,6 @@ class SimhashDownloaderMiddleware:
             logger.debug("Error in scrapy-simhash", exc_info=True)
             decision = self._failed(response, "internal_error", exc)
             return decision, record(decision, error=repr(exc))
-        action = self._policy.action(request, response, decision)
-        is_followed = action == "pass" or (
-            action == "flag" and self.settings.follow_duplicate_links
-        )
-        if is_followed and not is_inline(request):
-            handed = (response.url, *analysis.holdings.addresses())
-            self._reach.hand(handed, self.index.noise(page.site))
         return decision, record(
             decision,
             action=action,
@@ -307,16 +298,28 @@ class SimhashDownloaderMiddleware:
             index_seconds=time.perf_counter() - started,
         )
 
-    async def _decide(self, request: Request, page: Page, analysis: PageAnalysis) -> Decision:
-        """Return the decision on a page that the spider may get."""
-        decision = await decide(self.index, self._reach, page, analysis.holdings)
+    async def _decide(
+        self, request: Request, response: Response, page: Page, analysis: PageAnalysis
+    ) -> tuple[Decision, Action]:
+        """Return the decision on a page that the spider may get, and what is done with it."""
+        decision, by_text = await decide(self.index, self._reach, page, analysis.holdings)
         if self._walls is not None:
             decision = self._walls.seen(page.request_fingerprint, page.url, decision)
         self._visits.note_judged()
         may_be_missing = self._rules is not None and self._rules.missing.holds(page.url)
         if decision.reason in MAY_BE_NOISE and not may_be_missing:
             self._visits.consider(request, page, analysis)
-        return decision
+        if self._rules is not None:
+            self._rules.note_links(request, page, decision, analysis, self._reach)
+        action = self._policy.action(request, response, decision)
+        is_followed = action == "flag" and self.settings.follow_duplicate_links
+        if action == "pass" or is_followed:
+            handed = (response.url, *analysis.holdings.addresses())
+            self._reach.hand(handed, self.index.noise(page.site))
+        await self.index.learn(page, by_text)
+        if self._rules is not None:
+            await self._rules.learn(request, page, decision, len(response.body))
+        return decision, action
 
     async def _compare(self, visit: str, request: Request, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""

@@ -89,8 +89,17 @@ class Index(ABC):
         """
         await self._learned.change_rules(site, change)
 
-    @abstractmethod
     async def check_and_add(self, page: Page) -> Decision:
+        """Judge *page*, store it, and learn from it: :meth:`add` and :meth:`learn`.
+
+        :raises IndexUnavailableError: the index did not answer; nothing was stored.
+        """
+        decision = await self.add(page)
+        await self.learn(page, decision)
+        return decision
+
+    @abstractmethod
+    async def add(self, page: Page) -> Decision:
         """Judge *page* and store it; when this returns, both are done for good.
 
         Atomic among all who share the index.  A ``unique`` page becomes a representative; a
@@ -110,13 +119,16 @@ class Index(ABC):
 
     @abstractmethod
     async def check(self, page: Page) -> Decision:
-        """Return what :meth:`check_and_add` would, and store nothing.
+        """Return what :meth:`add` would, and store nothing.
 
         :raises IndexUnavailableError: the index did not answer.
         """
 
-    async def _learn(self, page: Page, decision: Decision) -> None:
-        """Learn from a page what its site repeats; if that is settled now, look back."""
+    async def learn(self, page: Page, decision: Decision) -> None:
+        """Learn from an added page what its site repeats; if that is settled now, look back.
+
+        Other pages may be judged meanwhile.
+        """
         await self._learned.learn(page, decision)
         await self._view_anew(self._learned.take_settled(page.site))
 
@@ -130,7 +142,7 @@ class Index(ABC):
                 decision = await self.check(page)
                 is_there = decision.verdict == "refresh" and decision.reason != "moved"
                 if is_there and decision.distance == 0:
-                    await self.check_and_add(page)
+                    await self.add(page)
                 await asyncio.sleep(0)  # each takes milliseconds
 
     @abstractmethod

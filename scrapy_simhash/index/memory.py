@@ -36,11 +36,10 @@ class MemoryIndex(Index):
     def __str__(self) -> str:
         return "memory:"
 
-    async def check_and_add(self, page: Page) -> Decision:
+    async def add(self, page: Page) -> Decision:
         found = self._look_up(page)
         judged = judge(page, found, self.parameters, self._learned.of(page))
         self._store(page, found.own, judged)
-        await self._learn(page, judged.decision)
         return judged.decision
 
     async def keep(self, page: Page) -> None:

@@ -4,7 +4,7 @@
 server, sends calls together and repeats those that get no answer.  store.py keeps what the index
 has besides its tables: its parameters, scopes, crawls and templates, under the keys of keys.py.
 
-A page comes in through ``check_and_add``.  rows.py packs it, and buckets.py names the buckets in
+A page comes in through ``add``.  rows.py packs it, and buckets.py names the buckets in
 which it is looked up and stored.  lua/add_page.lua looks it up on the server, and writes it if
 there is nothing to compare it with.  Otherwise the rule judges it here, and a second call writes
 it, if the rows that it was judged by have not changed.  Out comes the decision, when the page is on

@@ -49,7 +49,7 @@ _NO_ID = bytes(ID_BYTES)
 class RedisIndex(LastingIndex):
     """An index in the server at a URL, created for *pages* in each scope if there is none.
 
-    A page is on the server before :meth:`check_and_add` returns.  Whether it survives a restart of
+    A page is on the server before :meth:`add` returns.  Whether it survives a restart of
     the server depends on the server's persistence (docs/redis.md).
 
     :raises SettingsError: the URL has an unknown form.
@@ -99,11 +99,10 @@ class RedisIndex(LastingIndex):
         """The number of times that the server had lost pages which it had stored."""
         return self._store.losses
 
-    async def check_and_add(self, page: Page) -> Decision:
+    async def add(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
         row_id, decision = await self._add(page, scope)
         self._store.taken(scope, row_id)
-        await self._learn(page, decision)
         return decision
 
     async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:

@@ -48,7 +48,7 @@ FORGET_AT_ONCE = 500
 class SQLiteIndex(LastingIndex):
     """An index file, created if there is none.
 
-    A page is committed before :meth:`check_and_add` returns: killing the process at any
+    A page is committed before :meth:`add` returns: killing the process at any
     point loses no page.  (Commits are not flushed to the disk one by one: if the machine
     itself fails, the last pages may be missing, but the file is whole.)  Methods wait only for
     the file's lock.
@@ -95,12 +95,11 @@ class SQLiteIndex(LastingIndex):
         """Bytes of memory that the tables take, approximately."""
         return self._tables.nbytes
 
-    async def check_and_add(self, page: Page) -> Decision:
+    async def add(self, page: Page) -> Decision:
         with self._transaction():
             found = self._look_up(page)
             judged = judge(page, found, self.parameters, self._learned.of(page))
             self._store(page, found.own, judged)
-        await self._learn(page, judged.decision)
         return judged.decision
 
     async def keep(self, page: Page) -> None:
