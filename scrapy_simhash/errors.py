@@ -59,9 +59,5 @@ class FeedError(SimhashError):
     """A decisions feed cannot be read, or what was made of it cannot be written."""
 
 
-class ReportStateError(SimhashError):
-    """The file is no state of a report, is damaged, or is of another version."""
-
-
 class SourceError(SimhashError):
     """A page, a file of fingerprints or another source of a command cannot be read."""

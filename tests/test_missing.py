@@ -249,3 +249,28 @@ def test_a_question_that_fails_holds_nothing(site: Site, crawl: CrawlFixture) ->
     done = crawl("Parks", **USE, RETRY_TIMES=0, SIMHASH_ACTION="drop", CLOSESPIDER_PAGECOUNT=200)
     assert pages <= {*site.asked}
     assert "asked" in missing_stats(done)
+
+
+def test_a_crawl_that_is_resumed_knows_what_is_not_there(site: Site, crawl: CrawlFixture) -> None:
+    site.pages = Tree(lambda path: Reply(sorry("")))
+    stopped = {**USE, "JOBDIR": "job", "CONCURRENT_REQUESTS": 1}
+    first = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=5)
+    assert first.stats["finish_reason"] == "closespider_pagecount"
+    assert missing_stats(first)["found"] == 1
+    before = len(shop(site))
+    second = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=100)
+    assert second.stats["finish_reason"] == "finished"
+    assert {"/a/1", "/a/2"} <= second.seen()
+    assert len(shop(site)) <= before + 1
+    assert not missing_stats(second)
+
+
+def test_a_question_without_an_answer_is_asked_again_by_the_next_run() -> None:
+    missing: MissingPages[str] = MissingPages()
+    missing.begin(HOST, ROOT, [f"{ROOT}a/", f"{ROOT}b/"], "sorry")
+    tree = tree_of(missing)
+    assert missing.grow(tree, f"{ROOT}a/", [])
+    tree.state = "asked"
+    missing.resume()
+    assert missing.held(f"{ROOT}b/") is None
+    assert missing.grow(tree, f"{ROOT}b/", [])

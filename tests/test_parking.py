@@ -182,7 +182,7 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         assert [request.url for request in sent] == [parked[3]]
         rules.answered(sent[0], UNIQUE)
         assert rules._learner.match(parked[4]) is not None, "it was not wrong"
-        rules.close()
+        rules.close(is_done=True)
 
 
 def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:

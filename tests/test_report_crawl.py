@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.report.state import MAGIC
+from scrapy_simhash import __version__
 from tests.commands import simhash_json
 from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, prose, run_job
 
@@ -102,15 +102,16 @@ def test_resumed_crawl_goes_on_counting(aliases: Site, crawl: CrawlFixture, tmp_
     assert report_in(tmp_path)["totals"]["pages"] == len(second.decisions)
 
 
-@pytest.mark.parametrize("begin", [MAGIC, b"scrapy-simhash 0.0.1 report state\n", b""])
+@pytest.mark.parametrize("version", [__version__, "0.0.1", ""])
 def test_state_that_cannot_be_read_is_set_aside(
-    aliases: Site, crawl: CrawlFixture, tmp_path: Path, begin: bytes
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path, version: str
 ) -> None:
     (tmp_path / "job").mkdir()
-    (tmp_path / "job" / "simhash-report.state").write_bytes(begin + b"xyz")
+    damaged = f"scrapy-simhash {version} report state\nxyz"
+    (tmp_path / "job" / "simhash-report.state").write_text(damaged)
     result = crawl(JOBDIR="job", SIMHASH_REPORT_FILE=REPORT)
     assert result.returncode == 0
-    assert "The report starts anew" in result.log
+    assert "The state of the report starts anew" in result.log
     assert (tmp_path / "job" / "simhash-report.unreadable").read_bytes().endswith(b"xyz")
     assert report_in(tmp_path)["totals"]["pages"] == 41
 

@@ -144,6 +144,34 @@ def test_what_a_trap_has_parked_waits_for_the_next_run(
     assert first < days(site) <= first + 10
 
 
+def test_a_crawl_that_is_resumed_goes_on_to_learn(site: Site, crawl: CrawlFixture) -> None:
+    """Each page leads to articles that were crawled before it was stopped."""
+    articles = [f"/a/{i}" for i in range(9)]
+    site.pages = Calendar({i: day_page(i, "There is nothing", *articles) for i in range(400)})
+    stopped = {**USE, "JOBDIR": "job", "CONCURRENT_REQUESTS": 1}
+    first = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=30)
+    assert first.stats["finish_reason"] == "closespider_pagecount"
+    assert 15 <= days(site) < BUDGET
+    second = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=100)
+    assert second.stats["finish_reason"] == "finished"
+    assert traps_stats(second)["traps/found"] == 1
+    assert days(site) <= BUDGET + 6
+
+
+def test_what_is_known_of_traps_may_be_damaged(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site.pages = Calendar()
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "simhash-traps.state").write_text("damaged")
+    done = crawl("Parks", **USE, JOBDIR="job", CLOSESPIDER_PAGECOUNT=200)
+    assert done.stats["finish_reason"] == "finished"
+    assert {f"/a/{i}" for i in range(9)} <= done.seen()
+    assert "The state of the traps starts anew" in done.log
+    assert (tmp_path / "job" / "simhash-traps.unreadable").exists()
+    assert not (tmp_path / "job" / "simhash-traps.state").exists(), "the crawl is done"
+
+
 def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
     site.pages = Calendar()
     crawl("Unfiltered", **USE, CLOSESPIDER_PAGECOUNT=100)

@@ -96,7 +96,7 @@ def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reques
             rules._learner.learn(Judged(url, url))
             rules._learner.learn(Judged(f"{url}?sid=1", url))
         yield Requests(rules, sent)
-        rules.close()
+        rules.close(is_done=True)
 
 
 @pytest.mark.parametrize("first", ["/a/new", "/a/new?sid=7"])

@@ -82,5 +82,5 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
             for request in requests:
                 learned.consider(request)
             spent += time.process_time() - began
-            learned.close()
+            learned.close(is_done=True)
     return spent / REQUESTS * 1e6

@@ -126,6 +126,13 @@ class MissingPages(Generic[P]):
                     tree.found |= other.found
                     self._of.update(dict.fromkeys(other.found, tree))
 
+    def resume(self) -> None:
+        """Note that a run begins that gets no answer to what an earlier one has asked."""
+        for tree in self._trees.values():
+            if tree.state == "asked":
+                tree.state = "watched"
+                self._asked.pop((tree.host, tree.url.count("/")), None)
+
     def missing(self) -> list[Tree[P]]:
         """Return the trees whose pages are not there."""
         return [one for one in self._trees.values() if one.state == "missing"]

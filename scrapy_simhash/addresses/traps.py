@@ -73,6 +73,7 @@ class _Row:
     others, *constant* the numbers that say nothing of the address of the first page.  *sets* are
     the hashes of the sets of numbers.  A row had *breaks* where a page said something, and
     *failures* where a trap was none.  *finder* is the last other pattern that led to this one.
+    *is_resumed*: of its next page, addresses that no page of this run had may be known.
     """
 
     pages: int = 0
@@ -86,9 +87,12 @@ class _Row:
     breaks: int = 0
     failures: int = 0
     finder: str = ""
+    is_resumed: bool = False
 
     def take(self, sight: Sight) -> bool:
         """Take one more page; return whether it says nothing new.  Cost: O(its words)."""
+        if self.is_resumed:
+            sight, self.is_resumed = sight._replace(leads=()), False
         leads = self._leads_in(sight)
         says_more = sight.has_more or len(self.leads | leads.keys()) > MAX_LEADS
         if not says_more and (sight.known_text or self._is_like(sight)):
@@ -171,6 +175,7 @@ class Traps:
         self._rows: OrderedDict[str, _Row] = OrderedDict()
         self._of: dict[str, Trap] = {}
         self._hosts: set[str] = set()
+        self._is_resumed = False
 
     def of(self, url: str) -> tuple[Trap, str] | None:
         """Return the trap that an address is in, and its pattern.
@@ -211,6 +216,12 @@ class Traps:
         self._hosts.add(host)
         self._of[pattern] = Trap(host, {pattern}, {pattern}, 0)
 
+    def resume(self) -> None:
+        """Note that a run begins that does not know which addresses the pages of others had."""
+        self._is_resumed = True
+        for row in self._rows.values():
+            row.is_resumed = True
+
     def room_to_audit(self, pattern: str) -> int | None:
         """Return how many requests of a pattern may still be sent to look whether it is a trap.
 
@@ -236,7 +247,7 @@ class Traps:
         return [*dict.fromkeys(self._of.values())]
 
     def _row(self, pattern: str) -> _Row:
-        row = self._rows.setdefault(pattern, _Row())
+        row = self._rows.setdefault(pattern, _Row(is_resumed=self._is_resumed))
         self._rows.move_to_end(pattern)
         if len(self._rows) > MAX_WATCHED:
             self._rows.popitem(last=False)

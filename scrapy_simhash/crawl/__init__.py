@@ -15,7 +15,8 @@ to one page; by its rules, parking.py parks requests in a file (parked.py).  So 
 that lead into traps (traps.py), or to pages that are not there (soft404.py).  links.py drops the
 requests from flagged pages.  pausing.py ignores requests to a site after an alarm.  If a callback
 fails, or an item is refused, withdrawals.py takes the page out of the index.  redirects.py reads
-the redirects that led to a page, asking.py sends requests of the plug-in's own.
+the redirects that led to a page, asking.py sends requests of the plug-in's own.  state.py keeps
+what a run knows in its JOBDIR.
 
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings and finds the places
 of files for all components; log.py limits their warnings; refusing.py says in one line why a start

@@ -156,7 +156,7 @@ class SimhashDownloaderMiddleware:
                 await self.workers.close()
             left = await self._withdrawals.finish()
             if self._rules is not None:
-                self._rules.close()
+                self._rules.close(is_done=reason == "finished")
             await self._run.end(delivered=not left, is_done=reason == "finished")
             if left:
                 logger.warning(

@@ -12,14 +12,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import signals as scrapy_signals
-from scrapy.utils.job import job_dir
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.rules import learned_in, traps_in
 from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
 from scrapy_simhash.crawl.shared import WORKERS
-from scrapy_simhash.errors import ReportStateError, SettingsError
+from scrapy_simhash.crawl.state import JobState
+from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.places import masked
@@ -27,7 +27,6 @@ from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import Pairs
-from scrapy_simhash.report.state import load, save
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -43,7 +42,6 @@ logger = logging.getLogger(__name__)
 
 CLOSE_PREFIX = "CLOSESPIDER_SIMHASH"
 CLOSE_SETTING = f"{CLOSE_PREFIX}_ALARMS"
-STATE_FILE = "simhash-report.state"
 # Saving takes about 10 ms (1.5 MB); a kill costs the report the minutes since.
 SAVE_SECONDS = 300.0
 
@@ -80,14 +78,14 @@ class SimhashReport:
         crawler: Crawler,
         collector: Collector,
         report_file: Path | None,
-        state_file: Path | None,
+        state: JobState[Collector],
         closing: frozenset[str],
         comparing: Comparing | None,
     ) -> None:
         self.crawler = crawler
         self.collector = collector
         self.report_file = report_file
-        self.state_file = state_file
+        self.state = state
         self.closing = closing
         self.comparing = comparing
         self.pairs = Pairs()
@@ -106,17 +104,16 @@ class SimhashReport:
             pipeline = Pipeline.of(settings)
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
             comparing = Comparing(workers, settings.page_timeout)
-        folder = job_dir(crawler.settings)
-        state_file = Path(folder, STATE_FILE) if folder else None
+        state = JobState(crawler, "report", Collector)
         pauses = dict.fromkeys(settings.pause_alarms, settings.pause_seconds)
-        collector = _resumed(state_file)
+        collector = state.load()
         if collector is None:
             collector = Collector(settings.alarm_share, pauses)
         else:
             collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
         _refuse_misspelt(crawler.settings)
         closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
-        extension = cls(crawler, collector, report_file, state_file, closing, comparing)
+        extension = cls(crawler, collector, report_file, state, closing, comparing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
@@ -127,8 +124,9 @@ class SimhashReport:
         if self.report_file is not None and record.decision.verdict != "skipped":
             encoding = getattr(response, "encoding", None)
             self.pairs.add(record, response.body, encoding, self.collector.members(record))
-        if self.state_file is not None and monotonic() >= self._save_at:
-            self._save(self.state_file, spider)
+        if monotonic() >= self._save_at:
+            self._save_at = monotonic() + SAVE_SECONDS
+            self.state.save(self.collector)
 
     async def spider_closed(self, spider: Spider) -> None:
         # What writes texts and pages is 6,500 objects, which the garbage collector would walk
@@ -145,8 +143,7 @@ class SimhashReport:
             )
         if self.report_file is not None:
             self._write(report, self.report_file, spider)
-        if self.state_file is not None:
-            self._save(self.state_file, spider)
+        self.state.save(self.collector)
 
     def _raise(self, alarm: Alarm, spider: Spider) -> None:
         message = f"Alarm {alarm.name} at page {alarm.page}: {alarm.subject}: {alarm.message}"
@@ -183,17 +180,6 @@ class SimhashReport:
         else:
             logger.info("Report of near-duplicates: %s", path, extra={"spider": spider})
 
-    def _save(self, path: Path, spider: Spider) -> None:
-        self._save_at = monotonic() + SAVE_SECONDS
-        try:
-            save(self.collector, path)
-        except OSError as exc:
-            logger.warning(
-                "A resumed crawl will report less, for its state could not be saved: %s",
-                exc,
-                extra={"spider": spider},
-            )
-
     async def _side_by_side(self) -> list[dict[str, Any]]:
         """Return what differs in pages of the largest groups."""
         if self.comparing is None:
@@ -221,16 +207,3 @@ class SimhashReport:
             },
             side_by_side=side_by_side,
         )
-
-
-def _resumed(path: Path | None) -> Collector | None:
-    """Return the collector of the crawl that is resumed; one that cannot be read is set aside."""
-    if path is None or not path.exists():
-        return None
-    try:
-        return load(path)
-    except ReportStateError as exc:
-        aside = path.with_suffix(".unreadable")
-        path.replace(aside)
-        logger.warning("The report starts anew: %s. It was moved to %s.", exc, aside)
-        return None

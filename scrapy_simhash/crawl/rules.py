@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.addresses.address import Address
@@ -16,6 +16,7 @@ from scrapy_simhash.crawl.choices import jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
+from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import MAY_BE_NOISE
@@ -53,6 +54,13 @@ class Savings:
     lost: int = 0
 
 
+class Watched(NamedTuple):
+    """What a crawl knows of traps and of missing pages."""
+
+    traps: Traps
+    missing: MissingPages[Said]
+
+
 class AddressRules:
     """Learns rules from the verdicts of a crawl, and counts what they would have saved.
 
@@ -66,13 +74,22 @@ class AddressRules:
         self._crawler = crawler
         self._index = index
         self._learner = Learner(index.address_rules)
-        traps, missing = Traps(), MissingPages[Said]()
+        self._state = JobState(crawler, "traps", Watched)
+        known = self._state.load()
+        # A run that is killed leaves none: what it knew last is not known.
+        self._state.remove()
+        traps, missing = self._watched = known or Watched(Traps(), MissingPages())
         self._parking = None
         if settings.rules == "use":
             watches: dict[Kind, Watch] = {"trap": traps, "missing": missing}
             self._parking = Parking(crawler, self._learner, watches, settings, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
         self.missing = CrawlMissing(crawler, index, missing, self._parking)
+        if known is None:
+            self.traps.restore()
+        else:
+            traps.resume()
+            missing.resume()
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
         self._warned: set[AddressRule] = set()
 
@@ -145,10 +162,12 @@ class AddressRules:
             if self._parking is not None:
                 self._parking.release_key(key)
 
-    def close(self) -> None:
-        """Keep what is parked."""
+    def close(self, is_done: bool) -> None:
+        """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""
         if self._parking is not None:
             self._parking.close()
+        if not is_done:
+            self._state.save(self._watched)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""

@@ -47,9 +47,13 @@ class CrawlTraps:
         self._crawler = crawler
         self._traps = traps
         self._parking = parking
-        for rule in () if parking is None else parking.rules():
+
+    def restore(self) -> None:
+        """Take for traps what has parked requests: the run that found them was killed."""
+        for rule in () if self._parking is None else self._parking.rules():
             if rule.kind == "trap":
-                traps.restore(rule.host, rule.drop)
+                self._traps.restore(rule.host, rule.drop)
+                self._traps.resume()
 
     def learn(self, url: str, sight: Sight) -> None:
         """Learn from a judged page that is no duplicate: these lead nowhere."""
