@@ -22,15 +22,16 @@ import argparse
 import json
 import multiprocessing
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from everything import crawl_everything
 from reach.crawl import Crawl, crawl
 from reach.endless import CALENDARS, MISSING
 from reach.server import SiteServer
+from scrapy import Request
 
 ARTICLES = 40
 # Without the plug-in, the crawls never end.
@@ -61,34 +62,16 @@ def endless(name: str, queue: str, concurrent: int, mode: str) -> tuple[Crawl, i
 
 def crawl_archive(base: str, start: list[str], queue: Any) -> None:
     """Crawl a served site by all its links; put the stats that are whole numbers into *queue*."""
-    from scrapy import Request, Spider
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.http import HtmlResponse, Response
-    from scrapy.linkextractors import LinkExtractor
 
-    class Everything(Spider):
-        name = "everything"
-        start_urls = [base + path for path in start]  # noqa: RUF012
-        links = LinkExtractor()
+    def follow(url: str) -> Request | None:
+        return Request(url) if url.startswith(base) else None
 
-        def parse(self, response: Response) -> Iterator[Request]:
-            if isinstance(response, HtmlResponse):
-                for link in self.links.extract_links(response):
-                    if link.url.startswith(base):
-                        yield Request(link.url.partition("#")[0])
-
-    process = AsyncCrawlerProcess(
-        {
-            "LOG_LEVEL": "WARNING",
-            "TELNETCONSOLE_ENABLED": False,
-            "ADDONS": {"scrapy_simhash.Addon": 500},
-            "SIMHASH_INDEX": "memory:",
-        }
-    )
-    crawler = process.create_crawler(Everything)
-    process.crawl(crawler)
-    process.start()
-    queue.put({k: v for k, v in crawler.stats.get_stats().items() if type(v) is int})
+    settings = {
+        "LOG_LEVEL": "WARNING",
+        "ADDONS": {"scrapy_simhash.Addon": 500},
+        "SIMHASH_INDEX": "memory:",
+    }
+    queue.put(crawl_everything(settings, [base + path for path in start], follow))
 
 
 def archived(site: Path, tools: Path, **served: Any) -> dict[str, int]:

@@ -6,10 +6,14 @@ import multiprocessing
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from everything import crawl_everything
+from scrapy import Request
+from scrapy.http import Response
 
 from rules import strategies
 from rules.site import Answer, ArchivedSite, Proxy
@@ -155,11 +159,6 @@ def _crawl(
     site: ArchivedSite, proxy: str, order: str, settings: dict[str, Any], results: Any
 ) -> None:
     """Crawl through a proxy; put the stats and the requests that were sent into *results*."""
-    from scrapy import Request, Spider
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.http import HtmlResponse, Response
-    from scrapy.linkextractors import LinkExtractor
-
     os.environ["http_proxy"] = proxy
     strategies.key_of = site.key
     sent: list[Sent] = []
@@ -192,35 +191,19 @@ def _crawl(
             flying[site.path(request.url) or request.url] -= 1
             return response
 
-    class Everything(Spider):
-        name = "everything"
-        start_urls = site.starts
-        links = LinkExtractor()
-
-        def parse(self, response: Response) -> Iterator[Request]:
-            if isinstance(response, HtmlResponse):
-                for link in self.links.extract_links(response):
-                    url = link.url.partition("#")[0]
-                    if site.path(url) is not None:
-                        priority = PRIORITIES[order](site, url)
-                        meta = {"avoid_dup_content": True}
-                        yield Request(url, priority=priority, meta=meta)
+    def follow(url: str) -> Request | None:
+        if site.path(url) is None:
+            return None
+        priority = PRIORITIES[order](site, url)
+        return Request(url, priority=priority, meta={"avoid_dup_content": True})
 
     middlewares = {Recorder: 999, **settings.get("DOWNLOADER_MIDDLEWARES", {})}
-    process = AsyncCrawlerProcess(
-        {
-            "LOG_LEVEL": "ERROR",
-            "TELNETCONSOLE_ENABLED": False,
-            "CLOSESPIDER_PAGECOUNT": MOST_PAGES,
-            **settings,
-            "DOWNLOADER_MIDDLEWARES": middlewares,
-        }
-    )
-    crawler = process.create_crawler(Everything)
-    process.crawl(crawler)
-    process.start()
-    stats = {name: n for name, n in crawler.stats.get_stats().items() if type(n) is int}
-    results.put((stats, sent))
+    of_crawl = {
+        "CLOSESPIDER_PAGECOUNT": MOST_PAGES,
+        **settings,
+        "DOWNLOADER_MIDDLEWARES": middlewares,
+    }
+    results.put((crawl_everything(of_crawl, site.starts, follow), sent))
 
 
 def lost(site: ArchivedSite, full: Crawl, found: Crawl) -> list[Answer]:

@@ -108,7 +108,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 }
 _PACKAGES = {
     "duplicate-url-discarder": ("duplicate_url_discarder", "duplicate_url_discarder_rules"),
-    "MaybeDont": ("maybedont", "datasketch"),
+    "MaybeDont": ("maybedont", "datasketch", "scipy"),
 }
 
 
