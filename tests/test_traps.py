@@ -102,6 +102,16 @@ def test_days_that_lead_to_events_are_none() -> None:
     assert not trapped(traps, "/day/900")
 
 
+@pytest.mark.parametrize("every", [25, 31])
+def test_days_with_something_in_a_budget_are_none_however_many_months_there_are(every: int) -> None:
+    traps = Traps()
+    for number in range(1_000):
+        if number % 30 == 0:
+            assert traps.take(HOST, MONTH, day(number, MONTH, *[DAY] * 30))[0] is None
+        sight = article(number) if number % every == 0 else day(number)
+        assert traps.take(HOST, DAY, sight)[0] is None
+
+
 def test_the_first_page_that_says_something_ends_the_trap() -> None:
     traps = Traps()
     walk(traps, BUDGET)
@@ -139,6 +149,27 @@ def test_a_trap_is_looked_at_a_few_times() -> None:
     assert room
     traps.note_audited(DAY, room)
     assert traps.room_to_audit(DAY) == 0
+
+
+def test_each_kind_of_a_trap_is_looked_at() -> None:
+    traps = Traps()
+    for month in range(3):
+        traps.take(HOST, MONTH, day(month, MONTH, MONTH, *[DAY] * 30))
+        for number in range(30):
+            traps.take(HOST, DAY, day(number))
+    traps.note_audited(DAY, traps.room_to_audit(DAY) or 0)
+    assert traps.room_to_audit(MONTH) == 1
+    traps.note_audited(MONTH, 1)
+    assert traps.room_to_audit(MONTH) == traps.room_to_audit(DAY) == 0
+
+
+def test_a_page_that_leads_to_a_trap_is_no_part_of_it() -> None:
+    traps = Traps()
+    traps.take(HOST, f"{HOST}/*", day(1, *[DAY] * 50))
+    found = walk(traps, BUDGET)
+    assert found is not None
+    assert found.patterns == {DAY}
+    assert not trapped(traps, "/about")
 
 
 def test_what_an_earlier_run_found_holds() -> None:

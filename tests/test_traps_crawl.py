@@ -176,3 +176,65 @@ def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
     site.pages = Calendar()
     crawl("Unfiltered", **USE, CLOSESPIDER_PAGECOUNT=100)
     assert days(site) > MOST
+
+
+def test_days_to_which_other_pages_lead_are_sent(site: Site, crawl: CrawlFixture) -> None:
+    """The trap is found before the last ones are crawled."""
+    linked = [f"/day/{day}" for day in range(1000, 6000, 100)]
+    site.pages = Calendar({5900: day_page(5900, prose("event5900x"))})
+    site.pages["/"] = Reply(article(prose("start"), [*linked, "/a/1"]))
+    done = crawl("Parks", **USE, CONCURRENT_REQUESTS=1, CLOSESPIDER_PAGECOUNT=400)
+    assert done.stats["finish_reason"] == "finished"
+    assert {*linked} <= done.seen()
+    assert done.stats["simhash/traps/ended"] == 1
+
+
+@pytest.mark.parametrize("files", [{10, 20}, set(range(10_000))], ids=["two", "each day"])
+def test_an_endless_calendar_that_leads_to_files_ends(
+    site: Site, crawl: CrawlFixture, files: set[int]
+) -> None:
+    """Those of each day say nothing new, as far as anybody looks; after the others come no more."""
+    special = {i: day_page(i, "There is nothing", f"/file/{i}") for i in files}
+    site.pages = Calendar(special)
+    for i in files:
+        site.pages[f"/file/{i}"] = Reply(f"day {i}", content_type="text/calendar")
+    done = crawl("Parks", **USE, CLOSESPIDER_PAGECOUNT=400)
+    assert done.stats["finish_reason"] == "finished"
+    assert days(site) <= (3 * BUDGET + 12 if len(files) == 2 else MOST)
+
+
+LAST = 130
+
+
+FIRST_FIRST = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue", "DEPTH_PRIORITY": 1}
+
+
+def item_page(number: int, kind: str) -> Reply:
+    if kind == "file":
+        return Reply(f"%PDF-1.4 {number}", content_type="application/pdf")
+    if kind == "short":
+        return Reply(day_page(number, f"Concert {prose(f'e{number}', 3)}").replace("/day/", "/a/"))
+    return Reply(article(prose(f"event{number}x")))
+
+
+@pytest.mark.parametrize("order", [{}, FIRST_FIRST], ids=["last first", "first first"])
+@pytest.mark.parametrize("concurrent", [1, 16])
+@pytest.mark.parametrize("kind", ["page", "file", "short"])
+@pytest.mark.parametrize("every", [10, 30])
+def test_items_that_only_a_calendar_leads_to_are_reached(
+    site: Site,
+    crawl: CrawlFixture,
+    order: dict[str, Any],
+    concurrent: int,
+    kind: str,
+    every: int,
+) -> None:
+    """The calendar has an end, and each tenth day leads to an item."""
+    items = {day: f"/event/{day}" for day in range(every, LAST, every)}
+    special = {day: day_page(day, "There is nothing", item) for day, item in items.items()}
+    special[LAST] = day_page(LAST).replace(f"/day/{LAST + 1}", "/")
+    site.pages = Calendar(special)
+    for day, item in items.items():
+        site.pages[item] = item_page(day, kind)
+    crawl("Parks", **USE, **order, CONCURRENT_REQUESTS=concurrent, CLOSESPIDER_PAGECOUNT=500)
+    assert {*items.values()} <= {*site.asked}

@@ -36,7 +36,8 @@ MAX_LEADS = 8
 MAX_PATTERNS = 20
 # Years lead to months, and these to days: a trap is looked for so far up.
 MOST_FINDERS = 3
-# Requests of a trap that are sent at the end: it is endless, so no sample shows that all is alike.
+# Requests of a trap that are sent at the end, and of each pattern one at least: it is endless, so
+# no sample shows that all is alike.
 MOST_AUDITED = 5
 # Patterns that are watched: the least recently met is forgotten first.  20 MB, if all are hostile.
 MAX_WATCHED = 500
@@ -69,17 +70,18 @@ class Sight(NamedTuple):
 class _Row:
     """Pages of a pattern in a row that say nothing new, and to how many addresses they have led.
 
-    *leading* pages have led to some.  *common* are the words that all pages have, *varying* the
-    others, *constant* the numbers that say nothing of the address of the first page.  *sets* are
-    the hashes of the sets of numbers.  A row had *breaks* where a page said something, and
-    *failures* where a trap was none.  *finder* is the last other pattern that led to this one.
-    *is_resumed*: of its next page, addresses that no page of this run had may be known.
+    *leading* pages have led to some, and *leads* says how many to which pattern.  *common* are the
+    words that all pages have, *varying* the others, *constant* the numbers that say nothing of the
+    address of the first page.  *sets* are the hashes of the sets of numbers.  A row had *breaks*
+    where a page said something, and *failures* where a trap was none.  *finder* is the last other
+    pattern that led to this one.  *is_resumed*: of its next page, addresses that no page of this
+    run had may be known.
     """
 
     pages: int = 0
     found: int = 0
     leading: int = 0
-    leads: set[str] = field(default_factory=set)
+    leads: Counter[str] = field(default_factory=Counter)
     common: frozenset[int] | None = None
     varying: set[int] = field(default_factory=set)
     constant: frozenset[int] = frozenset()
@@ -99,7 +101,7 @@ class _Row:
             self._count(leads)
             return True
         self.breaks += 1
-        self._clear()
+        self.clear()
         leads = self._leads_in(sight)
         if not sight.has_more and len(leads) <= MAX_LEADS:
             self._is_like(sight)
@@ -119,7 +121,12 @@ class _Row:
     @property
     def says_something(self) -> bool:
         """Whether its pages differ from one another: a row ended not long ago."""
-        return self.breaks > 0 and self.pages < LEAST_LEAVES
+        return self.breaks > 0 and self.pages < self.budget
+
+    @property
+    def budget(self) -> int:
+        """How many pages in a row make a trap."""
+        return BUDGET << min(self.failures, MOST_DOUBLINGS)
 
     @property
     def is_proven(self) -> bool:
@@ -130,9 +137,10 @@ class _Row:
         self.pages += 1
         self.found += leads.total()
         self.leading += bool(leads)
-        self.leads.update(leads)
+        self.leads.update(leads.keys())
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Begin a new row."""
         self.pages = self.found = self.leading = 0
         self.leads.clear()
         self.common = None
@@ -156,7 +164,7 @@ class Trap:
 
     It was found after so many *pages*.  Requests for those of its patterns that are *closed* are
     not needed; of the others, too few pages were seen.  Since then, by pattern, requests were
-    *asked* for and pages *met*.
+    *asked* for, pages *met*, and requests *audited* at the end.
     """
 
     host: str
@@ -165,7 +173,7 @@ class Trap:
     pages: int
     asked: Counter[str] = field(default_factory=Counter)
     met: Counter[str] = field(default_factory=Counter)
-    audited: int = 0
+    audited: Counter[str] = field(default_factory=Counter)
 
 
 class Traps:
@@ -191,6 +199,10 @@ class Traps:
         trap = self._of.get(pattern)
         return None if trap is None or pattern not in trap.closed else (trap, pattern)
 
+    def has(self, url: str) -> bool:
+        """Whether a page is of a trap, or of a kind to which one leads; 10 us."""
+        return pattern_of(Address.of(url)) in self._of
+
     def take(self, host: str, pattern: str, sight: Sight) -> tuple[Trap | None, list[Trap]]:
         """Take a page of a pattern; return the trap that it closes, and those that it ends.
 
@@ -199,7 +211,7 @@ class Traps:
         row = self._row(pattern)
         if not row.take(sight):
             return None, self._end(pattern)
-        for lead in row.leads - {pattern}:
+        for lead in row.leads.keys() - {pattern}:
             self._row(lead).finder = pattern
         trap = self._of.get(pattern)
         if trap is None:
@@ -226,21 +238,37 @@ class Traps:
         """Return how many requests of a pattern may still be sent to look whether it is a trap.
 
         None if it is none.  It is called when nothing else is left to crawl, and ends a trap that
-        leads to pages of which too few were seen.
+        leads to pages of which too few were seen: its rows begin anew.
         """
         trap = self._of.get(pattern)
         if trap is None:
             return None
-        rows = (self._rows.get(one) for one in trap.patterns - trap.closed)
-        if any(row is not None and row.pages and not row.is_proven for row in rows):
+        rows = {one: row for one in trap.patterns if (row := self._rows.get(one)) is not None}
+        few = (rows[one] for one in rows.keys() - trap.closed)
+        if any(row.pages and not row.is_proven for row in few) or any(
+            map(self._leads_elsewhere, rows.values())
+        ):
             self._end(pattern)
+            for row in rows.values():
+                row.clear()
             return None
-        return MOST_AUDITED - trap.audited
+        return max(0, MOST_AUDITED - trap.audited.total(), 1 - trap.audited[pattern])
+
+    def _leads_elsewhere(self, row: _Row) -> bool:
+        """Whether some pages of a row lead to a kind of which no page was seen.
+
+        If nearly all do, it says nothing new: the calendar as a file, say.
+        """
+        return any(
+            pages < LEAST_FOUND * (row.pages - 1)
+            for lead, pages in row.leads.items()
+            if (other := self._rows.get(lead)) is None or not other.pages
+        )
 
     def note_audited(self, pattern: str, requests: int) -> None:
         """Note that so many requests of a pattern are sent to look whether it is a trap."""
         if (trap := self._of.get(pattern)) is not None:
-            trap.audited += requests
+            trap.audited[pattern] += requests
 
     def all(self) -> list[Trap]:
         """Return the traps that there are, each once."""
@@ -271,10 +299,10 @@ class Traps:
         patterns = self._reached(pattern)
         rows = {one: row for one in patterns if (row := self._rows.get(one)) is not None}
         pages = sum(row.pages for row in rows.values())
-        failures = max(row.failures for row in rows.values())
         if (
             len(patterns) > MAX_PATTERNS
-            or pages < BUDGET << min(failures, MOST_DOUBLINGS)
+            or not any(pattern in row.leads for row in rows.values())  # the page before a trap
+            or pages < max(row.budget for row in rows.values())
             or sum(row.found for row in rows.values()) < LEAST_FOUND * pages
             or sum(row.leading for row in rows.values()) < LEAST_LEADING
             or any(row.says_something for row in rows.values())

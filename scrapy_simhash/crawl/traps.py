@@ -74,12 +74,17 @@ class CrawlTraps:
                     self._parking.release(_rule_of(trap, one))
 
     def consider(self, request: Request) -> None:
-        """Park a request if it leads into a trap.  Cost: at most 20 us, and 50 us to park it.
+        """Park a request if it leads into a trap, from there.  Cost: 20 us, and 50 to park it.
+
+        Other pages lead to a few of its pages, and may know why.
 
         :raises RuledOut: it is parked.
         """
         found = self._traps.of(request.url)
         if found is None or self._parking is None or self._parking.is_exempt(request):
+            return
+        referer = request.headers.get("Referer")
+        if referer is not None and not self._traps.has(referer.decode("latin-1")):
             return
         trap, pattern = found
         trap.asked[pattern] += 1
