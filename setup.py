@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h"],
+    "rule/compiled": [],
     "tables/compiled": ["tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
 }

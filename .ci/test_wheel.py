@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES = ("analysis.compiled", "tables.compiled", "tables.batch.compiled_codec")
-TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text")
+MODULES = ("analysis.compiled", "rule.compiled", "tables.compiled", "tables.batch.compiled_codec")
+TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text", "sketch")
 # The others need what only POSIX has.
 TESTS_ON_WINDOWS = ("tables", "fingerprint")
 

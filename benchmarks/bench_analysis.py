@@ -31,8 +31,9 @@ from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
+from scrapy_simhash.rule.comparison import Comparison, overlap
 from scrapy_simhash.rule.rule import MAX_COMPARED
-from scrapy_simhash.rule.sketch import Sketch, overlap
+from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.rule.template import Template
 from scrapy_simhash.tables import PermutedTables
 
@@ -128,7 +129,7 @@ def main() -> None:
     started = time.process_time()
     for _ in range(count):
         Sketch.from_bytes.cache_clear()
-        overlap(Sketch.from_bytes(one), Sketch.from_bytes(two), {1, 2, 3})
+        overlap(one, two, {1, 2, 3})
     print(f"one verification: {1e6 * (time.process_time() - started) / count:.0f} us")
 
     resample(args.site / "site.tar.xz", args.resampled)
@@ -167,9 +168,9 @@ def resample(archive: Path, pages: int) -> None:
         searching = time.process_time() - started
         kept = [sketch(match.item) for match in matches[:MAX_COMPARED]]
         started = time.process_time()
-        one = Sketch.from_bytes(new)
+        comparison = Comparison(new)
         for stored in kept:
-            overlap(one, Sketch.from_bytes(stored))
+            comparison.overlap(stored)
         found.append(len(matches))
         taken.append(searching + time.process_time() - started)
     verified = [min(count, MAX_COMPARED) for count in found]

@@ -7,6 +7,7 @@ time of further ones is measured: of the event loop, and of the server if there 
 
 - ``text``: one main text, other content (a note that an extractor takes for the text)
 - ``content``: one content, other names (pages kept apart by an identifier)
+- ``data``: one content, and 5,000 values of data of which one is other (listings)
 - ``views``: other content, but both fingerprints within 7 bits (crafted)
 - ``empty``: no main text, other content (galleries)
 - ``group``: one page at many addresses, all but the first dropped
@@ -35,10 +36,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from scrapy_simhash.analysis.holdings import MAX_VALUES
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.rule.holdings import pack_data
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.sketch import Sketch
@@ -46,18 +49,20 @@ from tests.redis_servers import RedisServer
 
 PLAIN = Parameters("bench", distance=3)
 VERIFIED = Parameters("bench", distance=7, share=0.9)
-KINDS = ("text", "content", "views", "empty", "group", "bucket")
+KINDS = ("text", "content", "data", "views", "empty", "group", "bucket")
 FURTHER = 200
+VALUES = [random.Random(value).getrandbits(64) for value in range(MAX_VALUES)]
 
 
 def page(kind: str, number: int) -> Page:
     """Page *number* of a kind."""
     rng = random.Random(number)
     is_copy = kind == "group"
-    content = random.Random(0) if is_copy or kind == "content" else rng
+    content = random.Random(0) if is_copy or kind in ("content", "data") else rng
     sketch = Sketch.of({content.getrandbits(64): content.getrandbits(4) for _ in range(600)})
     near = sum(1 << bit for bit in rng.sample(range(64), 3))
-    is_near = kind in ("views", "content", "group")
+    is_near = kind in ("views", "content", "data", "group")
+    values = (*VALUES[1:], number << 32) if kind == "data" else ()
     fingerprint = near if is_near else rng.getrandbits(64)
     if kind == "bucket":
         fingerprint >>= 16
@@ -71,7 +76,9 @@ def page(kind: str, number: int) -> Page:
         judged_at=1.7e9,
         crawl=1,
         content_fingerprint=near if is_near else rng.getrandbits(64),
-        identity=None if is_copy else b"\0" + number.to_bytes(4, "big"),
+        identity=None if is_copy or values else b"\0" + number.to_bytes(4, "big"),
+        data=pack_data(values),
+        holds={0: values},
         sketch=None if kind == "bucket" else sketch.to_bytes(),
         site="site.example",
     )

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_simhash.analysis.content import Content, content_of, title_of, visible_blocks
 from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.rule.sketch import Sketch, overlap
+from scrapy_simhash.rule.comparison import overlap
 
 SHOES = "Shoes of last year for half the price, today only, in all of our shops. " * 5
 LOANS = "Loans for everyone: ask us by telephone and have your money by tomorrow. " * 5
@@ -29,7 +29,7 @@ def content(body: str, title: str = "", template: str = "") -> Content:
 
 
 def share(one: Content, two: Content) -> float:
-    return overlap(Sketch.from_bytes(one.sketch), Sketch.from_bytes(two.sketch)).share
+    return overlap(one.sketch, two.sketch).share
 
 
 def is_beside(body: str) -> bool:

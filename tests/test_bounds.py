@@ -6,6 +6,7 @@ import itertools
 import tracemalloc
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import replace
+from itertools import count
 from typing import TypeVar, cast
 
 import pytest
@@ -16,8 +17,17 @@ from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
+from scrapy_simhash.rule.holdings import MAX_SECTIONS, pack_data
 from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, SiteKnowledge, judge
+from scrapy_simhash.rule.rule import (
+    MAX_COMPARED,
+    MOST_SEGMENTS,
+    Judged,
+    Parameters,
+    SiteKnowledge,
+    _segments_in_common,
+    judge,
+)
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
 from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
@@ -131,6 +141,33 @@ def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
     found = Found(same_text=rows, near=[(row, 0) for row in [*rows, *rows]])
     judged = judge(replace(last, url="http://site.example/x"), found, VERIFIED, SiteKnowledge())
     assert judged.decision.representative == last.url
+
+
+@pytest.mark.parametrize(("folder", "times"), [("", 1), ("de/", 2), ("{}/", MAX_SECTIONS)])
+def test_data_of_a_page_is_looked_through_a_few_times(folder: str, times: int) -> None:
+    """With 5,000 values, and 100 kept pages with the same text and other data, it took 40 ms."""
+
+    class Values(tuple[int, ...]):
+        read = 0
+
+        def __iter__(self) -> Iterator[int]:
+            Values.read += 1
+            return super().__iter__()
+
+    new = page_with_content("new", range(100))
+    new = replace(new, section="site.example", holds={7: Values([1 << 32, 2 << 32])})
+    kept = [
+        replace(page_with_content(folder.format(i) + f"{i}", range(100)), data=pack_data([1 << 32]))
+        for i in range(1, 1 + MAX_COMPARED)
+    ]
+    judged = judge(new, Found(same_text=map(Row, count(1), kept)), VERIFIED, SiteKnowledge())
+    assert judged.decision.reason == "new_data"
+    assert Values.read == times
+
+
+def test_long_urls_are_compared_by_their_ends() -> None:
+    url = "http://site.example" + "/a" * 1_000
+    assert _segments_in_common(url, url) == 1 + MOST_SEGMENTS
 
 
 @pytest.mark.parametrize("parameters", [PARAMETERS, VERIFIED], ids=["plain", "verified"])

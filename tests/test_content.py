@@ -20,7 +20,8 @@ from scrapy_simhash.analysis.content import (
     visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, keys, mark, overlap
+from scrapy_simhash.rule.comparison import overlap
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, keys, mark
 from scrapy_simhash.rule.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
@@ -48,8 +49,7 @@ def content(body: str, template: frozenset[int] = frozenset()) -> Content:
 
 
 def share(one: str, two: str) -> float:
-    first, second = (Sketch.from_bytes(content(body).sketch) for body in (one, two))
-    return overlap(first, second).share
+    return overlap(content(one).sketch, content(two).sketch).share
 
 
 def test_blocks_are_the_texts_of_block_elements() -> None:
@@ -169,9 +169,8 @@ def test_pages_with_nothing_of_their_own_but_a_title_are_told_apart() -> None:
         return found
 
     def common(one: str, two: str) -> float:
-        first, second = (Sketch.from_bytes(picture(title).sketch) for title in (one, two))
         marks = {mark(block) for block in picture(one).blocks}
-        return overlap(first, second, marks).share
+        return overlap(picture(one).sketch, picture(two).sketch, marks).share
 
     assert common("Sunset 1", "Sunset 2") == 0
     assert common("Log in", "Log in") == 1
@@ -210,7 +209,7 @@ def sketch_of(shingles: range, block: int = 1) -> Sketch:
 def test_share_is_near_the_true_one(common: int, only_a: int, only_b: int) -> None:
     a = sketch_of(range(1, 1 + common + only_a))
     b = sketch_of(range(1 + only_a, 1 + only_a + common + only_b))
-    shared = overlap(a, b)
+    shared = overlap(a.to_bytes(), b.to_bytes())
     true = common / (common + only_a + only_b)
     if a.whole and b.whole:
         assert shared.share == pytest.approx(true)
@@ -247,18 +246,19 @@ def test_bytes_of_a_sketch() -> None:
 
 def test_template_is_left_out_of_a_comparison_on_both_sides() -> None:
     menu = {i << 44: 7 for i in range(1, 60)}
-    a = Sketch.of({**menu, **{i << 44 | 1 << 40: 1 for i in range(1, 10)}})
-    b = Sketch.of({**menu, **{i << 44 | 1 << 41: 2 for i in range(1, 10)}})
+    a = Sketch.of({**menu, **{i << 44 | 1 << 40: 1 for i in range(1, 10)}}).to_bytes()
+    b = Sketch.of({**menu, **{i << 44 | 1 << 41: 2 for i in range(1, 10)}}).to_bytes()
     assert overlap(a, b).share > 0.7
     assert overlap(a, b, {mark(7)}).share == 0
-    assert overlap(Sketch.of(menu), Sketch.of(menu), {mark(7)}).share == 1
+    alone = Sketch.of(menu).to_bytes()
+    assert overlap(alone, alone, {mark(7)}).share == 1
 
 
 def test_too_few_samples_say_nothing() -> None:
     menu = {i << 32: 7 for i in range(1, 200)}
     page = Sketch.of({**menu, **{i << 33 | 5: 1 for i in range(1, 10)}})
     assert not page.whole
-    assert overlap(page, page, {mark(7)}).share == 0
+    assert overlap(page.to_bytes(), page.to_bytes(), {mark(7)}).share == 0
 
 
 def test_what_stands_on_page_after_page_becomes_template() -> None:

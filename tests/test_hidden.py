@@ -8,7 +8,8 @@ from scrapy_simhash.analysis.content import content_of, visible_blocks
 from scrapy_simhash.analysis.extraction import NAMED, parse
 from scrapy_simhash.analysis.hidden import MARK, is_hiding
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis
-from scrapy_simhash.rule.sketch import HIDDEN, Sketch, overlap
+from scrapy_simhash.rule.comparison import overlap
+from scrapy_simhash.rule.sketch import HIDDEN, Sketch
 from tests.conftest import CrawlFixture, Site, article, prose
 
 # Each hides what it is an attribute, or the whole element, of.
@@ -60,9 +61,9 @@ def marked(body: str) -> list[tuple[str, bool]]:
     return [(word.replace(MARK, ""), MARK in word) for word in " ".join(texts(body)).split()]
 
 
-def sketch_of(page: PageAnalysis) -> Sketch:
+def sketch_of(page: PageAnalysis) -> bytes:
     assert page.content is not None
-    return Sketch.from_bytes(page.content.sketch)
+    return page.content.sketch
 
 
 @pytest.mark.parametrize("html", HIDING)
@@ -176,7 +177,7 @@ def test_the_same_main_text_excuses_no_other_hidden_text() -> None:
 
 def test_within_a_block_only_the_shingles_of_hidden_words_are_hidden() -> None:
     page = article(f"<p>{prose('shown', 60)} <i hidden>one</i> {prose('more', 60)}</p>")
-    sketch = sketch_of(Analyser.create().analyse(page.encode(), "utf-8", ""))
+    sketch = Sketch.from_bytes(sketch_of(Analyser.create().analyse(page.encode(), "utf-8", "")))
     samples = [value for values in sketch.samples.values() for value in values]
     assert len(samples) > 100
     assert sum(value & HIDDEN for value in samples) == 3  # a word is in three shingles

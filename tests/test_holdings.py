@@ -8,16 +8,21 @@ from itertools import chain
 from time import perf_counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_simhash.analysis import holdings
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.rule.hashes import pack_hashes
 from scrapy_simhash.rule.holdings import (
     MAX_DATA,
-    has_new_data,
+    OwnData,
+    are_among,
     pack_addresses,
     pack_data,
+    reference_are_among,
 )
 from scrapy_simhash.rule.identity import MAX_HASHES, identity_of, is_another
 
@@ -339,17 +344,27 @@ def test_many_identifiers_are_compared_as_a_whole() -> None:
 
 def test_a_page_has_new_data_if_the_kept_one_has_not_all_of_it() -> None:
     one, two = 1 << 32, 2 << 32
-    assert not has_new_data({7: (one,)}, pack_data([one, two]), (), ())
-    assert has_new_data({7: (one, two)}, pack_data([one]), (), ())
-    assert not has_new_data({7: (one, two)}, pack_data([one]), {two}, ())
-    assert not has_new_data({7: (one,), 8: (two,)}, pack_data([one]), (), {8})
-    assert has_new_data({7: (one,)}, None, (), ())
+    assert not OwnData({7: (one,)}, (), ()).has_new(pack_data([one, two]))
+    assert OwnData({7: (one, two)}, (), ()).has_new(pack_data([one]))
+    assert not OwnData({7: (one, two)}, {two}, ()).has_new(pack_data([one]))
+    assert not OwnData({7: (one,), 8: (two,)}, (), {8}).has_new(pack_data([one]))
+    assert OwnData({7: (one,)}, (), ()).has_new(None)
 
 
 def test_of_many_values_those_beyond_the_stored_ones_are_not_new() -> None:
     many = [i << 32 for i in range(2 * MAX_DATA)]
     stored = pack_data(many)
     assert len(stored) == 4 * MAX_DATA
-    assert not has_new_data({7: many}, stored, (), ())
-    assert has_new_data({7: [(1 << 32) * (MAX_DATA - 2)]}, pack_data(many[::2]), (), ()) is False
-    assert has_new_data({7: [1 << 32]}, pack_data(many[::2]), (), ())
+    assert not OwnData({7: many}, (), ()).has_new(stored)
+    assert OwnData({7: [(1 << 32) * (MAX_DATA - 2)]}, (), ()).has_new(pack_data(many[::2])) is False
+    assert OwnData({7: [1 << 32]}, (), ()).has_new(pack_data(many[::2]))
+
+
+@pytest.mark.skipif(are_among is reference_are_among, reason="not compiled")
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
+def test_compiled_comparison_of_hashes_says_what_the_reference_says(
+    some: set[int], others: set[int]
+) -> None:
+    for one, all_ in ((some, others), (some, some | others)):
+        packed = pack_hashes(one), pack_hashes(all_)
+        assert are_among(*packed) == reference_are_among(*packed) == (one <= all_)

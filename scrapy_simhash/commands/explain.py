@@ -15,8 +15,8 @@ from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.rule.sketch import Sketch, overlap
 
 if TYPE_CHECKING:
     import argparse
@@ -181,6 +181,6 @@ def _content(one: Page, other: Page) -> ContentOverlap | None:
         return None
     if one.content_fingerprint is None or other.content_fingerprint is None:
         return None
-    shared = overlap(Sketch.from_bytes(one.sketch), Sketch.from_bytes(other.sketch))
+    shared = overlap(one.sketch, other.sketch)
     distance = (one.content_fingerprint ^ other.content_fingerprint).bit_count()
     return ContentOverlap(distance, shared.share, shared.compared)

@@ -7,14 +7,18 @@ the last of these is not known.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from scrapy_simhash.rule.hashes import hash_of, pack_hashes, unpack_hashes
+from scrapy_simhash.rule.engine import compiled
+from scrapy_simhash.rule.hashes import HASH_BYTES, hash_of, lowest, pack_hashes, unpack_hashes
 
 # A page with more addresses has none stored: 256 bytes a page.
 MAX_ADDRESSES = 64
 # More than the pages of five documentation sites have (at most 267), at 4 bytes each.
 MAX_DATA = 512
+# A page is compared with kept ones of so many sections; of others, all that is not stored is new.
+MAX_SECTIONS = 5
 
 
 def pack_addresses(addresses: Collection[str]) -> bytes | None:
@@ -31,25 +35,67 @@ def unpack_addresses(packed: bytes | None) -> frozenset[int]:
 
 def pack_data(values: Iterable[int]) -> bytes:
     """Return the upper halves of hashes of 64 bits, at most :data:`MAX_DATA` of them."""
-    return pack_hashes(sorted({value >> 32 for value in values})[:MAX_DATA])
+    return pack_hashes(lowest(MAX_DATA, {value >> 32 for value in values}, 32))
 
 
-def has_new_data(
-    data: Mapping[int, Collection[int]],
-    kept: bytes | None,
-    template: Collection[int],
-    noise: Collection[int],
-) -> bool:
-    """Whether a page has a value that a kept one, with its packed data, is not known to have.
+class OwnData:
+    """The data of a page that counts, to be compared with that of kept pages.
 
     *data* are the 64-bit hashes of the page's values, by their places.  Values in *template* do not
-    count, nor do those in the places of *noise*.
+    count, nor do those in the places of *noise*, nor, beside a page of another *section*, what
+    *template_of* says that this one repeats: it was not stored with it.
     """
-    hashes = unpack_hashes(kept or b"")
-    limit = max(hashes) if len(hashes) == MAX_DATA else 1 << 32
-    return any(
-        value >> 32 not in hashes and value >> 32 <= limit and value not in template
-        for place, values in data.items()
-        if place not in noise
-        for value in values
-    )
+
+    def __init__(
+        self,
+        data: Mapping[int, Collection[int]],
+        template: Collection[int],
+        noise: Collection[int],
+        section: str = "",
+        template_of: Callable[[str], Collection[int]] | None = None,
+    ) -> None:
+        self._data = data
+        self._template = template
+        self._noise = noise
+        self._section = section
+        self._template_of = template_of
+        # By section: looking through all values takes milliseconds.
+        self._found: dict[str, tuple[list[int], bytes]] = {}
+
+    def has_new(self, kept: bytes | None, section: str = "") -> bool:
+        """Whether there is a value that a kept page, with its packed data, is not known to have.
+
+        Cost: O(:data:`MAX_DATA`), and O(values) for each of :data:`MAX_SECTIONS` sections.
+        """
+        if not _are_new(self._lowest(self._section), kept or b""):
+            return False
+        if section not in self._found and len(self._found) == MAX_SECTIONS:
+            return True
+        return _are_new(self._lowest(section), kept or b"")
+
+    def _lowest(self, section: str) -> tuple[list[int], bytes]:
+        """Return the lowest hashes beside a section, as many as are stored, and packed."""
+        if section not in self._found:
+            counted = (values for place, values in self._data.items() if place not in self._noise)
+            own = set().union(*counted).difference(self._template)
+            if section != self._section and self._template_of is not None:
+                own = own.difference(self._template_of(section))
+            hashes = lowest(MAX_DATA, {value >> 32 for value in own}, 32)
+            self._found[section] = hashes, pack_hashes(hashes)
+        return self._found[section]
+
+
+def _are_new(lowest_of: tuple[list[int], bytes], known: bytes) -> bool:
+    hashes, own = lowest_of
+    if len(known) == HASH_BYTES * MAX_DATA:
+        highest = int.from_bytes(known[-HASH_BYTES:], "big")
+        own = own[: HASH_BYTES * bisect_right(hashes, highest)]
+    return len(own) > len(known) or not are_among(own, known)
+
+
+def reference_are_among(some: bytes, others: bytes) -> bool:
+    """Whether others have all of some hashes; both as :func:`pack_hashes` packed them."""
+    return unpack_hashes(some) <= unpack_hashes(others)
+
+
+are_among = reference_are_among if compiled is None else compiled.are_among

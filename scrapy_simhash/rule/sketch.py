@@ -31,6 +31,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from scrapy_simhash.rule.hashes import lowest
+
 # A sketch has as many samples as fit: the medians for the larger pages of three sites are 126 to
 # 154, the minimum is 87.  The standard error of a share of 0.9 is 0.024 for 150 samples.
 MAX_SAMPLE_BYTES = 511
@@ -44,22 +46,22 @@ NO_LIMIT = 1 << HASH_BITS
 # The sketch of a kept page is read again for each of its copies.  This many unpacked sketches take
 # 2 MB, by tracemalloc; that is more than one page is compared with.
 UNPACKED_KEPT = 256
-_WORD_BYTES = 3
+WORD_BYTES = 3
 _TOTAL_BYTES = 6
 KEY_BYTES = 5
 _KEYS = 8
 _KEYS_AT = 1 + _TOTAL_BYTES
-_HEAD_BYTES = _KEYS_AT + _KEYS * KEY_BYTES
+HEAD_BYTES = _KEYS_AT + _KEYS * KEY_BYTES
 _NO_KEY = bytes(KEY_BYTES)
 
 
 def is_sketch(stored: bytes) -> bool:
     """Whether bytes have the form of a result of :meth:`Sketch.to_bytes`."""
-    at = _HEAD_BYTES
+    at = HEAD_BYTES
     if len(stored) < at:
         return False
-    while at + _WORD_BYTES <= len(stored):
-        at += _WORD_BYTES * (1 + stored[at + 2])
+    while at + WORD_BYTES <= len(stored):
+        at += WORD_BYTES * (1 + stored[at + 2])
     return at == len(stored)
 
 
@@ -69,8 +71,13 @@ def keys(stored: bytes) -> list[bytes]:
     >>> [key.hex() for key in keys(Sketch.of({1 << 50 | 0xAB: 7, 3: 7}).to_bytes())]
     ['0000000003', '00000000ab']
     """
-    found = [stored[at : at + KEY_BYTES] for at in range(_KEYS_AT, _HEAD_BYTES, KEY_BYTES)]
+    found = [stored[at : at + KEY_BYTES] for at in range(_KEYS_AT, HEAD_BYTES, KEY_BYTES)]
     return [key for key in found if key != _NO_KEY]
+
+
+def total_of(stored: bytes) -> bytes:
+    """Return the sum of the hashes of all shingles of a page, by its stored sketch."""
+    return stored[1:_KEYS_AT]
 
 
 def mark(block: int) -> int:
@@ -104,10 +111,10 @@ class Sketch:
         room = MAX_SAMPLE_BYTES
         marks: dict[int, int] = {}
         met: set[int] = set()
-        lowest = _lowest(room // _WORD_BYTES, shingles)
-        for value in lowest:
+        lowest_hashes = lowest(room // WORD_BYTES, shingles, 64)
+        for value in lowest_hashes:
             block = shingles[value]
-            room -= _WORD_BYTES * (1 if mark(block) in met else 2)
+            room -= WORD_BYTES * (1 if mark(block) in met else 2)
             if room < 0:
                 break
             met.add(mark(block))
@@ -116,7 +123,7 @@ class Sketch:
         for value, block in marks.items():
             samples.setdefault(block, []).append(value)
         total = sum(shingles) % (1 << 8 * _TOTAL_BYTES)
-        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value in lowest[:_KEYS])
+        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value in lowest_hashes[:_KEYS])
         by_block = {block: tuple(values) for block, values in samples.items()}
         return cls._of(room >= 0, by_block, total, keys.ljust(_KEYS * KEY_BYTES, b"\0"))
 
@@ -132,7 +139,7 @@ class Sketch:
     @lru_cache(UNPACKED_KEPT)
     def from_bytes(cls, stored: bytes) -> Sketch:
         """Return the sketch that :meth:`to_bytes` stored."""
-        words = _unpacked(stored[_HEAD_BYTES:])
+        words = _unpacked(stored[HEAD_BYTES:])
         samples: dict[int, tuple[int, ...]] = {}
         at = 0
         while at < len(words):
@@ -140,7 +147,7 @@ class Sketch:
             samples[block] = words[at + 1 : at + 1 + count]
             at += 1 + count
         total = int.from_bytes(stored[1:_KEYS_AT], "big")
-        return cls._of(bool(stored[0]), samples, total, stored[_KEYS_AT:_HEAD_BYTES])
+        return cls._of(bool(stored[0]), samples, total, stored[_KEYS_AT:HEAD_BYTES])
 
     @classmethod
     def _of(
@@ -174,72 +181,16 @@ class Overlap(NamedTuple):
     is_exact: bool
 
 
-class Comparison:
-    """Compares a page with others: its own samples are taken out of its sketch once.
-
-    Samples from a block with its mark in *template* are left out on both sides, unless both
-    pages have no others.
-    """
-
-    def __init__(self, own: Sketch, template: Collection[int] = ()) -> None:
-        self._own = own
-        self._template = template
-        self._samples = own.up_to(own.limit, template)
-        self._hidden = [value for value in self._samples if value & HIDDEN]
-
-    def overlap(self, other: Sketch) -> Overlap:
-        """Return the share of shingles that the page, the first, and another have in common.
-
-        The share is exact if both samples are whole, and 0 if too few are left.  Cost: 20 us.
-        """
-        limit = min(self._own.limit, other.limit)
-        one, two = self._up_to(limit), other.up_to(limit, self._template)
-        if not one and not two and self._template:
-            return overlap(self._own, other)
-        common = len(one & two)
-        compared = len(one) + len(two) - common
-        if compared < (1 if limit == NO_LIMIT else MIN_SAMPLES):
-            return Overlap(0.0, compared, False, False, False, False)
-        return Overlap(
-            share=common / compared,
-            compared=compared,
-            first_in_second=common == len(one),
-            second_in_first=common == len(two),
-            hidden_in_second=all(value in two for value in self._hidden if value <= limit),
-            is_exact=limit == NO_LIMIT or self._own.total == other.total,
-        )
-
-    def _up_to(self, limit: int) -> set[int]:
-        if self._own.limit <= limit:
-            return self._samples
-        return {value for value in self._samples if value <= limit}
-
-
-def overlap(a: Sketch, b: Sketch, template: Collection[int] = ()) -> Overlap:
-    """Return what one :class:`Comparison` says."""
-    return Comparison(a, template).overlap(b)
-
-
-def _lowest(count: int, hashes: Collection[int]) -> list[int]:
-    """Return the lowest of 64-bit hashes, in order.
-
-    Those of a page are spread evenly: to sort the lower ones takes a tenth of a heap's time.
-    """
-    limit = (2 * count << 64) // max(1, len(hashes))
-    low = sorted(value for value in hashes if value < limit)
-    return (low if len(low) >= count else sorted(hashes))[:count]
-
-
 def _packed(words: Collection[int]) -> bytes:
     """Return words of 24 bits as bytes: packed as 32 bits by struct, without the zero bytes."""
     wide = struct.pack(f">{len(words)}I", *words)
-    packed = bytearray(_WORD_BYTES * len(words))
+    packed = bytearray(WORD_BYTES * len(words))
     packed[0::3], packed[1::3], packed[2::3] = wide[1::4], wide[2::4], wide[3::4]
     return bytes(packed)
 
 
 def _unpacked(packed: bytes) -> tuple[int, ...]:
     """Return all words of 24 bits at once: one by one, a sketch takes 20 us instead of 6."""
-    wide = bytearray(len(packed) // _WORD_BYTES * 4)
+    wide = bytearray(len(packed) // WORD_BYTES * 4)
     wide[1::4], wide[2::4], wide[3::4] = packed[0::3], packed[1::3], packed[2::3]
     return struct.unpack(f">{len(wide) // 4}I", wide)

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -40,6 +41,9 @@ LOOK_SECONDS = 0.0001
 # Reading half a million rows takes about a second.  If there are more, the log shows the progress.
 SPANS_IN_SILENCE = 5
 SPANS_A_LINE = 50
+
+# So many candidates are read at once: one by one, a row takes 6 us more to read.
+READ_AT_ONCE = 25
 
 # At most this many rows are forgotten at once: other users of the index wait about 20 ms for it.
 FORGET_AT_ONCE = 500
@@ -308,21 +312,23 @@ class SQLiteIndex(LastingIndex):
         """Yield the representatives within the distance: see :class:`Found`."""
         seen: set[int] = set()
         near = self._tables.near(page.scope, self.parameters.views(page))
-        for distance, row_id, view, fingerprint in near:
-            if row_id in seen:
-                continue
-            row = self._rows.by_id(row_id)
-            # A row that was judged again since is also in the tables by its present fingerprints.
-            # Its old entry is removed when a look-up finds it.
-            if (
-                row is None
-                or not row.is_kept
-                or (view, fingerprint) not in self.parameters.views(row.page)
-            ):
-                self._tables.remove(page.scope, view, fingerprint, row_id)
-            else:
-                seen.add(row_id)
-                yield row, distance
+        while some := list(islice(near, READ_AT_ONCE)):
+            rows = self._rows.by_ids({row_id for _, row_id, _, _ in some} - seen)
+            for distance, row_id, view, fingerprint in some:
+                if row_id in seen:
+                    continue
+                row = rows.get(row_id)
+                # A row that was judged again since is also in the tables by its present
+                # fingerprints.  Its old entry is removed when a look-up finds it.
+                if (
+                    row is None
+                    or not row.is_kept
+                    or (view, fingerprint) not in self.parameters.views(row.page)
+                ):
+                    self._tables.remove(page.scope, view, fingerprint, row_id)
+                else:
+                    seen.add(row_id)
+                    yield row, distance
 
     def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
         """Store a page as it was judged; *own* is the row of its request."""

@@ -7,7 +7,7 @@ not of its column's kind is in a damaged file.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -177,6 +177,11 @@ class Rows:
     def by_id(self, row_id: int) -> Row | None:
         """Return the row with an id."""
         return self._find("WHERE id = ?", row_id)
+
+    def by_ids(self, ids: Collection[int]) -> dict[int, Row]:
+        """Return those of some rows that are there, by their ids."""
+        found = self._select(f"WHERE id IN ({', '.join('?' * len(ids))})", *ids)
+        return {row.id: row for row in found}
 
     def all(self) -> Iterator[Row]:
         """Yield all rows, oldest first."""

@@ -1,0 +1,67 @@
+"""How much of their content two pages share, by their sketches as they are stored.
+
+``Comparison`` is the compiled class (compiled.pyx), or the one below if that is not built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.rule.engine import compiled
+from scrapy_simhash.rule.sketch import HIDDEN, MIN_SAMPLES, NO_LIMIT, Overlap, Sketch
+
+
+class ReferenceComparison:
+    """Compares a page with others: its own samples are taken out of its sketch once.
+
+    Samples from a block with its mark in *template* are left out on both sides, unless both
+    pages have no others.
+    """
+
+    def __init__(self, own: bytes, template: Collection[int] = ()) -> None:
+        self._stored = own
+        self._own = Sketch.from_bytes(own)
+        self._template = template
+        self._samples = self._own.up_to(self._own.limit, template)
+        self._hidden = [value for value in self._samples if value & HIDDEN]
+
+    def overlap(self, other: bytes) -> Overlap:
+        """Return the share of shingles that the page, the first, and another have in common.
+
+        The share is exact if both samples are whole, and 0 if too few are left.  Cost: 25 us;
+        compiled 3 us.
+        """
+        its = Sketch.from_bytes(other)
+        limit = min(self._own.limit, its.limit)
+        one, two = self._up_to(limit), its.up_to(limit, self._template)
+        if not one and not two and self._template:
+            return ReferenceComparison(self._stored).overlap(other)
+        common = len(one & two)
+        compared = len(one) + len(two) - common
+        if compared < (1 if limit == NO_LIMIT else MIN_SAMPLES):
+            return Overlap(0.0, compared, False, False, False, False)
+        return Overlap(
+            share=common / compared,
+            compared=compared,
+            first_in_second=common == len(one),
+            second_in_first=common == len(two),
+            hidden_in_second=all(value in two for value in self._hidden if value <= limit),
+            is_exact=limit == NO_LIMIT or self._own.total == its.total,
+        )
+
+    def _up_to(self, limit: int) -> set[int]:
+        if self._own.limit <= limit:
+            return self._samples
+        return {value for value in self._samples if value <= limit}
+
+
+if TYPE_CHECKING or compiled is None:
+    Comparison = ReferenceComparison
+else:
+    Comparison = compiled.CompiledComparison
+
+
+def overlap(one: bytes, other: bytes, template: Collection[int] = ()) -> Overlap:
+    """Return what one :class:`Comparison` says."""
+    return Comparison(one, template).overlap(other)

@@ -1,0 +1,9 @@
+from collections.abc import Collection
+
+from scrapy_simhash.rule.sketch import Overlap
+
+class CompiledComparison:
+    def __init__(self, own: bytes, template: Collection[int] = ()) -> None: ...
+    def overlap(self, other: bytes) -> Overlap: ...
+
+def are_among(some: bytes, others: bytes) -> bool: ...
