@@ -7,7 +7,7 @@ The results are those of ``ReferenceComparison`` (comparison.py) and ``reference
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp
 
 from array import array
@@ -81,9 +81,10 @@ cdef class CompiledComparison:
     # Its samples that count, in order.
     cdef const uint32_t[::1] _samples
 
-    def __init__(self, bytes own, template=()):
+    def __init__(self, bytes own not None, template=()):
         cdef Words words = words_of(own)
         cdef uint32_t sample
+        cdef uint16_t mark
         self._own, self._limit = own, limit_of(own)
         for mark in template:
             self._template[mark >> 3] |= 1 << (mark & 7)
@@ -93,7 +94,7 @@ cdef class CompiledComparison:
             samples.append(sample)
         self._samples = array("I", sorted(samples))
 
-    def overlap(self, bytes other):
+    def overlap(self, bytes other not None):
         cdef Words words = words_of(other)
         cdef uint32_t limit = min(self._limit, limit_of(other))
         cdef uint32_t sample
@@ -130,7 +131,7 @@ cdef class CompiledComparison:
         return low
 
 
-def are_among(bytes some, bytes others):
+def are_among(bytes some not None, bytes others not None):
     """The same as ``reference_are_among``: both are in order."""
     cdef const char *one = PyBytes_AS_STRING(some)
     cdef const char *end = one + PyBytes_GET_SIZE(some)
