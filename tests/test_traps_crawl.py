@@ -144,7 +144,9 @@ def test_what_a_trap_has_parked_waits_for_the_next_run(
     assert first < days(site) <= first + 10
 
 
-def test_a_crawl_that_is_resumed_goes_on_to_learn(site: Site, crawl: CrawlFixture) -> None:
+def test_a_crawl_that_is_resumed_goes_on_to_learn(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
     """Each page leads to articles that were crawled before it was stopped."""
     articles = [f"/a/{i}" for i in range(9)]
     site.pages = Calendar({i: day_page(i, "There is nothing", *articles) for i in range(400)})
@@ -152,10 +154,13 @@ def test_a_crawl_that_is_resumed_goes_on_to_learn(site: Site, crawl: CrawlFixtur
     first = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=30)
     assert first.stats["finish_reason"] == "closespider_pagecount"
     assert 15 <= days(site) < BUDGET
+    state = tmp_path / "job" / "simhash-traps.state"
+    assert state.exists()
     second = crawl("Parks", **stopped, CLOSESPIDER_PAGECOUNT=100)
     assert second.stats["finish_reason"] == "finished"
     assert traps_stats(second)["traps/found"] == 1
     assert days(site) <= BUDGET + 6
+    assert not state.exists(), "the next crawl begins anew"
 
 
 def test_what_is_known_of_traps_may_be_damaged(
