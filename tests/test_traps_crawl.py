@@ -82,6 +82,16 @@ def test_an_endless_calendar_ends(
     assert parked["rule"] == f"Stop at {host}/day/N"
 
 
+@pytest.mark.parametrize("policy", ["origin", "no-referrer"])
+def test_a_trap_ends_though_pages_do_not_say_where_links_are(
+    site: Site, crawl: CrawlFixture, policy: str
+) -> None:
+    site.pages = Calendar()
+    done = crawl("Parks", **USE, REFERRER_POLICY=policy, CLOSESPIDER_PAGECOUNT=300)
+    assert done.stats["finish_reason"] == "finished"
+    assert days(site) <= MOST
+
+
 def test_a_trap_is_only_told_by_default(site: Site, crawl: CrawlFixture) -> None:
     site.pages = Calendar()
     done = crawl(CLOSESPIDER_PAGECOUNT=100)

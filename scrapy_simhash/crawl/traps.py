@@ -83,8 +83,7 @@ class CrawlTraps:
         found = self._traps.of(request.url)
         if found is None or self._parking is None or self._parking.is_exempt(request):
             return
-        referer = request.headers.get("Referer")
-        if referer is not None and not self._traps.has(referer.decode("latin-1")):
+        if self._is_from_elsewhere(request):
             return
         trap, pattern = found
         trap.asked[pattern] += 1
@@ -93,6 +92,17 @@ class CrawlTraps:
             self._parking.explore(rule)
         else:
             self._parking.park(request, rule, pattern, long_hash_of(request.url))
+
+    def _is_from_elsewhere(self, request: Request) -> bool:
+        """Whether a page that belongs to no trap leads to a request.
+
+        A site or a setting (``REFERRER_POLICY``) may tell no more than the host of that page: then
+        it may be any, unless it is one from which the crawl starts.
+        """
+        referer = (request.headers.get("Referer") or b"").decode("latin-1")
+        is_start = request.meta.get("depth") == 1
+        is_told = is_start or Address.of(referer).path not in ("", "/")
+        return bool(referer) and is_told and not self._traps.has(referer)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the traps as the report shows them, those first that would cost most."""
