@@ -62,7 +62,7 @@ def test_built_tables_grow_and_shrink(engine: Any, distance: int) -> None:
 
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 def test_tables_that_grow_take_little_more_than_built_ones() -> None:
-    """Of runs that grow by an eighth, 6 % are unused."""
+    """Of runs that grow by a sixteenth, 3 % are unused."""
     rng, items = random.Random(1), array("I", range(100_000))
     stored = array("Q", [rng.getrandbits(64) for _ in items])
     tables = (Table(0x1FF << 8, 1), Table(0x1FF << 40, 1))  # runs of 190
@@ -70,7 +70,7 @@ def test_tables_that_grow_take_little_more_than_built_ones() -> None:
     for one, item in zip(stored, items, strict=True):
         grown.add(one, item)
     whole.build(stored, items)
-    assert grown.nbytes <= 1.02 * whole.nbytes
+    assert grown.nbytes <= 1.04 * whole.nbytes
 
 
 @each_engine

@@ -43,19 +43,32 @@ cdef extern from "_scan.h":
     ctypedef struct Line:
         uint32_t count
         uint32_t capacity
+        bint is_packed
         uint64_t slots[7]
+    ctypedef struct Place:
+        const Line *line
+        uint64_t turned
+        int turn
+        int errors
     ctypedef struct Found:
         uint64_t *items
         uint32_t count
         uint32_t capacity
         uint32_t most
-    ctypedef int (*ScanLines)(
-        const Line *const *, uint32_t, uint64_t, int, int, Found *
+    ctypedef int (*ScanPlaces)(
+        const Place *, uint32_t, uint64_t, int, int, Found *
     ) noexcept nogil
     ctypedef struct Scanner:
         const char *name
-        ScanLines scan
+        ScanPlaces scan
+    uint64_t turn_left(uint64_t x, int turn) noexcept nogil
+    uint32_t line_inline_count(const Line *line) noexcept nogil
+    uint32_t *line_run(const Line *line) noexcept nogil
+    uint64_t run_entry(const Line *line, uint32_t i, uint64_t turned) noexcept nogil
+    void run_put(Line *line, uint32_t i, uint64_t turned) noexcept nogil
+    uint32_t *run_items(const Line *line) noexcept nogil
     enum: MAX_SCANNERS
+    enum: MOST_PLACES
     int scan_list(Scanner *scanners) noexcept nogil
     void *lines_alloc(size_t size) noexcept nogil
     void lines_free(void *memory, size_t size) noexcept nogil
@@ -69,7 +82,7 @@ cdef enum:
     FIRST_SEGMENT_BITS = 1  # a table begins with 2 lines: an index may have 100,000 tables
     SEGMENTS = 32
     MAX_LINE_BITS = 31  # there are at most 2**32 items, five for each line
-    MAX_TABLES = 64
+    MAX_TABLES = 64  # MOST_PLACES of _scan.h are these times MAX_FLIPS
     MAX_PARTS = 32
     MAX_FLIPS = 33  # one for each bit of an address, and one for the address itself
     INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
@@ -83,7 +96,7 @@ cdef uint64_t MULTIPLIER = 0xBF58476D1CE4E5B9ULL
 
 cdef Scanner scanners[MAX_SCANNERS]
 cdef int scanner_count = scan_list(scanners)
-cdef ScanLines scan = scanners[0].scan
+cdef ScanPlaces scan = scanners[0].scan
 
 # The ways in which this processor can compare fingerprints, the quickest first; that one is used.
 SCANNERS = [scanners[i].name.decode() for i in range(scanner_count)]
@@ -104,6 +117,12 @@ cdef struct Table:
     int fold
     int radius
     bint has_items
+    # How far fingerprints in runs are turned to the left; whether the low half then has none of the
+    # key; where the key is, if it is in one piece; and whether the highest 16 bits are of the key.
+    int turn
+    bint is_apart
+    int key_shift
+    bint may_pack
     # Lines: 2**level <= lines < 2**(level + 1), at most one for each key.
     int level
     uint64_t lines
@@ -130,26 +149,26 @@ cdef struct Filling:
 
 
 cdef struct Scratch:
-    const Line **lines
+    Place *places
     Found found
 
 
 include "compiled_lines.pxi"
 
 
-cdef Scratch new_scratch(size_t most_lines) except *:
+cdef Scratch new_scratch(size_t most_places) except *:
     cdef Scratch scratch
     scratch.found.items = NULL
     scratch.found.count = scratch.found.capacity = scratch.found.most = 0
-    scratch.lines = <const Line **>malloc(most_lines * sizeof(Line *))
-    if scratch.lines == NULL:
+    scratch.places = <Place *>malloc(most_places * sizeof(Place))
+    if scratch.places == NULL:
         raise MemoryError
     return scratch
 
 
 # For queries of one fingerprint, which hold the interpreter's lock.  All objects share it, since an
 # index has two CompiledTables for each scope.
-cdef Scratch single = new_scratch(MAX_TABLES * MAX_FLIPS)
+cdef Scratch single = new_scratch(MOST_PLACES)
 
 
 cdef class CompiledTables:
@@ -210,6 +229,7 @@ cdef class CompiledTables:
         table.key_mask = ones(place)
         # At least half of the key, so that no two bits fold onto a third; less than all of it.
         table.fold = max(1, min(63, (place + 1) // 2))
+        turn_key_up(table, mask)
         table.most_lines = 1ULL << min(place, <int>MAX_LINE_BITS)
         table.lines = min(1ULL << FIRST_SEGMENT_BITS, table.most_lines)
         table.level = HIGHEST_BIT(table.lines)
@@ -279,7 +299,7 @@ cdef class CompiledTables:
         for i in range(self._table_count):
             table = &self._tables[i]
             number = line_number(table, address_of(table, value))
-            place = find(line_at(table, number), value)
+            place = find(table, line_at(table, number), value)
             take_out(table, number, place)
 
     def nearest(self, fingerprint):
@@ -481,26 +501,33 @@ cdef class CompiledTables:
 
     # ---- parts of these
 
-    cdef inline uint32_t _collect(self, uint64_t fingerprint, const Line **lines) noexcept nogil:
-        """Note the lines that a query reads, and prefetch them."""
+    cdef inline uint32_t _collect(self, uint64_t fingerprint, Place *places) noexcept nogil:
+        """Note the places that a query reads, and prefetch their lines."""
         cdef uint32_t count = 0
         cdef uint64_t address
         cdef const Table *table
+        cdef Place *place
         cdef int i, flip
         for i in range(self._table_count):
             table = &self._tables[i]
             address = address_of(table, fingerprint)
             for flip in range(table.flips):
-                lines[count] = line_at(table, line_number(table, address ^ table.flip[flip]))
-                PREFETCH(lines[count])
+                place = &places[count]
+                place.line = line_at(table, line_number(table, address ^ table.flip[flip]))
+                PREFETCH(place.line)
+                place.turn = table.turn
+                place.turned = turn_left(fingerprint, table.turn)
+                place.errors = table.is_apart and flip > 0
+                if table.may_pack and flip:
+                    place.turned ^= 1ULL << (table.key_shift + flip - 1)
                 count += 1
         return count
 
     cdef uint32_t _search(self, uint64_t fingerprint, int mode) except? 0xFFFFFFFF:
         """Fill *single.found* and return its count; a fingerprint may be in it several times."""
-        cdef uint32_t count = self._collect(fingerprint, single.lines)
+        cdef uint32_t count = self._collect(fingerprint, single.places)
         single.found.count = 0
-        if scan(single.lines, count, fingerprint, self.distance, mode, &single.found) == TOO_FEW:
+        if scan(single.places, count, fingerprint, self.distance, mode, &single.found) == TOO_FEW:
             raise MemoryError
         return single.found.count
 
@@ -521,12 +548,12 @@ cdef class CompiledTables:
             size = <int>min(<Py_ssize_t>BATCH, count - start)
             for i in range(size):
                 ends[i + 1] = ends[i] + self._collect(
-                    fingerprints[start + i], scratch.lines + ends[i]
+                    fingerprints[start + i], scratch.places + ends[i]
                 )
             for i in range(size):
                 scratch.found.count = 0
                 if scan(
-                    scratch.lines + ends[i], ends[i + 1] - ends[i], fingerprints[start + i],
+                    scratch.places + ends[i], ends[i + 1] - ends[i], fingerprints[start + i],
                     self.distance, SCAN_CLOSEST, &scratch.found,
                 ) == TOO_FEW:
                     return False
@@ -557,7 +584,7 @@ cdef class CompiledTables:
         cdef Table *table = &self._tables[0]
         cdef uint64_t number = line_number(table, address_of(table, fingerprint))
         cdef Line *line = line_at(table, number)
-        cdef int place = find(line, fingerprint)
+        cdef int place = find(table, line, fingerprint)
         if place < 0:
             return NULL
         if line.capacity and place >= INLINE_WITH_RUN:
@@ -574,7 +601,7 @@ cdef class CompiledTables:
         for number in range(table.lines):
             line = line_at(table, number)
             for i in range(line.count):
-                pairs[filled].fingerprint = entry(line, i)
+                pairs[filled].fingerprint = entry(table, line, number, i)
                 pairs[filled].item = entry_item(line, items_at(table, number), i)
                 filled += 1
         return filled
@@ -638,13 +665,13 @@ cdef class CompiledTables:
                 line = line_at(table, number)
                 seen += line.count
                 if line.capacity:
-                    assert INLINE_WITH_RUN < line.count <= line.capacity + INLINE_WITH_RUN
-                    run_bytes += run_size(table, line.capacity)
+                    assert 0 < line.count - INLINE_WITH_RUN <= <uint32_t>line.capacity
+                    run_bytes += run_size(table, line.capacity, line.is_packed)
                 else:
                     assert line.count <= INLINE_SLOTS
                 for i in range(line.count):
-                    assert line_number(table, address_of(table, entry(line, i))) == number
-                    assert self._item(entry(line, i)) != NULL
+                    assert line_number(table, address_of(table, entry(table, line, number, i))) == number
+                    assert self._item(entry(table, line, number, i)) != NULL
             assert seen == table.entries
             assert run_bytes == table.run_bytes
         for fingerprint, younger in self._younger.items():
@@ -684,7 +711,7 @@ cdef int sort_pairs(
 
 
 cdef void free_scratch(Scratch *scratch) noexcept nogil:
-    free(scratch.lines)
+    free(scratch.places)
     free(scratch.found.items)
 
 

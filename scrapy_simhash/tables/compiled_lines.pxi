@@ -15,6 +15,22 @@ cdef inline uint64_t address_of(const Table *table, uint64_t fingerprint) noexce
     return key
 
 
+cdef void turn_key_up(Table *table, uint64_t mask) noexcept nogil:
+    """Choose the turn that leaves the fewest bits of the key in the low half, then the highest."""
+    cdef uint64_t turned, best = 0
+    cdef int turn, low, fewest = 64
+    for turn in range(64):
+        turned = turn_left(mask, turn)
+        low = bits(<uint32_t>turned)
+        if low < fewest or (low == fewest and turned > best):
+            fewest, best, table.turn = low, turned, turn
+    table.is_apart = fewest == 0
+    table.key_shift = 64 - bits(mask)
+    table.may_pack = (
+        table.radius == 1 and 16 <= bits(mask) <= MAX_LINE_BITS and best == ones(table.key_shift) ^ ~0ULL
+    )
+
+
 cdef inline uint64_t line_number(const Table *table, uint64_t address) noexcept nogil:
     cdef uint64_t number = address & ((2ULL << table.level) - 1)
     if number >= table.lines:
@@ -86,35 +102,45 @@ cdef void set_flips(Table *table) noexcept nogil:
 
 # ---- lines and runs
 
-cdef inline uint64_t *run_of(const Line *line) noexcept nogil:
-    return <uint64_t *><uintptr_t>line.slots[INLINE_WITH_RUN]
+cdef inline size_t run_size(
+    const Table *table, uint32_t capacity, bint is_packed
+) noexcept nogil:
+    return <size_t>capacity * ((6 if is_packed else 8) + (4 if table.has_items else 0))
 
 
-cdef inline uint32_t *run_items(const Line *line) noexcept nogil:
-    return <uint32_t *>(run_of(line) + line.capacity)
+cdef inline bint packs(const Table *table) noexcept nogil:
+    """Whether all entries of a line have the same key now, and so the same highest bits."""
+    return table.may_pack and table.lines == table.most_lines
 
 
-cdef inline size_t run_size(const Table *table, uint32_t capacity) noexcept nogil:
-    return <size_t>capacity * (12 if table.has_items else 8)
+cdef inline uint64_t turned_key(const Table *table, uint64_t number) noexcept nogil:
+    """Return the key of a line in a table that packs, at its place in a turned fingerprint."""
+    return (number ^ number >> table.fold) << table.key_shift
 
 
-cdef inline uint64_t entry(const Line *line, uint32_t i) noexcept nogil:
+cdef inline uint64_t entry(
+    const Table *table, const Line *line, uint64_t number, uint32_t i
+) noexcept nogil:
     if line.capacity and i >= INLINE_WITH_RUN:
-        return run_of(line)[i - INLINE_WITH_RUN]
+        return turn_left(
+            run_entry(line, i - INLINE_WITH_RUN, turned_key(table, number)), -table.turn & 63
+        )
     return line.slots[i]
 
 
 cdef inline uint32_t entry_item(const Line *line, const uint32_t *items, uint32_t i) noexcept nogil:
+    if items == NULL:
+        return 0
     if line.capacity and i >= INLINE_WITH_RUN:
         return run_items(line)[i - INLINE_WITH_RUN]
     return items[i]
 
 
 cdef inline void put(
-    Line *line, uint32_t *items, uint32_t i, uint64_t fingerprint, uint32_t item
+    const Table *table, Line *line, uint32_t *items, uint32_t i, uint64_t fingerprint, uint32_t item
 ) noexcept nogil:
     if line.capacity and i >= INLINE_WITH_RUN:
-        run_of(line)[i - INLINE_WITH_RUN] = fingerprint
+        run_put(line, i - INLINE_WITH_RUN, turn_left(fingerprint, table.turn))
         if items != NULL:
             run_items(line)[i - INLINE_WITH_RUN] = item
     else:
@@ -123,55 +149,48 @@ cdef inline void put(
             items[i] = item
 
 
-cdef int find(const Line *line, uint64_t fingerprint) noexcept nogil:
-    """Return the position of a fingerprint in a line, -1 if it is not there."""
-    cdef const uint64_t *run
-    cdef uint32_t inline_count = min(line.count, <uint32_t>INLINE_WITH_RUN) if line.capacity else line.count
+cdef int find(const Table *table, const Line *line, uint64_t fingerprint) noexcept nogil:
+    """Return the position of a fingerprint in its line, -1 if it is not there."""
+    cdef uint64_t turned = turn_left(fingerprint, table.turn)
+    cdef const uint32_t *low
+    cdef uint32_t inline_count = min(line.count, line_inline_count(line))
     cdef uint32_t i
     for i in range(inline_count):
         if line.slots[i] == fingerprint:
             return <int>i
     if line.capacity and line.count > INLINE_WITH_RUN:
-        run = run_of(line)
+        low = line_run(line)
         for i in range(line.count - INLINE_WITH_RUN):
-            if run[i] == fingerprint:
+            if low[i] == <uint32_t>turned and run_entry(line, i, turned) == turned:
                 return <int>i + INLINE_WITH_RUN
     return -1
 
 
-cdef bint resize_run(Table *table, Line *line, uint32_t *items, uint32_t capacity) noexcept nogil:
+cdef bint resize_run(Table *table, uint64_t number, uint32_t capacity) noexcept nogil:
     """Move a line's entries from the 7th on to a run of *capacity*, or back inline if it is 0.
 
     Return False if memory is short; then nothing has changed.
     """
-    cdef uint64_t *old = run_of(line) if line.capacity else NULL
-    cdef uint64_t *run
-    cdef uint32_t had = line.capacity
-    cdef uint32_t beyond = line.count - INLINE_WITH_RUN if line.count > INLINE_WITH_RUN else 0
+    cdef Line *line = line_at(table, number)
+    cdef uint32_t *items = items_at(table, number)
+    cdef Line old = line[0]
+    cdef void *run = NULL
+    cdef bint is_packed = packs(table) and capacity
+    cdef uint32_t i
+    # Even, so that items after high halves of 2 bytes are aligned.
+    capacity += capacity & 1
     if capacity:
-        if items != NULL and had > capacity:
-            memmove(old + capacity, old + had, beyond * sizeof(uint32_t))
-        run = <uint64_t *>realloc(old, run_size(table, capacity))
+        run = malloc(run_size(table, capacity, is_packed))
         if run == NULL:
-            if had <= capacity:
-                return False
-            run = old  # longer than it need be
-        if items != NULL and 0 < had < capacity:
-            memmove(run + capacity, run + had, beyond * sizeof(uint32_t))
-        if had == 0 and beyond:
-            run[0] = line.slots[INLINE_WITH_RUN]
-            if items != NULL:
-                (<uint32_t *>(run + capacity))[0] = items[INLINE_WITH_RUN]
+            return False
         line.slots[INLINE_WITH_RUN] = <uint64_t><uintptr_t>run
-    else:
-        if beyond:
-            if items != NULL:
-                items[INLINE_WITH_RUN] = run_items(line)[0]
-            line.slots[INLINE_WITH_RUN] = old[0]
-        free(old)
-    line.capacity = capacity
-    table.run_bytes += run_size(table, capacity)
-    table.run_bytes -= run_size(table, had)
+    line.capacity, line.is_packed = capacity, is_packed
+    for i in range(INLINE_WITH_RUN, old.count):
+        put(table, line, items, i, entry(table, &old, number, i), entry_item(&old, items, i))
+    table.run_bytes += run_size(table, capacity, is_packed)
+    table.run_bytes -= run_size(table, old.capacity, old.is_packed)
+    if old.capacity:
+        free(line_run(&old))
     return True
 
 
@@ -186,17 +205,13 @@ cdef bint make_room(Table *table, uint64_t number) noexcept nogil:
     cdef Line *line = line_at(table, number)
     if has_room(line):
         return True
-    # In place, if the memory behind the run is free.  Steps of an eighth would take 5 bytes more for
-    # each fingerprint, and 0.5 us less to add one (4 million with keys of 16 bits: runs of 55).
-    return resize_run(
-        table, line, items_at(table, number), line.capacity + line.capacity // 64 + 2
-    )
+    return resize_run(table, number, line.capacity + line.capacity // 16 + 2)
 
 
 cdef void append(Table *table, uint64_t number, uint64_t fingerprint, uint32_t item) noexcept nogil:
     """Add an entry to a line that has room."""
     cdef Line *line = line_at(table, number)
-    put(line, items_at(table, number), line.count, fingerprint, item)
+    put(table, line, items_at(table, number), line.count, fingerprint, item)
     line.count += 1
     table.entries += 1
 
@@ -206,11 +221,11 @@ cdef void take_out(Table *table, uint64_t number, uint32_t i) noexcept nogil:
     cdef Line *line = line_at(table, number)
     cdef uint32_t *items = items_at(table, number)
     cdef uint32_t last = line.count - 1
-    put(line, items, i, entry(line, last), 0 if items == NULL else entry_item(line, items, last))
+    put(table, line, items, i, entry(table, line, number, last), entry_item(line, items, last))
     line.count = last
     table.entries -= 1
     if line.capacity and line.count <= INLINE_WITH_RUN:
-        resize_run(table, line, items, 0)
+        resize_run(table, number, 0)
 
 
 cdef bint grow(Table *table) noexcept nogil:
@@ -223,7 +238,7 @@ cdef bint grow(Table *table) noexcept nogil:
     cdef Line *other
     cdef uint32_t *items
     cdef uint32_t *other_items
-    cdef uint32_t i, kept = 0, moved = 0, item = 0
+    cdef uint32_t i, kept = 0, moved = 0, item
     cdef uint64_t fingerprint
     if table.entries <= ENTRIES_A_LINE * table.lines or table.lines >= table.most_lines:
         return True
@@ -232,27 +247,24 @@ cdef bint grow(Table *table) noexcept nogil:
     line, items = line_at(table, number), items_at(table, number)
     other, other_items = line_at(table, added), items_at(table, added)
     for i in range(line.count):
-        moved += (address_of(table, entry(line, i)) & bit) != 0
-    if moved > INLINE_SLOTS and not resize_run(
-        table, other, other_items, moved - INLINE_WITH_RUN
-    ):
+        moved += (address_of(table, entry(table, line, number, i)) & bit) != 0
+    if moved > INLINE_SLOTS and not resize_run(table, added, moved - INLINE_WITH_RUN):
         return False
     for i in range(line.count):
-        fingerprint = entry(line, i)
-        if items != NULL:
-            item = entry_item(line, items, i)
+        fingerprint = entry(table, line, number, i)
+        item = entry_item(line, items, i)
         if address_of(table, fingerprint) & bit:
-            put(other, other_items, other.count, fingerprint, item)
+            put(table, other, other_items, other.count, fingerprint, item)
             other.count += 1
         else:
-            put(line, items, kept, fingerprint, item)
+            put(table, line, items, kept, fingerprint, item)
             kept += 1
     line.count = kept
     if line.capacity:
         if kept <= INLINE_SLOTS:
-            resize_run(table, line, items, 0)
+            resize_run(table, number, 0)
         elif moved:
-            resize_run(table, line, items, kept - INLINE_WITH_RUN)
+            resize_run(table, number, kept - INLINE_WITH_RUN)
     table.lines += 1
     if table.lines == 2 * bit:
         table.level += 1
@@ -298,17 +310,17 @@ cdef bint fill(
         start, end = end, filling.ends[number]
         line = line_at(table, number)
         if end - start > INLINE_SLOTS and not resize_run(
-            table, line, items_at(table, number), <uint32_t>(end - start - INLINE_WITH_RUN)
+            table, number, <uint32_t>(end - start - INLINE_WITH_RUN)
         ):
             return False
         for j in range(start, end):
             pair = &filling.pairs[j]
-            if table.has_items and find(line, pair.fingerprint) >= 0:
+            if table.has_items and find(table, line, pair.fingerprint) >= 0:
                 filling.is_repeated[pair.item >> 32] = 1
             else:
                 append(table, number, pair.fingerprint, <uint32_t>pair.item)
         if line.capacity and line.count <= INLINE_WITH_RUN:
-            resize_run(table, line, items_at(table, number), 0)
+            resize_run(table, number, 0)
     return True
 
 
@@ -320,7 +332,7 @@ cdef void clear(Table *table) noexcept nogil:
         line = line_at(table, number)
         line.count = 0
         if line.capacity:
-            resize_run(table, line, items_at(table, number), 0)
+            resize_run(table, number, 0)
     table.entries = 0
 
 
@@ -344,7 +356,7 @@ cdef void free_table(Table *table) noexcept nogil:
     cdef int segment
     for number in range(table.lines):
         if line_at(table, number).capacity:
-            free(run_of(line_at(table, number)))
+            free(line_run(line_at(table, number)))
     for segment in range(SEGMENTS):
         lines = segment_lines(segment)
         if table.segments[segment] != NULL:
