@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h"],
     "rule/compiled": [],
-    "tables/compiled": ["tables/_scan.h", "tables/compiled_lines.pxi"],
+    "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
 }
 # "" compiles if there is a C compiler; else the twins in Python serve.

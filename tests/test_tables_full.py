@@ -19,12 +19,15 @@ pytestmark = pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 
 @pytest.fixture(scope="module")
 def stored() -> list[int]:
-    """Uniform fingerprints, and a few thousand that share the key of one table each."""
+    """Uniform fingerprints, and a few thousand that share the key of one table each.
+
+    The runs of those are too long for the pool.
+    """
     rng = random.Random(5)
     found = [rng.getrandbits(64) for _ in range(COUNT)]
     for block in (0, 16, 32, 48):
         key = 0xBEEF << block
-        alike = (rng.getrandbits(64) & ~(0xFFFF << block) | key for _ in range(2_000))
+        alike = (rng.getrandbits(64) & ~(0xFFFF << block) | key for _ in range(3_000))
         found.extend(alike)
     rng.shuffle(found)
     return found

@@ -24,13 +24,14 @@
 /* 64 tables, with an address of 32 bits each and those one bit away. */
 #define MOST_PLACES (64 * 33)
 /* Runs that are fetched before they are read, and the most entries of one that are. */
-#define RUNS_AHEAD 8
+#define RUNS_AHEAD 16
 #define MOST_FETCHED 1024
 
 typedef struct {
     uint32_t count;
-    uint32_t capacity : 31; /* of the run; 0 if there is none */
+    uint32_t capacity : 30; /* of the run; 0 if there is none */
     uint32_t is_packed : 1;
+    uint32_t is_pooled : 1; /* the run is in the table's pool (_memory.h), not malloc's */
     uint64_t slots[INLINE_SLOTS];
 } Line;
 
@@ -319,41 +320,5 @@ static int scan_list(Scanner *scanners)
     scanners[count++] = (Scanner){"portable", scan_portable};
     return count;
 }
-
-/* Zeroed memory that is aligned to a line.  Large pieces are mapped: the system provides each page
- * when it is first touched, and uses huge pages if it has them, for fewer TLB misses. */
-#define LARGE ((size_t)1 << 20)
-#if defined(__linux__)
-#include <string.h>
-#include <sys/mman.h>
-static void *lines_alloc(size_t bytes)
-{
-    void *memory;
-    if (bytes < LARGE) {
-        if (posix_memalign(&memory, sizeof(Line), bytes))
-            return NULL;
-        return memset(memory, 0, bytes);
-    }
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    madvise(memory, bytes, MADV_HUGEPAGE);
-    return memory;
-}
-static void lines_free(void *memory, size_t bytes)
-{
-    if (bytes < LARGE)
-        free(memory);
-    else if (memory)
-        munmap(memory, bytes);
-}
-#else
-static void *lines_alloc(size_t bytes) { return calloc(1, bytes); }
-static void lines_free(void *memory, size_t bytes)
-{
-    (void)bytes;
-    free(memory);
-}
-#endif
 
 #endif

@@ -18,8 +18,8 @@ Only the first table stores items; a match in another table is looked up there.
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memmove, memset
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memset
 
 import sys
 from array import array
@@ -44,6 +44,7 @@ cdef extern from "_scan.h":
         uint32_t count
         uint32_t capacity
         bint is_packed
+        bint is_pooled
         uint64_t slots[7]
     ctypedef struct Place:
         const Line *line
@@ -70,10 +71,20 @@ cdef extern from "_scan.h":
     enum: MAX_SCANNERS
     enum: MOST_PLACES
     int scan_list(Scanner *scanners) noexcept nogil
-    void *lines_alloc(size_t size) noexcept nogil
-    void lines_free(void *memory, size_t size) noexcept nogil
     void PREFETCH(const void *address) noexcept nogil
     int bits "count_bits_portable"(uint64_t x) noexcept nogil
+
+
+cdef extern from "_memory.h":
+    void *lines_alloc(size_t size) noexcept nogil
+    void lines_free(void *memory, size_t size) noexcept nogil
+    ctypedef struct Pool:
+        pass
+    bint fits_pool(size_t bytes) noexcept nogil
+    void *pool_alloc(Pool *pool, size_t bytes) noexcept nogil
+    void pool_free(Pool *pool, void *memory) noexcept nogil
+    long pool_count(const Pool *pool) noexcept nogil
+    void pool_drop(Pool *pool) noexcept nogil
 
 
 cdef object tuple_new = tuple.__new__
@@ -86,6 +97,7 @@ cdef enum:
     MAX_PARTS = 32
     MAX_FLIPS = 33  # one for each bit of an address, and one for the address itself
     INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
+    POOL_LINES = 65536  # a table with fewer has no pool, which takes 2 MB at least
     BATCH = 8  # number of queries whose lines are fetched together
     TOO_FEW = -2  # a scan returns this if memory is short
 
@@ -129,6 +141,7 @@ cdef struct Table:
     uint64_t most_lines
     uint64_t entries
     uint64_t run_bytes
+    Pool *pool  # NULL while the table is small
     int flips
     uint32_t flip[MAX_FLIPS]
     Line *segments[SEGMENTS]
@@ -652,12 +665,12 @@ cdef class CompiledTables:
         """Assert every invariant; for tests.  Cost: O(tables x fingerprints)."""
         cdef Table *table
         cdef Line *line
-        cdef uint64_t number, seen, run_bytes
+        cdef uint64_t number, seen, run_bytes, pooled
         cdef uint32_t i
         cdef int t
         for t in range(self._table_count):
             table = &self._tables[t]
-            seen = run_bytes = 0
+            seen = run_bytes = pooled = 0
             assert 1ULL << table.level <= table.lines < 2ULL << table.level
             assert table.lines <= table.most_lines
             assert table.entries == self._tables[0].entries
@@ -667,6 +680,7 @@ cdef class CompiledTables:
                 if line.capacity:
                     assert 0 < line.count - INLINE_WITH_RUN <= <uint32_t>line.capacity
                     run_bytes += run_size(table, line.capacity, line.is_packed)
+                    pooled += line.is_pooled
                 else:
                     assert line.count <= INLINE_SLOTS
                 for i in range(line.count):
@@ -674,6 +688,7 @@ cdef class CompiledTables:
                     assert self._item(entry(table, line, number, i)) != NULL
             assert seen == table.entries
             assert run_bytes == table.run_bytes
+            assert table.pool == NULL or pool_count(table.pool) == <long>pooled
         for fingerprint, younger in self._younger.items():
             first = self._item(fingerprint)[0]
             assert younger == sorted(set(younger))

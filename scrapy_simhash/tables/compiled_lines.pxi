@@ -113,6 +113,31 @@ cdef inline bint packs(const Table *table) noexcept nogil:
     return table.may_pack and table.lines == table.most_lines
 
 
+cdef bint new_run(Table *table, Line *line, uint32_t capacity) noexcept nogil:
+    """Give a line another run; return False if memory is short."""
+    cdef bint is_packed = packs(table)
+    cdef size_t size = run_size(table, capacity, is_packed)
+    cdef bint is_pooled = table.lines >= POOL_LINES and fits_pool(size)
+    cdef void *run
+    if is_pooled and table.pool == NULL:
+        table.pool = <Pool *>calloc(1, sizeof(Pool))
+        if table.pool == NULL:
+            return False
+    run = pool_alloc(table.pool, size) if is_pooled else malloc(size)
+    if run == NULL:
+        return False
+    line.slots[INLINE_WITH_RUN] = <uint64_t><uintptr_t>run
+    line.capacity, line.is_packed, line.is_pooled = capacity, is_packed, is_pooled
+    return True
+
+
+cdef void free_run(Table *table, const Line *line) noexcept nogil:
+    if line.is_pooled:
+        pool_free(table.pool, line_run(line))
+    else:
+        free(line_run(line))
+
+
 cdef inline uint64_t turned_key(const Table *table, uint64_t number) noexcept nogil:
     """Return the key of a line in a table that packs, at its place in a turned fingerprint."""
     return (number ^ number >> table.fold) << table.key_shift
@@ -174,23 +199,19 @@ cdef bint resize_run(Table *table, uint64_t number, uint32_t capacity) noexcept 
     cdef Line *line = line_at(table, number)
     cdef uint32_t *items = items_at(table, number)
     cdef Line old = line[0]
-    cdef void *run = NULL
-    cdef bint is_packed = packs(table) and capacity
     cdef uint32_t i
     # Even, so that items after high halves of 2 bytes are aligned.
     capacity += capacity & 1
-    if capacity:
-        run = malloc(run_size(table, capacity, is_packed))
-        if run == NULL:
-            return False
-        line.slots[INLINE_WITH_RUN] = <uint64_t><uintptr_t>run
-    line.capacity, line.is_packed = capacity, is_packed
+    if not capacity:
+        line.capacity = 0
+    elif not new_run(table, line, capacity):
+        return False
     for i in range(INLINE_WITH_RUN, old.count):
         put(table, line, items, i, entry(table, &old, number, i), entry_item(&old, items, i))
-    table.run_bytes += run_size(table, capacity, is_packed)
+    table.run_bytes += run_size(table, line.capacity, line.is_packed)
     table.run_bytes -= run_size(table, old.capacity, old.is_packed)
     if old.capacity:
-        free(line_run(&old))
+        free_run(table, &old)
     return True
 
 
@@ -356,10 +377,11 @@ cdef void free_table(Table *table) noexcept nogil:
     cdef int segment
     for number in range(table.lines):
         if line_at(table, number).capacity:
-            free(line_run(line_at(table, number)))
+            free_run(table, line_at(table, number))
     for segment in range(SEGMENTS):
         lines = segment_lines(segment)
         if table.segments[segment] != NULL:
             lines_free(table.segments[segment], lines * sizeof(Line))
         if table.items[segment] != NULL:
             lines_free(table.items[segment], lines * INLINE_SLOTS * sizeof(uint32_t))
+    pool_drop(table.pool)
