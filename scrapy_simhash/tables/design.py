@@ -36,11 +36,12 @@ LINE_BYTES = 64
 ROW_LINE_BYTES = 28
 
 # Estimates by benchmarks/bench_index.py, one core of an AMD EPYC, from 1 to 10 million
-# fingerprints: the time of a query, of each place in memory that it reads, and of each further
-# line of 64 bytes at such a place.
-CHECK_NANOSECONDS = 380.0
-PLACE_NANOSECONDS = 18.0
-LINE_NANOSECONDS = 7.0
+# fingerprints: the time of a query, of each table, of each place in memory that it reads, and of
+# ENTRIES_A_LINE further fingerprints at such a place.
+CHECK_NANOSECONDS = 340.0
+TABLE_NANOSECONDS = 20.0
+PLACE_NANOSECONDS = 27.0
+LINE_NANOSECONDS = 1.5
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Design:
             bits = min(address_bits, table.key_bits)
             further_lines = max(0.0, pages / 2**bits / ENTRIES_A_LINE - 1)
             places = 1 + table.radius * bits
+            nanoseconds += TABLE_NANOSECONDS
             nanoseconds += places * (PLACE_NANOSECONDS + LINE_NANOSECONDS * further_lines)
         return nanoseconds / 1e9
 
