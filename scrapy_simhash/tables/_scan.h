@@ -18,6 +18,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define INLINE_SLOTS 7
 #define SHARED_BITS 0xffff000000000000u
@@ -95,6 +96,16 @@ static inline uint32_t *run_items(const Line *line)
 {
     const size_t halves = line->capacity;
     return line_run(line) + (line->is_packed ? halves / 2 * 3 : halves * 2);
+}
+
+/* Copy entries to a run of another capacity that is packed if the first one is. */
+static inline void run_copy(Line *line, const Line *from, uint32_t count, int has_items)
+{
+    memcpy(line_run(line), line_run(from), count * sizeof(uint32_t));
+    memcpy(line_run(line) + line->capacity, line_run(from) + from->capacity,
+           count * (line->is_packed ? sizeof(uint16_t) : sizeof(uint32_t)));
+    if (has_items)
+        memcpy(run_items(line), run_items(from), count * sizeof(uint32_t));
 }
 
 /* Fetch the low halves; of a long run the processor fetches the rest itself. */

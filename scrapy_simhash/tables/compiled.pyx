@@ -68,6 +68,7 @@ cdef extern from "_scan.h":
     uint64_t run_entry(const Line *line, uint32_t i, uint64_t turned) noexcept nogil
     void run_put(Line *line, uint32_t i, uint64_t turned) noexcept nogil
     uint32_t *run_items(const Line *line) noexcept nogil
+    void run_copy(Line *line, const Line *old, uint32_t count, bint has_items) noexcept nogil
     enum: MAX_SCANNERS
     enum: MOST_PLACES
     int scan_list(Scanner *scanners) noexcept nogil

@@ -206,8 +206,11 @@ cdef bint resize_run(Table *table, uint64_t number, uint32_t capacity) noexcept 
         line.capacity = 0
     elif not new_run(table, line, capacity):
         return False
-    for i in range(INLINE_WITH_RUN, old.count):
-        put(table, line, items, i, entry(table, &old, number, i), entry_item(&old, items, i))
+    if capacity and old.capacity and line.is_packed == old.is_packed:
+        run_copy(line, &old, old.count - INLINE_WITH_RUN, table.has_items)
+    else:
+        for i in range(INLINE_WITH_RUN, old.count):
+            put(table, line, items, i, entry(table, &old, number, i), entry_item(&old, items, i))
     table.run_bytes += run_size(table, line.capacity, line.is_packed)
     table.run_bytes -= run_size(table, old.capacity, old.is_packed)
     if old.capacity:
