@@ -9,7 +9,7 @@ from setuptools import Extension, setup
 
 FOLDER = Path(__file__).parent
 MODULES = {
-    "analysis/compiled": ["analysis/_murmur3.h"],
+    "analysis/compiled": ["analysis/_murmur3.h", "analysis/compiled_code.pxi"],
     "rule/compiled": [],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],

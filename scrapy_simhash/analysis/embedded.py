@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from scrapy_simhash.analysis.engine import compiled
+
 # JSON in a string in a script, and once more in that.
 MAX_LEVELS = 3
 # Of the names that lead to a value, the last ones count, and their beginnings: half a megabyte of
@@ -43,21 +45,36 @@ def values_in_json(text: str) -> Iterator[Value] | None:
 
 def values_in_code(text: str, level: int = 1) -> Iterator[Value]:
     """Yield the literals of JavaScript or of any text like it; of a string with code, its own."""
+    for name, literal in literals(text):
+        if literal[0] not in "\"'":
+            yield (name,), literal
+        elif '\\"' in literal and level < MAX_LEVELS:
+            inner = literal[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+            for names, text_within in values_in_code(inner, level + 1):
+                yield (name, *names), text_within
+        else:
+            yield (name,), literal[1:-1].replace("\\/", "/")
+
+
+def literals(text: str) -> list[tuple[str, str]]:
+    """Return each literal of code after the name before it, by the compiled module if it is built.
+
+    >>> literals("size = 2; on('click', {again: true})")
+    [('size', '2'), ('size', "'click'"), ('again', 'true')]
+    """
+    if compiled is not None:
+        return compiled.literals(text, MAX_NAME)  # type: ignore[no-any-return]
+    found = []
     name = ""
     for token in _TOKEN.finditer(text):
         string, is_name, identifier, number, word = token.groups()
         if identifier is not None:
             name = identifier[:MAX_NAME]
-        elif string is None:
-            yield (name,), number or word
         elif is_name:
             name = string[1:-1][:MAX_NAME]
-        elif '\\"' in string and level < MAX_LEVELS:
-            inner = string[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-            for names, text_within in values_in_code(inner, level + 1):
-                yield (name, *names), text_within
         else:
-            yield (name,), string[1:-1].replace("\\/", "/")
+            found.append((name, string or number or word))
+    return found
 
 
 def _members(document: object) -> Iterator[Value]:

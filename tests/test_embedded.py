@@ -1,0 +1,64 @@
+"""The literals of code are the same by the compiled module and by the pattern."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.analysis import embedded, engine
+from scrapy_simhash.analysis.embedded import MAX_NAME, literals, values_in_code
+
+needs_compiled = pytest.mark.skipif(engine.compiled is None, reason="not compiled")
+
+# Where literals and names begin and end: digits and spaces of many scripts, half a pair.
+PIECES = [
+    *("true", "false", "a", "t", "_", "$", "0", "1.5e3", "-", ".", ":", "=", "==", " ", "\n", "\t"),
+    *('"', "'", "\\", "\\\\", '\\"', "/", ",", "{", "\x00", "\x1f", "\u00a0", "\u0663", "\u00b2"),
+    *("\u00df", "\u0661", "\u4e00", "\U0001d7d8", "\ud800", "n" * 99, "name"),
+]
+CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), max_size=40)
+
+
+def by_the_pattern(code: str) -> list[tuple[str, str]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "compiled", None)
+        return literals(code)
+
+
+@needs_compiled
+@given(CODE.map("".join))
+def test_literals_are_found_the_same(code: str) -> None:
+    assert literals(code) == by_the_pattern(code)
+
+
+@needs_compiled
+def test_every_character_is_read_the_same() -> None:
+    for start in range(0, 0x110000, 0x1000):
+        page = map(chr, range(start, start + 0x1000))
+        code = "".join(f"1{one}2 {one}3 {one}=4 a{one}:5 true{one} " for one in page)
+        assert literals(code) == by_the_pattern(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("a = 1; b: 'x'", [("a", "1"), ("b", "'x'")]),
+        ("a == 1", [("", "1")]),
+        ('"a" : -2.5px', [("a", "-2.5px")]),
+        ("$b=true; xtrue, trues, $c false", [("$b", "true"), ("$b", "false")]),
+        ("a1 b-2 c$3", [("", "-2"), ("", "3")]),
+        (r'x = "a\"b" + "open', [("x", r'"a\"b"'), ("x", '"open')]),
+        ('"\\', [("", '"\\')]),
+        (f"{'n' * 200}: 1, '{'m' * 200}': 2", [("n" * MAX_NAME, "1"), ("m" * MAX_NAME, "2")]),
+    ],
+)
+def test_literals_come_after_their_names(code: str, found: list[tuple[str, str]]) -> None:
+    assert literals(code) == by_the_pattern(code) == found
+
+
+def test_code_in_a_string_is_read() -> None:
+    assert list(values_in_code(r'push("{\"name\": \"a\", \"n\": 1}")')) == [
+        (("", "name"), "a"),
+        (("", "n"), "1"),
+    ]
