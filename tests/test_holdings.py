@@ -199,6 +199,26 @@ def test_places_have_no_numbers() -> None:
     assert held(box.format("related")).links.keys() != held(box.format("results")).links.keys()
 
 
+@pytest.mark.parametrize(
+    ("names", "own"),
+    [
+        ("box box-7 b12x 3", "box"),
+        ("  a\tb  2 ", "a b"),
+        ("caf\u00e9 caf\u00e92 x\u00b2 \u0663y", "caf\u00e9"),
+        ("n" * 300 + " n1 end", "n" * 300 + " end"),
+        ("12 3a", ""),
+    ],
+)
+def test_names_with_a_digit_are_left_out_of_a_place(names: str, own: str) -> None:
+    with_names, without = (f'<b class="{one}"><a href="/x">x</a></b>' for one in (names, own))
+    assert held(with_names).links == held(without).links
+
+
+def test_names_without_a_digit_are_part_of_a_place() -> None:
+    one, other = (held(f'<b class="{names}"><a href="/x">x</a></b>') for names in ("a b", "a c"))
+    assert one.links != other.links
+
+
 def test_many_values_in_one_place_count_as_one() -> None:
     def options(numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
         return dict(held("".join(f'<option value="{i}">x</option>' for i in numbers)).data)

@@ -7,11 +7,14 @@ they number things.  So are those of the whole body: they say what kind of page 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from lxml.html import HtmlElement
 
+from scrapy_simhash.analysis.content import KNOWN_NAMES, MAX_KNOWN
 from scrapy_simhash.rule.hashes import hash_of
 
 WHOLE_PAGE = frozenset({"body", "html"})
@@ -20,6 +23,9 @@ T = TypeVar("T")
 # So many of the named elements around one tell where it is: a rotating box has a name of its own.
 NAMED_AROUND = 3
 
+# A name with a digit, from its beginning on, so that a long one is read once.
+_NUMBERED = re.compile(r"(?<!\S)[^\s0-9]*[0-9]\S*")
+
 
 class Places:
     """The places of one page; what is known of an element is not looked up again."""
@@ -27,7 +33,6 @@ class Places:
     def __init__(self) -> None:
         self._around: dict[HtmlElement, tuple[str, ...]] = {}
         self._known: dict[tuple[tuple[str, ...], str], PlacesOfElement] = {}
-        self._names: dict[str, str] = {}
 
     def of(self, element: HtmlElement) -> PlacesOfElement:
         """Return the places of all that an element has.  Cost: O(depth) at worst."""
@@ -47,9 +52,7 @@ class Places:
         names = f"{get('class', '')} {get('id', '')} {get('role', '')}"
         if names == "  " or element.tag in WHOLE_PAGE:
             return ""
-        words = self._names.get(names)
-        if words is None:
-            words = self._names[names] = _without_digits(names)
+        words = _known(names) if len(names) <= MAX_KNOWN else _without_digits(names)
         return f"{element.tag} {words}" if words else ""
 
 
@@ -86,4 +89,10 @@ def inherited(
 
 
 def _without_digits(names: str) -> str:
+    if names.isascii():
+        return " ".join(_NUMBERED.sub("", names).split())
     return " ".join(word for word in names.split() if not any(map(str.isdigit, word)))
+
+
+# Pages of one site have the same names.
+_known = lru_cache(KNOWN_NAMES)(_without_digits)
