@@ -9,8 +9,7 @@ another page.  What a stylesheet or a script hides is not known.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import regex
@@ -33,6 +32,9 @@ _ELEMENTS = ("dialog", *_HIDDEN_ELEMENTS)
 _ATTRIBUTES = "//@hidden/.. | //@style/.."
 _may_hide = etree.XPath(_ATTRIBUTES)
 _may_hide_with_elements = etree.XPath(" | ".join((_ATTRIBUTES, *(f"//{tag}" for tag in _ELEMENTS))))
+# Values of "style" that are remembered, and their longest, in characters.
+KNOWN_STYLES = 1_000
+MAX_KNOWN = 200
 # Elements whose text is code.
 _CODE = frozenset({"script", "style"})
 
@@ -66,10 +68,9 @@ def mark_hidden(tree: HtmlElement) -> None:
     Cost: that of one XPath, and O(nodes in hidden elements).
     """
     met: set[HtmlElement] = set()
-    hides = cache(is_hiding)
     has_elements = next(tree.iter(*_ELEMENTS), None) is not None
     for outermost in (_may_hide_with_elements if has_elements else _may_hide)(tree):
-        if outermost in met or not _is_hidden(outermost, hides):
+        if outermost in met or not _is_hidden(outermost):
             continue
         for node in outermost.iter():
             met.add(node)
@@ -96,17 +97,22 @@ def is_hiding(style: str) -> bool:
     return _NO_OVERFLOW.search(style) is not None and _NO_SIZE.search(style) is not None
 
 
+# Pages of one site have the same styles.
+_known = lru_cache(KNOWN_STYLES)(is_hiding)
+
+
 def _is_text(tag: object) -> bool:
     """Whether what is in an element is text: not code, nor a comment."""
     return isinstance(tag, str) and tag not in _CODE
 
 
-def _is_hidden(element: HtmlElement, hides: Callable[[str], bool]) -> bool:
+def _is_hidden(element: HtmlElement) -> bool:
     if element.tag in _HIDDEN_ELEMENTS or element.get("hidden") is not None:
         return True
     if element.tag == "dialog" and element.get("open") is None:
         return True
-    return hides(element.get("style", ""))
+    style = element.get("style", "")
+    return _known(style) if len(style) <= MAX_KNOWN else is_hiding(style)
 
 
 def _marked(text: str) -> str:
