@@ -18,7 +18,7 @@ from scrapy_simhash.analysis.auto_text import (
 from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.resiliparse_text import has_resiliparse, may_explode
+from scrapy_simhash.analysis.resiliparse_text import has_resiliparse, main_lines, may_explode
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import article, needs_resiliparse, prose
 
@@ -142,6 +142,18 @@ def test_comments_are_main_text_on_a_thread_only(name: str) -> None:
 def test_comments_are_main_text_where_hardly_anything_else_is() -> None:
     page = article(prose("question", 40)).replace("</main>", f"</main>{COMMENTS}")
     assert "answer1" in texted(page)
+
+
+@needs_resiliparse
+@pytest.mark.parametrize("name", ["comments", "post-comment", "COMMENT_LIST", "Reply"])
+def test_what_resiliparse_takes_for_comments_is_looked_for_where_it_may_be(name: str) -> None:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    comments = f'<div class="{name}"><p>{prose("answer", 300)}</p></div>'
+    html = article(prose("question", 40)).replace("</main>", f"</main>{comments}")
+    texts = [extract_plain_text(html, main_content=True, comments=flag) for flag in (False, True)]
+    assert ["answer1" in text for text in texts] == [False, True]
+    assert "answer1" in " ".join(main_lines(html, is_thread=False))
 
 
 def unclosed(elements: int) -> str:
