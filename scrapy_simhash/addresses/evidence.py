@@ -33,8 +33,8 @@ PROVEN_RATE = 0.98
 LEAST_KEYS = 5
 # So many templates in a folder must agree before it stands for all of them.
 LEAST_TEMPLATES = 3
-# Of a rule; in a folder for which there is no room, it never acts.  A scope takes 150 bytes.
-MAX_SCOPES = 48
+# Of a rule; in a folder for which there is no room, it never acts.  A scope takes 180 bytes.
+MAX_SCOPES = 128
 
 Stage = Literal["young", "proven"]
 _STAGES: tuple[Stage, ...] = get_args(Stage)
