@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -553,6 +554,19 @@ def test_the_kept_page_may_be_one_that_a_single_rule_leads_to(kept: str) -> None
     match = crawl.learner.match(f"{HOST}/a/other.print?sid=7")
     assert match is not None
     assert match.key in crawl.learner.forget(HOST + kept)
+
+
+def test_rules_lead_to_one_key_together() -> None:
+    learner = with_two_rules().learner
+    places = [(f"{HOST}/a/unknown{end}", "") for end in ("", "?sid=7", ".print", ".print?sid=7")]
+    assert len({learner.say(*place).whole for place in places}) == 1
+    for first, second in itertools.permutations(places, 2):
+        match = learner.shared(first, second)
+        assert match is not None
+        needed = {SID} if "sid" in first[0] + second[0] else set()
+        needed |= {PRINT} if "print" in first[0] + second[0] else set()
+        assert needed <= {match.hypothesis.rule, *match.others}
+        assert match.key in learner.forget(*first)
 
 
 def test_rules_that_are_wrong_together_hold_no_longer() -> None:

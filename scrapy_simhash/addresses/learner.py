@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
@@ -56,6 +57,21 @@ class Match(NamedTuple):
     key: int
     is_known: bool
     others: tuple[AddressRule, ...] = ()
+
+
+class Said(NamedTuple):
+    """What rules say of an address: which act on it, and the key that they give it together.
+
+    The last match may say that its page is known; then *whole* counts for nothing.
+    """
+
+    matches: list[Match]
+    whole: int
+
+    @property
+    def known(self) -> Match | None:
+        """The rule by which its page is kept already, at another address."""
+        return self.matches[-1] if self.matches and self.matches[-1].is_known else None
 
 
 class Lesson(NamedTuple):
@@ -108,22 +124,20 @@ class Learner:
 
     def match(self, url: str, jar: str = "") -> Match | None:
         """Return a rule by which the page at *url* is kept already, at another address."""
-        return next((one for one in self.matches(url, jar) if one.is_known), None)
+        return self.say(url, jar).known
 
-    def matches(self, url: str, jar: str = "") -> list[Match]:
-        """Return the rules that act on an address; the last one may say that its page is known."""
+    def say(self, url: str, jar: str = "") -> Said:
+        """Return what rules say of an address."""
         if not _is_plain(url):
-            return []
+            return Said([], 0)
         address = Address.of(url)
         about = self._book.about(address.host)
-        return self._matches(about, address, _key_of(address, jar), jar) if about else []
+        return self._say(about, address, _key_of(address, jar), jar) if about else Said([], 0)
 
-    def _matches(
-        self, about: list[Hypothesis], address: Address, own: int, jar: str
-    ) -> list[Match]:
+    def _say(self, about: list[Hypothesis], address: Address, own: int, jar: str) -> Said:
         matches: list[Match] = []
         chain = _Chain(address)
-        own_template = chain.template
+        own_template, whole = chain.template, own
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
@@ -138,6 +152,7 @@ class Learner:
             else:
                 key, is_moved = _key_of(canonical, jar), canonical.path != address.path
                 template = template_of(canonical) if is_moved else own_template
+                whole = key if chain.address is canonical else whole
             if (stage := hypothesis.stage(template)) is None:
                 continue
             salted = key ^ hypothesis.salt
@@ -145,36 +160,68 @@ class Learner:
             is_known = before is not None and before.is_kept and not before.is_at(own)
             matches.append(Match(hypothesis, template, stage, salted, is_known))
             if is_known:
-                return matches
-        if (known := self._known_together(address, chain, own, jar)) is not None:
-            matches.append(known)
-        return matches
+                return Said(matches, whole)
+        if chain.address.host != address.host:
+            self._apply(chain, chain.address.host, {address.host})
+        if len(chain.applied) < 2:
+            return Said(matches, whole)
+        whole = _key_of(chain.address, jar)
+        plain = self._sightings.get(whole)
+        for match in self._together(chain, chain.applied, whole):
+            for seen in (self._sightings.get(match.key), plain):
+                if seen is not None and seen.is_kept and not seen.is_at(own):
+                    return Said([*matches, match._replace(is_known=True)], whole)
+        return Said(matches, whole)
 
-    def _known_together(self, address: Address, chain: _Chain, own: int, jar: str) -> Match | None:
-        """Return the rules by which a page is known if all that apply do so, one after the other.
-
-        The one that counts is known by the page that is kept: at the address that all make, or at
-        one from which this rule alone leads there.
-        """
-        hosts = {address.host}
-        while chain.address.host not in hosts:
-            hosts.add(chain.address.host)
-            for one in self._book.about(chain.address.host):
+    def _apply(self, chain: _Chain, host: str, but: Collection[str] = ()) -> None:
+        """Apply the rules of a host, then those of the one that they lead to: each host's once."""
+        done = {*but}
+        while host not in done:
+            done.add(host)
+            for one in self._book.about(host):
                 changed = None if one.learned is None else one.rule.applied(chain.address)
                 if changed is not None:
                     chain.take(one, changed)
-        if len(chain.applied) < 2:
-            return None
-        key = _key_of(chain.address, jar)
-        plain = self._sightings.get(key)
-        for one, template, _ in reversed(chain.applied):
-            for seen in (self._sightings.get(key ^ one.salt), plain):
-                if seen is not None and seen.is_kept and not seen.is_at(own):
-                    stages = {stage for _, _, stage in chain.applied}
-                    others = tuple(other.rule for other, _, _ in chain.applied if other is not one)
-                    stage: Stage = "young" if "young" in stages else "proven"
-                    return Match(one, template, stage, key ^ one.salt, True, others)
+            host = chain.address.host
+
+    def _together(
+        self, chain: _Chain, counting: Iterable[tuple[Hypothesis, str, Stage]], key: int
+    ) -> Iterator[Match]:
+        """Yield what rules say if all in a chain apply, the last first: each of some may count.
+
+        It counts by the page that is kept: at the address that all make, which has the *key*, or at
+        one from which this rule alone leads there.
+        """
+        is_young = any(stage == "young" for _, _, stage in chain.applied)
+        for one, template, stage in reversed([*counting]):
+            others = tuple(other.rule for other, _, _ in chain.applied if other is not one)
+            stage = "young" if is_young else stage
+            yield Match(one, template, stage, key ^ one.salt, False, others)
+
+    def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
+        """Return a rule by which two addresses in their jars are one, and what else must apply.
+
+        They have the same key as a whole.  Cost: 10 us for each rule on their host.
+        """
+        of_first = {one.key: one for one in self._by_all(*first)}
+        for match in self._by_all(*second):
+            if (other := of_first.get(match.key)) is not None:
+                rules = {other.hypothesis.rule, *other.others, *match.others}
+                return match._replace(others=tuple(rules - {match.hypothesis.rule}))
         return None
+
+    def _by_all(self, url: str, jar: str) -> list[Match]:
+        """Return what all rules that apply say of an address together, each that acts counting."""
+        address = Address.of(url)
+        chain = _Chain(address)
+        self._apply(chain, address.host)
+        applied = {one.rule for one, _, _ in chain.applied}
+        acting = [*chain.applied]
+        for one in self._book.about(chain.address.host):
+            is_other = one.learned is not None and one.rule not in applied
+            if is_other and (stage := one.stage(chain.template)) is not None:
+                acting.append((one, chain.template, stage))
+        return [*self._together(chain, acting, _key_of(chain.address, jar))]
 
     def is_kept(self, match: Match) -> bool:
         """Whether a page is kept at any address that has the key of a match."""
@@ -188,8 +235,7 @@ class Learner:
             return Lesson()
         now, address = time.time(), Address.of(page.url)
         own, about = _key_of(address, page.jar), self._book.about(address.host)
-        matches = self._matches(about, address, own, page.jar)
-        match = next((one for one in matches if one.is_known), None)
+        match = self._say(about, address, own, page.jar).known
         seen = Sighting.of(long_hash_of(page.kept_url), own, page.is_kept)
         kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
         tried, refuted, suspended, learned = [], [], [], []
@@ -252,7 +298,8 @@ class Learner:
             _, key = _canonical(hypothesis.rule, address, own, jar)
             keys.append(key ^ hypothesis.salt)
             self._sightings.remove(key ^ hypothesis.salt)
-        return keys
+        # By these, twins have waited for it.
+        return [*keys, *(one.key for one in self._by_all(url, jar))]
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""

@@ -154,18 +154,23 @@ class Parking:
         if self.is_exempt(request):
             return
         place = Place(request.url, jar_of(request))
-        matches = self._learner.matches(*place)
-        known = matches[-1] if matches and matches[-1].is_known else None
-        match = known or self._under_way.twin(place, matches)
+        said = self._learner.say(*place)
+        if not said.matches:
+            return
+        match, first = said.known, None
+        if match is None and (first := self._under_way.first(place, said.whole)):
+            match = self._learner.shared(first, place)
         if match is None:
-            if late := self._under_way.begin(place, matches):
+            if late := self._under_way.begin(place, said.whole):
                 self._end(late)
             return
         if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
             self.explore(match.hypothesis.rule)
             return
-        rule = match.hypothesis.rule
-        self.park(request, rule, match.template, match.key, known is None, match.others)
+        if first is not None:
+            self._under_way.wait(first, match)
+        rule, is_waiting = match.hypothesis.rule, first is not None
+        self.park(request, rule, match.template, match.key, is_waiting, match.others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -194,8 +199,6 @@ class Parking:
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
             return
-        if is_waiting:
-            self._under_way.wait(key)
         self._count("parked", rule)
         raise RuledOut(request.url, rule)
 

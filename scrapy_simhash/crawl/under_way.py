@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.learner import Match
@@ -22,47 +21,39 @@ class Place(NamedTuple):
 
 
 class UnderWay:
-    """The requests under way, by the keys that acting rules give them.  Cost: O(such rules)."""
+    """The requests under way, by the key that acting rules give their addresses together."""
 
     def __init__(self) -> None:
-        # By request, what rules say of it.
-        self._matches: OrderedDict[Place, list[Match]] = OrderedDict()
+        # By request, its key.
+        self._keys: OrderedDict[Place, int] = OrderedDict()
         # By key, the first request that is under way.
         self._first: dict[int, Place] = {}
-        # By key, how many twins wait for the first.
-        self._waiting: dict[int, int] = {}
+        # By such a request, what its twins wait by.
+        self._waiting: dict[Place, list[Match]] = {}
         self._waiting_in_all = 0
 
-    def twin(self, place: Place, matches: Iterable[Match]) -> Match | None:
-        """Return the rule by which a request may wait for one to another address, if any."""
-        if self._waiting_in_all >= MOST_WAITING:
-            return None
-        for one in matches:
-            if self._first.get(one.key, place) != place:
-                return one
-        return None
+    def first(self, place: Place, key: int) -> Place | None:
+        """Return the request to another address that one with a key may wait for, if any."""
+        first = self._first.get(key, place)
+        return None if first == place or self._waiting_in_all >= MOST_WAITING else first
 
-    def wait(self, key: int) -> None:
-        """Note that a twin waits for the first request that has a key."""
-        self._waiting[key] = self._waiting.get(key, 0) + 1
+    def wait(self, first: Place, match: Match) -> None:
+        """Note that a twin waits for a request, by the rule that makes them one."""
+        self._waiting.setdefault(first, []).append(match)
         self._waiting_in_all += 1
 
-    def begin(self, place: Place, matches: list[Match]) -> Place | None:
+    def begin(self, place: Place, key: int) -> Place | None:
         """Note that a request is sent; return another one that is to be ended in its place."""
-        if not matches:
-            return None
-        self._matches[place] = matches
-        for one in matches:
-            self._first.setdefault(one.key, place)
-        return next(iter(self._matches)) if len(self._matches) > MOST_UNDER_WAY else None
+        self._keys[place] = key
+        self._first.setdefault(key, place)
+        return next(iter(self._keys)) if len(self._keys) > MOST_UNDER_WAY else None
 
     def end(self, place: Place) -> list[Match]:
-        """Note that a request has its verdict, or will have none; return what twins wait for."""
-        own = [one for one in self._matches.pop(place, ()) if self._first.get(one.key) == place]
-        awaited = []
-        for one in own:
-            del self._first[one.key]
-            if waiting := self._waiting.pop(one.key, 0):
-                self._waiting_in_all -= waiting
-                awaited.append(one)
-        return awaited
+        """Note that a request has its verdict, or will have none; return what twins wait by."""
+        key = self._keys.pop(place, None)
+        if key is None or self._first.get(key) != place:
+            return []
+        del self._first[key]
+        awaited = self._waiting.pop(place, [])
+        self._waiting_in_all -= len(awaited)
+        return [*{one.key: one for one in awaited}.values()]
