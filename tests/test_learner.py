@@ -12,7 +12,7 @@ from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
 from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis, template_of
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.addresses.rule import AddressRule, Kind
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
@@ -588,6 +588,14 @@ def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
     crawl.page("/a/new", "new")
     assert crawl.learner.match("http://www.a.com/a/new?sid=7") is not None
     assert crawl.learner.match("http://www.a.com/b/new?sid=7") is None
+
+
+@pytest.mark.parametrize("kind", ["path_parameter", "parameter"])
+def test_rules_of_a_host_apply_before_they_lead_to_another_one(kind: Kind) -> None:
+    session = AddressRule(kind, "a.com", "sid", "")
+    crawl = with_frozen((session, "/"), (AddressRule("host", "a.com", "a.com", "m.a.com"), "/"))
+    crawl.page("http://m.a.com/a/lamp", "lamp")
+    assert crawl.matches("/a/lamp;sid=7" if kind == "path_parameter" else "/a/lamp?sid=7")
 
 
 def test_rules_for_places_apply_before_those_for_parameters() -> None:

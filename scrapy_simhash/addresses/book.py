@@ -48,7 +48,8 @@ class SiteRules:
     def about(self, host: str) -> list[Hypothesis]:
         """Return the rules that may make an address on a host one with another.
 
-        They are in the order in which they apply together: places first, parameters last.
+        They are in the order in which they apply together: paths, parameters, and hosts, since the
+        rules of another host follow.
         """
         if host not in self._by_host:
             found = (
@@ -56,7 +57,7 @@ class SiteRules:
                 for one in self.hypotheses.values()
                 if host == one.rule.host or (one.rule.kind == "host" and host == one.rule.keep)
             )
-            self._by_host[host] = sorted(found, key=lambda one: -KINDS.index(one.rule.kind))
+            self._by_host[host] = sorted(found, key=_place_in_order)
         return self._by_host[host]
 
     def suggest(self, duplicate: Address, kept: Address, now: float) -> list[Hypothesis]:
@@ -247,3 +248,7 @@ class RuleBook:
         self._sites.setdefault(site, SiteRules()).merge(other)
         if len(self._sites) > MAX_SITES:
             self._sites.popitem(last=False)
+
+
+def _place_in_order(one: Hypothesis) -> tuple[bool, int]:
+    return one.rule.kind == "host", -KINDS.index(one.rule.kind)
