@@ -6,7 +6,6 @@ import itertools
 import tracemalloc
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import replace
-from itertools import count
 from typing import TypeVar, cast
 
 import pytest
@@ -17,7 +16,7 @@ from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.holdings import MAX_SECTIONS, pack_data
+from scrapy_simhash.rule.holdings import pack_data
 from scrapy_simhash.rule.page import Found, Page, Row
 from scrapy_simhash.rule.rule import (
     MAX_COMPARED,
@@ -28,6 +27,7 @@ from scrapy_simhash.rule.rule import (
     _segments_in_common,
     judge,
 )
+from scrapy_simhash.rule.scope import MAX_SECTIONS
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
 from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
@@ -160,7 +160,9 @@ def test_data_of_a_page_is_looked_through_a_few_times(folder: str, times: int) -
         replace(page_with_content(folder.format(i) + f"{i}", range(100)), data=pack_data([1 << 32]))
         for i in range(1, 1 + MAX_COMPARED)
     ]
-    judged = judge(new, Found(same_text=map(Row, count(1), kept)), VERIFIED, SiteKnowledge())
+    judged = judge(
+        new, Found(same_text=map(Row, itertools.count(1), kept)), VERIFIED, SiteKnowledge()
+    )
     assert judged.decision.reason == "new_data"
     assert Values.read == times
 

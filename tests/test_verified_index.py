@@ -249,6 +249,18 @@ def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) 
     assert index.check(replace(bare, section=SECTIONS[0])).is_duplicate
 
 
+def test_what_the_section_of_the_kept_page_repeats_does_not_count(index: Blocking) -> None:
+    teach_sections(index)
+    kept = replace(page("de/kept", range(1, 51)), section=SECTIONS[0], blocks=(1,))
+    index.check_and_add(kept)  # its block 100 was not stored, since its section repeats it
+    shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): 1 if i <= 50 else 100 for i in range(1, 91)}
+    copy = replace(page("print/kept", range(1, 91), main_text=3), section="site.example/print")
+    copy = replace(copy, sketch=Sketch.of(shingles).to_bytes())
+    assert index.check(copy).is_duplicate
+    other = {value: 101 if block == 100 else block for value, block in shingles.items()}
+    assert index.check(replace(copy, sketch=Sketch.of(other).to_bytes())) == UNIQUE
+
+
 def test_what_the_section_of_the_kept_page_repeats_is_no_new_data(index: Blocking) -> None:
     teach_sections(index)
     kept = replace(page("de/kept", range(1, 101)), section=SECTIONS[0])

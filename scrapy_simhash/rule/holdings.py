@@ -12,13 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from scrapy_simhash.rule.engine import compiled
 from scrapy_simhash.rule.hashes import HASH_BYTES, hash_of, lowest, pack_hashes, unpack_hashes
+from scrapy_simhash.rule.scope import MAX_SECTIONS
 
 # A page with more addresses has none stored: 256 bytes a page.
 MAX_ADDRESSES = 64
 # More than the pages of five documentation sites have (at most 267), at 4 bytes each.
 MAX_DATA = 512
-# A page is compared with kept ones of so many sections; of others, all that is not stored is new.
-MAX_SECTIONS = 5
 
 
 def pack_addresses(addresses: Collection[str]) -> bytes | None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.rule.comparison import Comparison, overlap
+from scrapy_simhash.rule.comparison import Comparisons, marks, overlap
 from scrapy_simhash.rule.crawls import crawls_in, together
 from scrapy_simhash.rule.holdings import OwnData
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
 from scrapy_simhash.rule.scope import owner_of, section_of
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap, mark
+from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
 
 # The two views of a page that have a fingerprint.
 View = Literal["main text", "content"]
@@ -194,7 +194,7 @@ def has_same_text(
     """Whether two pages are duplicates by their texts alone."""
     if page.sketch is None or other.sketch is None:
         return page.sketch == other.sketch and page.digest == other.digest
-    shared = overlap(page.sketch, other.sketch, _marks(template))
+    shared = overlap(page.sketch, other.sketch, marks(template))
     return _shares_enough(page, other, shared, parameters)
 
 
@@ -224,12 +224,7 @@ def _is_same(page: Page, own: Page, parameters: Parameters, template: Collection
         return True
     if page.sketch is None or own.sketch is None:
         return page.sketch == own.sketch
-    return overlap(page.sketch, own.sketch, _marks(template)).share == 1
-
-
-def _marks(template: Collection[int]) -> set[int]:
-    """Return the marks that the blocks of a template have in sketches."""
-    return {mark(block) for block in template}
+    return overlap(page.sketch, own.sketch, marks(template)).share == 1
 
 
 def _closest(page: Page, found: Found) -> Judged:
@@ -265,7 +260,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     candidates, are_left_out = _candidates(page, found)
     if not candidates:  # most pages have none, and a comparison takes 10 us to begin
         return Judged(Decision("unique", "new_text", is_crowded=are_left_out))
-    comparison = Comparison(page.sketch, _marks(site.template))
+    comparisons = Comparisons(page.sketch, site.template, page.section, site.template_of)
     data = OwnData(page.holds, site.template, site.noise, page.section, site.template_of)
     best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
@@ -273,7 +268,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     for row, distance in candidates:
         if row.page.sketch is None:
             continue
-        shared = comparison.overlap(row.page.sketch)
+        shared = comparisons.overlap(row.page.sketch, section_of(row.page.url))
         miss = NearMiss(shared.share, distance, row.page.url)
         if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
