@@ -60,8 +60,7 @@ FILE = "simhash-parked.sqlite"
 # Of what a rule covers, so much is downloaded all the same; what is missing of a sample, when the
 # spider is idle.
 EXPLORED: dict[Stage, float] = {"young": 0.1, "proven": 0.05}
-# Of requests that are asked for again, so many are in the scheduler at a time; the others stay on
-# disk.
+# So many requests are asked for again at a time; the others stay on disk.
 MOST_ASKED = 500
 MOST_TRIES = 10
 # Rules whose requests are counted one by one.
@@ -164,13 +163,13 @@ class Parking:
             if late := self._under_way.begin(place, said.whole):
                 self._end(late)
             return
+        rule = match.hypothesis.rule
         if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
-            self.explore(match.hypothesis.rule)
+            self.explore(rule)
             return
         if first is not None:
             self._under_way.wait(first, match)
-        rule, is_waiting = match.hypothesis.rule, first is not None
-        self.park(request, rule, match.template, match.key, is_waiting, match.others)
+        self.park(request, rule, match.template, match.key, first is not None, match.others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
