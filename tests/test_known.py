@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.crawl.known import TRUSTED_AFTER, WAYS, KnownAddresses, New, Reach
+from scrapy_simhash.crawl.known import MOST_ALIASES, TRUSTED_AFTER, WAYS, KnownAddresses, New, Reach
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
 from scrapy_simhash.rule.noise import Noise
 
@@ -110,6 +110,17 @@ def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kep
     not_yet, then = New({f"{copy}x"}, are_aliases=True), New(set(), are_aliases=True)
     assert told == [not_yet] * (TRUSTED_AFTER - 1) + [then] * 2
     assert found.new_among([f"{copy}y"], f"{copy}p", f"{kept}p") == New({f"{copy}y"})
+
+
+def test_many_links_of_a_mirror_are_aliases() -> None:
+    found = reach(*(f"/x{i}" for i in range(MOST_ALIASES)))
+    copies = [f"{SITE}/mirror/x{i}" for i in range(MOST_ALIASES)]
+    url, kept_url = f"{SITE}/mirror/p", f"{SITE}/p"
+    assert found.new_among([*copies, url], url, kept_url) == New({*copies}, are_aliases=True)
+    assert found.new_among([*copies[1:], f"{SITE}/mirror/p"], url, kept_url).are_aliases
+    assert not found.new_among([*copies[1:], f"{SITE}/y"], url, kept_url).are_aliases
+    assert not found.new_among([*copies, f"{SITE}/mirror/p2"], url, kept_url).are_aliases
+    assert not found.new_among(copies, f"{SITE}/p?a=1", f"{SITE}/p?a=2").are_aliases
 
 
 def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:

@@ -26,8 +26,10 @@ WAYS = 8
 
 # Rules that are tried, and how often one must have been right before it counts.
 RULES = 32
-# A copy with more new links than this leads on, without a look at rules.
+# A copy with more new links than this leads on, without a look at rules that are trusted, and one
+# with more than the second without a look at its own rule.
 MOST_NEW = 64
+MOST_ALIASES = 250
 TRUSTED_AFTER = 5
 # Some copies of a mirror are kept, since they are too short, say.  Of two releases of a
 # documentation, far more pages differ.
@@ -162,8 +164,8 @@ class Reach:
         They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.
 
-        Cost: 1 us for each address, and for each of at most :data:`MOST_NEW` new ones up to 5 us
-        for each trusted rule.
+        Cost: 1 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
+        each trusted rule, and for each of at most :data:`MOST_ALIASES` 10 us.
         """
         own = {noise.stripped(url), noise.stripped(kept_url)}
         kept_hashes = unpack_addresses(kept)
@@ -178,8 +180,12 @@ class Reach:
             return any(is_known(rule.rewritten(link)) for rule in about)
 
         new = {address for address in addresses if not is_known(address)}
+        rule = _rule_of(Address.of(url), Address.of(kept_url))
         if len(new) > MOST_NEW:
-            return New(new)
+            if rule is None or len(new) > MOST_ALIASES:
+                return New(new)
+            rules = [rule]
+            return New(new, all(is_known_by(rules, address) for address in new))
         trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
         session = _Session(url, kept_url)
 
@@ -190,7 +196,6 @@ class Reach:
             for address, others in forms.items()
             if not any(is_known(other) or is_known_by(trusted, other) for other in others)
         }
-        rule = _rule_of(Address.of(url), Address.of(kept_url))
         if rule is None:
             return New(new)
         is_right = all(
