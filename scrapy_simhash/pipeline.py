@@ -7,7 +7,7 @@ what its site repeats, and what they find becomes the page that an index judges.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key, section_of
+from scrapy_simhash.rule.sections import TemplateOf
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
@@ -27,9 +28,6 @@ from scrapy_simhash.workers.recall import RecallingWorkers
 # Verification needs many candidates, and the plain rule few (docs/quality.md).
 VERIFIED_DISTANCE = 7
 PLAIN_DISTANCE = 3
-
-# Returns the ids of the blocks that a section of a site is known to repeat, as Index.template does.
-TemplateOf = Callable[[str], frozenset[int]]
 
 
 class Fetched(NamedTuple):

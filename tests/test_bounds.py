@@ -27,7 +27,7 @@ from scrapy_simhash.rule.rule import (
     _segments_in_common,
     judge,
 )
-from scrapy_simhash.rule.scope import MAX_SECTIONS
+from scrapy_simhash.rule.sections import MAX_SECTIONS
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
 from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content

@@ -13,8 +13,9 @@ from scrapy.utils.request import fingerprint
 
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
-from scrapy_simhash.pipeline import Fetched, Pipeline, TemplateOf
+from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.sections import TemplateOf
 from scrapy_simhash.workers.pool import InProcess
 
 TIMEOUT_SECONDS = 30

@@ -29,8 +29,9 @@ from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
-from scrapy_simhash.pipeline import Fetched, Pipeline, TemplateOf
+from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.sections import TemplateOf
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (

@@ -2,8 +2,8 @@
 
 A :class:`~.page.Page` holds the fields of a page; :class:`~.page.Found` holds the stored pages to
 compare it with.  :func:`~.rule.judge` compares the two by sketches of their content (sketch.py,
-comparison.py), without the blocks that the site repeats (template.py), and returns a
-:class:`~.page.Decision`.  What takes long in a comparison is compiled, if there is a C compiler
-(engine.py).
+comparison.py), without the blocks that the site repeats (template.py) or the section of either
+(sections.py), and returns a :class:`~.page.Decision`.  What takes long in a comparison is compiled,
+if there is a C compiler (engine.py).
 scope.py says which part of an index a URL belongs to.  Nothing here reads or writes anything.
 """

@@ -1,17 +1,16 @@
 """How much of their content two pages share, by their sketches as they are stored.
 
 ``Comparison`` is the compiled class (compiled.pyx), or the one below if that is not built.  Blocks
-of the site's template do not count.  Those that a section repeats were not stored with its pages:
-so beside a kept page of another section, they do not count either.
+of the site's template do not count, nor do those of the kept page's section (sections.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.rule.engine import compiled
-from scrapy_simhash.rule.scope import MAX_SECTIONS
+from scrapy_simhash.rule.sections import BySection, TemplateOf
 from scrapy_simhash.rule.sketch import HIDDEN, MIN_SAMPLES, NO_LIMIT, Overlap, Sketch, mark
 
 
@@ -78,33 +77,22 @@ class Comparisons:
     """
 
     def __init__(
-        self,
-        own: bytes,
-        template: Collection[int],
-        section: str,
-        template_of: Callable[[str], Collection[int]],
+        self, own: bytes, template: Collection[int], section: str, template_of: TemplateOf
     ) -> None:
-        self._own = own
-        self._template = template
-        self._section = section
-        self._template_of = template_of
-        self._begun = {section: Comparison(own, marks(template))}
+        self._begun = BySection(
+            template, section, template_of, lambda template: Comparison(own, marks(template))
+        )
 
     def overlap(self, other: bytes, section: str) -> Overlap:
         """Return what the page shares with one of a section, at least.
 
-        Cost: 10 us; 100 us for each of the first :data:`MAX_SECTIONS` sections, whose template
-        counts.
+        Cost: 10 us; 100 us for the first page of each section.
         """
-        found = self._begun[self._section].overlap(other)
-        if found.share == 1 or section == self._section:
+        own = self._begun.own
+        found = own.overlap(other)
+        if found.share == 1 or (beside := self._begun.beside(section)) is own:
             return found
-        if section not in self._begun:
-            if len(self._begun) == MAX_SECTIONS:
-                return found
-            template = {*self._template, *self._template_of(section)}
-            self._begun[section] = Comparison(self._own, marks(template))
-        return max(found, self._begun[section].overlap(other), key=lambda one: one.share)
+        return max(found, beside.overlap(other), key=lambda one: one.share)
 
 
 def marks(template: Collection[int]) -> set[int]:

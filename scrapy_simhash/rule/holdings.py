@@ -8,11 +8,11 @@ the last of these is not known.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from scrapy_simhash.rule.engine import compiled
 from scrapy_simhash.rule.hashes import HASH_BYTES, hash_of, lowest, pack_hashes, unpack_hashes
-from scrapy_simhash.rule.scope import MAX_SECTIONS
+from scrapy_simhash.rule.sections import BySection, TemplateOf, no_template
 
 # A page with more addresses has none stored: 256 bytes a page.
 MAX_ADDRESSES = 64
@@ -42,7 +42,7 @@ class OwnData:
 
     *data* are the 64-bit hashes of the page's values, by their places.  Values in *template* do not
     count, nor do those in the places of *noise*, nor, beside a page of another *section*, what
-    *template_of* says that this one repeats: it was not stored with it.
+    *template_of* says that this one repeats.
     """
 
     def __init__(
@@ -51,37 +51,26 @@ class OwnData:
         template: Collection[int],
         noise: Collection[int],
         section: str = "",
-        template_of: Callable[[str], Collection[int]] | None = None,
+        template_of: TemplateOf = no_template,
     ) -> None:
         self._data = data
-        self._template = template
         self._noise = noise
-        self._section = section
-        self._template_of = template_of
-        # By section: looking through all values takes milliseconds.
-        self._found: dict[str, tuple[list[int], bytes]] = {}
+        self._lowest = BySection(template, section, template_of, self._lowest_but)
 
     def has_new(self, kept: bytes | None, section: str = "") -> bool:
         """Whether there is a value that a kept page, with its packed data, is not known to have.
 
-        Cost: O(:data:`MAX_DATA`), and O(values) for each of :data:`MAX_SECTIONS` sections.
+        Cost: O(:data:`MAX_DATA`), and O(values) for the first page of each section.
         """
-        if not _are_new(self._lowest(self._section), kept or b""):
-            return False
-        if section not in self._found and len(self._found) == MAX_SECTIONS:
-            return True
-        return _are_new(self._lowest(section), kept or b"")
+        known = kept or b""
+        return _are_new(self._lowest.own, known) and _are_new(self._lowest.beside(section), known)
 
-    def _lowest(self, section: str) -> tuple[list[int], bytes]:
-        """Return the lowest hashes beside a section, as many as are stored, and packed."""
-        if section not in self._found:
-            counted = (values for place, values in self._data.items() if place not in self._noise)
-            own = set().union(*counted).difference(self._template)
-            if section != self._section and self._template_of is not None:
-                own = own.difference(self._template_of(section))
-            hashes = lowest(MAX_DATA, {value >> 32 for value in own}, 32)
-            self._found[section] = hashes, pack_hashes(hashes)
-        return self._found[section]
+    def _lowest_but(self, template: Collection[int]) -> tuple[list[int], bytes]:
+        """Return the lowest hashes that count, as many as are stored, and packed."""
+        counted = (values for place, values in self._data.items() if place not in self._noise)
+        own = {value >> 32 for value in set().union(*counted).difference(template)}
+        found = lowest(MAX_DATA, own, 32)
+        return found, pack_hashes(found)
 
 
 def _are_new(lowest_of: tuple[list[int], bytes], known: bytes) -> bool:

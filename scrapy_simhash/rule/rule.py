@@ -6,7 +6,7 @@ the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
@@ -17,6 +17,7 @@ from scrapy_simhash.rule.holdings import OwnData
 from scrapy_simhash.rule.identity import is_another
 from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
 from scrapy_simhash.rule.scope import owner_of, section_of
+from scrapy_simhash.rule.sections import TemplateOf, no_template
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
 
 # The two views of a page that have a fingerprint.
@@ -85,10 +86,6 @@ class Parameters:
         return self.views_of(page.tokens, page.fingerprint, page.content_fingerprint)
 
 
-def _no_template(_section: str) -> Collection[int]:
-    return ()
-
-
 class SiteKnowledge(NamedTuple):
     """What is known of a site.
 
@@ -98,7 +95,7 @@ class SiteKnowledge(NamedTuple):
 
     template: Collection[int] = ()
     noise: Collection[int] = ()
-    template_of: Callable[[str], Collection[int]] = _no_template
+    template_of: TemplateOf = no_template
 
 
 class Judged(NamedTuple):

@@ -10,8 +10,6 @@ from w3lib.url import safe_url_string
 
 # A longer name is not that of a section, but data.
 MAX_FOLDER = 100
-# A page is compared with kept ones of so many sections; what others repeat counts as their own.
-MAX_SECTIONS = 5
 
 # The list of public suffixes that comes with the package: no network access, no cache.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
