@@ -48,8 +48,7 @@ class SiteRules:
     def about(self, host: str) -> list[Hypothesis]:
         """Return the rules that may make an address on a host one with another.
 
-        They are in the order in which they apply together: paths, parameters, and hosts, since the
-        rules of another host follow.
+        They are in the order in which they apply together.
         """
         if host not in self._by_host:
             found = (
@@ -57,7 +56,7 @@ class SiteRules:
                 for one in self.hypotheses.values()
                 if host == one.rule.host or (one.rule.kind == "host" and host == one.rule.keep)
             )
-            self._by_host[host] = sorted(found, key=_place_in_order)
+            self._by_host[host] = sorted(found, key=lambda one: -KINDS.index(one.rule.kind))
         return self._by_host[host]
 
     def suggest(self, duplicate: Address, kept: Address, now: float) -> list[Hypothesis]:
@@ -248,7 +247,3 @@ class RuleBook:
         self._sites.setdefault(site, SiteRules()).merge(other)
         if len(self._sites) > MAX_SITES:
             self._sites.popitem(last=False)
-
-
-def _place_in_order(one: Hypothesis) -> tuple[bool, int]:
-    return one.rule.kind == "host", -KINDS.index(one.rule.kind)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
@@ -161,8 +161,7 @@ class Learner:
             matches.append(Match(hypothesis, template, stage, salted, is_known))
             if is_known:
                 return Said(matches, whole)
-        if chain.address.host != address.host:
-            self._apply(chain, chain.address.host, {address.host})
+        self._apply(chain, chain.address.host, {address.host})
         if len(chain.applied) < 2:
             return Said(matches, whole)
         whole = _key_of(chain.address, jar)
@@ -185,7 +184,7 @@ class Learner:
             host = chain.address.host
 
     def _together(
-        self, chain: _Chain, counting: Iterable[tuple[Hypothesis, str, Stage]], key: int
+        self, chain: _Chain, counting: Sequence[tuple[Hypothesis, str, Stage]], key: int
     ) -> Iterator[Match]:
         """Yield what rules say if all in a chain apply, the last first: each of some may count.
 
@@ -193,7 +192,7 @@ class Learner:
         one from which this rule alone leads there.
         """
         is_young = any(stage == "young" for _, _, stage in chain.applied)
-        for one, template, stage in reversed([*counting]):
+        for one, template, stage in reversed(counting):
             others = tuple(other.rule for other, _, _ in chain.applied if other is not one)
             stage = "young" if is_young else stage
             yield Match(one, template, stage, key ^ one.salt, False, others)
@@ -225,8 +224,7 @@ class Learner:
 
     def is_kept(self, match: Match) -> bool:
         """Whether a page is kept at any address that has the key of a match."""
-        key = match.key ^ match.hypothesis.salt
-        seen = self._sightings.get(match.key) or self._sightings.get(key)
+        seen = self._seen(match.key, match.key ^ match.hypothesis.salt)
         return seen is not None and seen.is_kept
 
     def learn(self, page: Judged) -> Lesson:
@@ -317,8 +315,11 @@ class Learner:
 
         It is *own* if the rule leaves the address as it is.
         """
-        found = self._sightings.get(salted)
-        return self._sightings.get(key) if found is None and key != own else found
+        return self._sightings.get(salted) if key == own else self._seen(salted, key)
+
+    def _seen(self, salted: int, key: int) -> Sighting | None:
+        """Return what was seen under a key, for a rule or at the address itself."""
+        return self._sightings.get(salted) or self._sightings.get(key)
 
     def _trial(
         self,
@@ -359,7 +360,7 @@ class Learner:
         """Whether a page that is kept elsewhere had no trial of a rule yet; now it has had it."""
         own = _key_of(kept, jar)
         _, key = _canonical(hypothesis.rule, kept, own, jar)
-        before = self._before(key ^ hypothesis.salt, key, -1)
+        before = self._seen(key ^ hypothesis.salt, key)
         if before is not None and (before.is_tried or before.content != seen.content):
             return False
         self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, own, True, True))

@@ -11,7 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 from scrapy_simhash.addresses import paths
 from scrapy_simhash.addresses.address import MAX_NAME, Address
 
+# Rules that apply together do so from the last to the first: one for the parameters holds for what
+# the path is then, and those of another host follow the one that leads there.
 Kind = Literal[
+    "host",
     "parameter",  # a parameter, or several together, do not matter
     "only",  # no parameter matters but these
     "path",  # a piece of the path is replaced by another: print views, mirrors, index files
@@ -19,7 +22,6 @@ Kind = Literal[
     "suffix",  # an addition to the name: lamp.print.html, lamp/amp
     "path_parameter",  # a parameter of a segment: ;jsessionid=1f
     "repeated",  # folders that follow themselves
-    "host",
     "scheme",
     "trap",  # makes no two addresses one: see traps.py
     "missing",  # the same: see missing.py
