@@ -12,7 +12,6 @@ import re
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
@@ -22,6 +21,7 @@ from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
 from scrapy_simhash.analysis.hidden import MARK
+from scrapy_simhash.analysis.remembering import remembering
 from scrapy_simhash.analysis.scripts import unspaced_share
 from scrapy_simhash.rule.sketch import Sketch
 
@@ -64,9 +64,8 @@ LEAST_SHINGLES = 20
 # 8,000 bytes).  A longer one is not a real address, and is ignored.
 MAX_ADDRESS = 8_000
 
-# Names of elements that are remembered, and their longest, in characters.
+# Names of elements that are remembered.
 KNOWN_NAMES = 2_000
-MAX_KNOWN = 200
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
@@ -180,19 +179,12 @@ def is_beside(element: HtmlElement, in_content: bool) -> bool:
     return next(element.iterdescendants("h1", "main"), None) is None
 
 
+@remembering(KNOWN_NAMES)
 def is_named_beside(names: str) -> bool:
     """Whether one of the names in a class or id is that of something beside the content."""
-    return _known(names) if len(names) <= MAX_KNOWN else _is_named_beside(names)
-
-
-def _is_named_beside(names: str) -> bool:
     names = _PROPERTIES.sub("", names.lower())
     whole = _JOINERS.sub("", names).split()
     return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
-
-
-# Pages of one site have the same names: at most some hundred kilobytes.
-_known = lru_cache(KNOWN_NAMES)(_is_named_beside)
 
 
 def title_of(tree: HtmlElement) -> str:

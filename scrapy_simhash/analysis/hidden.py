@@ -9,13 +9,13 @@ another page.  What a stylesheet or a script hides is not known.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import regex
 from lxml import etree
 
 from scrapy_simhash.analysis.features import TOKEN
+from scrapy_simhash.analysis.remembering import remembering
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -32,9 +32,8 @@ _ELEMENTS = ("dialog", *_HIDDEN_ELEMENTS)
 _ATTRIBUTES = "//@hidden/.. | //@style/.."
 _may_hide = etree.XPath(_ATTRIBUTES)
 _may_hide_with_elements = etree.XPath(" | ".join((_ATTRIBUTES, *(f"//{tag}" for tag in _ELEMENTS))))
-# Values of "style" that are remembered, and their longest, in characters.
+# Values of "style" that are remembered.
 KNOWN_STYLES = 1_000
-MAX_KNOWN = 200
 # Elements whose text is code.
 _CODE = frozenset({"script", "style"})
 
@@ -85,6 +84,7 @@ def has_marks(tree: HtmlElement) -> bool:
     return MARK.encode() in etree.tostring(tree, encoding="utf-8", method="text")
 
 
+@remembering(KNOWN_STYLES)
 def is_hiding(style: str) -> bool:
     """Whether the value of a ``style`` attribute hides the text of its element.
 
@@ -97,10 +97,6 @@ def is_hiding(style: str) -> bool:
     return _NO_OVERFLOW.search(style) is not None and _NO_SIZE.search(style) is not None
 
 
-# Pages of one site have the same styles.
-_known = lru_cache(KNOWN_STYLES)(is_hiding)
-
-
 def _is_text(tag: object) -> bool:
     """Whether what is in an element is text: not code, nor a comment."""
     return isinstance(tag, str) and tag not in _CODE
@@ -111,8 +107,7 @@ def _is_hidden(element: HtmlElement) -> bool:
         return True
     if element.tag == "dialog" and element.get("open") is None:
         return True
-    style = element.get("style", "")
-    return _known(style) if len(style) <= MAX_KNOWN else is_hiding(style)
+    return is_hiding(element.get("style", ""))
 
 
 def _marked(text: str) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeVar
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.content import KNOWN_NAMES, MAX_KNOWN
+from scrapy_simhash.analysis.content import KNOWN_NAMES
+from scrapy_simhash.analysis.remembering import remembering
 from scrapy_simhash.rule.hashes import hash_of
 
 WHOLE_PAGE = frozenset({"body", "html"})
@@ -52,7 +52,7 @@ class Places:
         names = f"{get('class', '')} {get('id', '')} {get('role', '')}"
         if names == "  " or element.tag in WHOLE_PAGE:
             return ""
-        words = _known(names) if len(names) <= MAX_KNOWN else _without_digits(names)
+        words = _without_digits(names)
         return f"{element.tag} {words}" if words else ""
 
 
@@ -88,11 +88,8 @@ def inherited(
     return around
 
 
+@remembering(KNOWN_NAMES)
 def _without_digits(names: str) -> str:
     if names.isascii():
         return " ".join(_NUMBERED.sub("", names).split())
     return " ".join(word for word in names.split() if not any(map(str.isdigit, word)))
-
-
-# Pages of one site have the same names.
-_known = lru_cache(KNOWN_NAMES)(_without_digits)
