@@ -5,11 +5,13 @@ import re
 from configparser import ConfigParser
 from pathlib import Path
 
+import lxml
 from setuptools import Extension, setup
 
 FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h", "analysis/compiled_code.pxi"],
+    "analysis/compiled_walk": ["analysis/_murmur3.h", "analysis/compiled_nodes.pxi"],
     "rule/compiled": [],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
@@ -35,6 +37,7 @@ def extensions(build: str) -> list[Extension]:
             f"scrapy_simhash.{module.replace('/', '.')}",
             sources=[f"scrapy_simhash/{module}.pyx"],
             depends=[f"scrapy_simhash/{part}" for part in parts],
+            include_dirs=lxml.get_include(),
             # Python was often built with -g, which makes the modules five times as large.
             extra_compile_args=["-O3", "-g0"] if os.name == "posix" else [],
             optional=build == "",

@@ -12,8 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES = ("analysis.compiled", "rule.compiled", "tables.compiled", "tables.batch.compiled_codec")
-TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text", "sketch")
+MODULES = (
+    *("analysis.compiled", "analysis.compiled_walk", "rule.compiled", "tables.compiled"),
+    "tables.batch.compiled_codec",
+)
+TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text", "walk", "sketch")
 # The others need what only POSIX has.
 TESTS_ON_WINDOWS = ("tables", "fingerprint")
 

@@ -44,7 +44,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash import FeatureScheme, fingerprint_text
-from scrapy_simhash.analysis.content import Block, content_of, title_of, visible_blocks
+from scrapy_simhash.analysis.content import content_of, title_of
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     NAMED,
@@ -53,6 +53,8 @@ from scrapy_simhash.analysis.extraction import (
     main_text,
     parse,
 )
+from scrapy_simhash.analysis.reading import Block
+from scrapy_simhash.analysis.walk import visible_blocks
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
@@ -88,7 +90,7 @@ def read_source(body: bytes, url: str, extractor: str) -> Source:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
     blocks, title = visible_blocks(tree), title_of(tree)
-    page = ParsedPage(body, None, url, html, tree, blocks)
+    page = ParsedPage(body, None, url, html, tree, blocks, [])
     return Source(main_text(extractor, page), blocks, title, links)
 
 

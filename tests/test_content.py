@@ -17,9 +17,9 @@ from scrapy_simhash.analysis.content import (
     content_of,
     text_shingles,
     title_of,
-    visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import parse
+from scrapy_simhash.analysis.walk import visible_blocks
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, keys, mark
 from scrapy_simhash.rule.template import (

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_simhash.analysis.content import content_from, content_of, pack_source, visible_blocks
+from scrapy_simhash.analysis.content import content_from, content_of, pack_source
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.walk import visible_blocks
 from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SITES, Learned
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page

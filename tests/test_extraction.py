@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from scrapy_simhash.analysis.content import visible_blocks
 from scrapy_simhash.analysis.extraction import (
     ParsedPage,
     decode,
@@ -23,6 +22,7 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
+from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose
 
@@ -125,7 +125,7 @@ def test_named_extractors_find_the_text(name: str) -> None:
     html = article(prose("lamp"), ["/menu-entry"])
     tree = parse(html)
     assert tree is not None
-    page = ParsedPage(html.encode(), "utf-8", URL, html, tree, visible_blocks(tree))
+    page = ParsedPage(html.encode(), "utf-8", URL, html, tree, *walk(tree))
     text = main_text(name, page)
     found = [word for word in ("lamp1", "menu-entry", "Page") if word in text]
     assert found == (["lamp1", "menu-entry"] if name == "text" else ["lamp1"])

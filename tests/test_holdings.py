@@ -15,6 +15,7 @@ from scrapy_simhash.analysis import holdings
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.rule.hashes import pack_hashes
 from scrapy_simhash.rule.holdings import (
     MAX_DATA,
@@ -32,7 +33,7 @@ URL = "http://a.example/shop/list?page=2"
 def held(html: str) -> Holdings:
     tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>")
     assert tree is not None
-    return holdings_of(tree, URL)
+    return holdings_of(tree, walk(tree)[1], URL)
 
 
 def links(html: str) -> tuple[str, ...]:

@@ -369,7 +369,8 @@ def test_an_allocation_that_fails_leaves_the_tables_as_they_were() -> None:
 
 WITHOUT_COMPILED_PARTS = """
 import sys
-for name in ("tables.compiled", "tables.batch.compiled_codec", "analysis.compiled"):
+COMPILED = ("analysis.compiled", "analysis.compiled_walk", "rule.compiled", "tables.compiled")
+for name in (*COMPILED, "tables.batch.compiled_codec"):
     sys.modules[f"scrapy_simhash.{name}"] = None  # importing it fails
 import logging
 logging.basicConfig(format="%(levelname)s %(message)s")

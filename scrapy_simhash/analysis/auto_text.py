@@ -30,7 +30,7 @@ from scrapy_simhash.analysis.resiliparse_text import (
 )
 
 if TYPE_CHECKING:
-    from scrapy_simhash.analysis.content import Block
+    from scrapy_simhash.analysis.reading import Block
 
 # The main text is trusted if it has more than this share of the characters of the texts in place.
 # At 0.2: .840, at 0.3: .845, at 0.4: .848; at 0.5 and 0.6: .846, with up to twice as many pages

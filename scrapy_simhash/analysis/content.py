@@ -8,51 +8,20 @@ that is the page's own.  docs/quality.md gives the measured gain of each rule.
 from __future__ import annotations
 
 import marshal
-import re
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from lxml import etree
-from lxml.html import HtmlElement, defs
+from lxml.html import HtmlElement
 
 from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise, shingles
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
 from scrapy_simhash.analysis.hidden import MARK
-from scrapy_simhash.analysis.remembering import remembering
+from scrapy_simhash.analysis.reading import Block
 from scrapy_simhash.analysis.scripts import unspaced_share
 from scrapy_simhash.rule.sketch import Sketch
 
-# Elements that begin a new block: lxml's list, and the elements that HTML 5 added.
-BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
-    *("article", "aside", "body", "br", "button", "details", "dialog", "figcaption", "figure"),
-    *("footer", "header", "hgroup", "html", "main", "nav", "section", "select", "summary"),
-}
-# Elements whose text is not shown on the page.
-UNSEEN_ELEMENTS = frozenset(
-    {"head", "iframe", "math", "noscript", "object", "script", "style", "svg"}
-)
-
-# Elements that are beside the content, unless they are inside a content element.
-BESIDE_ELEMENTS = frozenset({"aside", "footer", "header", "nav"})
-CONTENT_ELEMENTS = frozenset({"article", "main"})
-_NEVER_BESIDE = CONTENT_ELEMENTS | {"body", "html"}
-BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation", "search"})
-# Class names and ids that live sites give to such elements; "-" and "_" are ignored.
-BESIDE_NAMES = frozenset(
-    {
-        *("ad", "ads", "advert", "advertisement", "advertising", "banner", "breadcrumb"),
-        *("breadcrumbs", "cookie", "cookies", "footer", "masthead", "menu", "nav", "navbar"),
-        *("navfooter", "navheader", "navigation", "newsletter", "pagination", "promo", "related"),
-        *("sidebar", "social", "sponsor", "sponsored", "toolbar", "topbar"),
-    }
-)
-
-# A block with at least this share of its characters in links is a menu entry, a breadcrumb or a
-# "next" link (measured on such blocks: 0.8 to 1).  A list of operands that are links has 0.71.
-LINK_SHARE = 0.8
 # If the blocks in place that are not links hold less than this share of the page's own text in
 # place, the page is a list of links (tags, archives, pagination), and its link blocks count too.
 LEAST_SHARE = 0.2
@@ -64,33 +33,9 @@ LEAST_SHINGLES = 20
 # 8,000 bytes).  A longer one is not a real address, and is ignored.
 MAX_ADDRESS = 8_000
 
-# Names of elements that are remembered.
-KNOWN_NAMES = 2_000
-
-_SEPARATORS = re.compile(r"[^a-z0-9]+")
-_JOINERS = re.compile(r"[-_]+")
-# "has-sidebar" says what an element has, not what it is.
-_PROPERTIES = re.compile(r"\b(?:has|no|with|without)[-_]\S*")
-# An article has a footer of its own, as with the elements.
-_PARTS_OF_CONTENT = re.compile(r"banner|footer", re.IGNORECASE)
-
 SHINGLE_WORDS = 3
 SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
 UNSPACED_SHARE = 0.15
-
-
-class Block(NamedTuple):
-    """The text of one block-level element and its id.
-
-    *is_beside* says that the block is in a sidebar or the like, *is_links* that it consists of
-    links, *is_heading* that it is in an ``h1``.
-    """
-
-    text: str
-    id: int
-    is_beside: bool
-    is_links: bool
-    is_heading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,85 +51,6 @@ class Content:
     sketch: bytes
     blocks: tuple[int, ...]
     heading: int | None = None
-
-
-def visible_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of a page in order; blocks without text are left out.
-
-    This is one loop, for trees of any depth: a recursive version spent two thirds of its time in
-    the calls for each piece of text.
-    """
-    found: list[Block] = []
-    pieces: list[str] = []
-    in_links = links = contents = headings = 0
-    beside = None  # the outermost open element that is beside the content
-
-    def finish() -> None:
-        nonlocal in_links
-        text = " ".join("".join(pieces).split())
-        if text:
-            is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            found.append(
-                Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
-            )
-        pieces.clear()
-        in_links = 0
-
-    walk = etree.iterwalk(tree, events=("start", "end", "comment", "pi"))
-    for event, element in walk:
-        tag = element.tag
-        starts = event == "start"
-        if starts and tag in UNSEEN_ELEMENTS:
-            walk.skip_subtree()
-            continue
-        if tag in BLOCK_ELEMENTS:
-            if pieces:
-                finish()
-            if tag in CONTENT_ELEMENTS:
-                contents += 1 if starts else -1
-            elif tag == "h1":
-                headings += 1 if starts else -1
-            if beside is element:
-                beside = None
-            elif starts and beside is None and is_beside(element, contents > 0):
-                beside = element
-        elif tag == "a":
-            links += 1 if starts else -1
-        text = element.text if starts else element.tail
-        if text and (pieces or not text.isspace()):
-            pieces.append(text)
-            if links:
-                in_links += len("".join(text.split()))
-    finish()
-    return found
-
-
-def is_beside(element: HtmlElement, in_content: bool) -> bool:
-    """Whether a block-level element begins what is beside the content.
-
-    *in_content* says that it is in a ``main`` or ``article``.
-    """
-    if element.tag in BESIDE_ELEMENTS:
-        return not in_content or element.tag == "nav"
-    if element.tag in _NEVER_BESIDE:
-        return False
-    if element.get("role") in BESIDE_ROLES:
-        return True
-    names = f"{element.get('class', '')} {element.get('id', '')}"
-    if names == " " or not is_named_beside(names):
-        return False
-    if in_content and not is_named_beside(_PARTS_OF_CONTENT.sub("", names)):
-        return False
-    # What holds the content is not beside it: the main column may be named "sidebar-left".
-    return next(element.iterdescendants("h1", "main"), None) is None
-
-
-@remembering(KNOWN_NAMES)
-def is_named_beside(names: str) -> bool:
-    """Whether one of the names in a class or id is that of something beside the content."""
-    names = _PROPERTIES.sub("", names.lower())
-    whole = _JOINERS.sub("", names).split()
-    return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
 
 
 def title_of(tree: HtmlElement) -> str:

@@ -18,8 +18,8 @@ from lxml.html import HtmlElement, fromstring
 from w3lib.encoding import html_to_unicode
 
 from scrapy_simhash.analysis.auto_text import auto_text, is_thread
-from scrapy_simhash.analysis.content import Block
 from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
+from scrapy_simhash.analysis.reading import Block, Finding
 from scrapy_simhash.analysis.resiliparse_text import (
     has_resiliparse,
     may_explode,
@@ -66,7 +66,7 @@ _ROOT_WITHIN = 4096
 
 @dataclass(frozen=True)
 class ParsedPage:
-    """A page, its text as HTML, its tree (None if it is not HTML), and the blocks of the tree."""
+    """A page, its text as HTML, its tree (None if it is not HTML), and what is read of the tree."""
 
     body: bytes
     encoding: str | None
@@ -74,6 +74,7 @@ class ParsedPage:
     html: str
     tree: HtmlElement | None
     blocks: list[Block]
+    findings: list[Finding]
 
 
 def main_text(name: str, page: ParsedPage) -> str:

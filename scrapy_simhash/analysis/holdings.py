@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from itertools import chain
 from operator import xor
-from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.content import BLOCK_ELEMENTS, CONTENT_ELEMENTS, MAX_ADDRESS, is_beside
+from scrapy_simhash.analysis.attributes import IDENTIFIERS, LINKS, identifiers_in
+from scrapy_simhash.analysis.content import MAX_ADDRESS
 from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.places import Places, inherited
+from scrapy_simhash.analysis.places import Places
+from scrapy_simhash.analysis.reading import MAX_IDENTIFIER, Finding
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.identity import identity_of
 
@@ -28,40 +29,13 @@ MAX_VALUES = 5_000
 MAX_SCRIPT_CHARACTERS = 1 << 20
 # More values in one place count as one: all of them together.
 MAX_IN_PLACE = 16
-MAX_IDENTIFIER = 200
 # Scripts that are remembered, and their longest, in characters: a few megabytes.
 REMEMBERED_SCRIPTS = 64
-KNOWN_NAMES = 1_000
 MAX_REMEMBERED = 100_000
 
-# Attributes that hold the address of something to follow, or to show, by tag.
-_LINKS = {"a": "href", "area": "href", "link": "href"}
-_MEDIA: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("img", "source", "input"), frozenset({"src", "srcset"})),
-    **dict.fromkeys(("audio", "embed", "frame", "iframe", "track"), frozenset({"src"})),
-    "video": frozenset({"src", "poster"}),
-    "object": frozenset({"data"}),
-}
-# Attributes that hold data, of any tag; so do those that begin with "data-".
-_DATA = frozenset(
-    {
-        *("action", "alt", "aria-description", "aria-label", "datetime", "download"),
-        *("formaction", "label", "placeholder", "title", "value"),
-    }
-)
-_PROPERTIES = frozenset({"itemprop", "property"})
 _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
 
-# Properties of schema.org whose values name a thing (schema.org/Product, /Book, /identifier).
-IDENTIFIERS = frozenset(
-    {
-        *("sku", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "mpn", "isbn", "productid"),
-        "identifier",
-    }
-)
-
 Addresses = Mapping[int, tuple[str, ...]]
-_Kind = Literal["link", "media", "field", "property", "data", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +67,15 @@ NOTHING = Holdings()
 
 def holdings_of(
     tree: HtmlElement,
+    findings: Iterable[Finding],
     url: str,
     names: Iterable[tuple[str, str]] = (),
     told: dict[int, str] | None = None,
 ) -> Holdings:
-    """Return what a page at *url* holds; *told* gets the names and value behind each hash of data.
+    """Return what a page at *url* holds, by the *findings* in its *tree*.
 
-    *names* are further names of the page, each with the rule that found it.
-
-    Cost: O(elements x depth) at worst; elements with one parent share the look at what surrounds
-    them.
+    *told* gets the names and value behind each hash of data.  *names* are further names of the
+    page, each with the rule that found it.
     """
     base = tree.find(".//base")
     if base is not None and base.get("href"):
@@ -110,8 +83,8 @@ def holdings_of(
     reader = _Reader(url, told)
     for rule, name in names:
         reader.note_name(rule, name)
-    for element in tree.iter("*"):
-        reader.read(element)
+    for finding in findings:
+        reader.read(finding)
     return reader.holdings()
 
 
@@ -119,15 +92,8 @@ def holdings_of(
 _Datum = tuple[str, str, "int | None"]
 
 
-class _Around(NamedTuple):
-    """Where an element stands: beside the content, or within a content element."""
-
-    is_beside: bool
-    in_content: bool
-
-
 class _Reader:
-    """Reads one page, element by element."""
+    """Reads what the elements of one page hold."""
 
     def __init__(self, url: str, told: dict[int, str] | None) -> None:
         self._url = url
@@ -137,7 +103,6 @@ class _Reader:
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folders = parts.path.split("/")[1:-1]
         self._places = Places()
-        self._around: dict[HtmlElement, _Around] = {}
         self._whole: dict[str, str | None] = {}  # many links differ in the fragment only
         self._links: dict[int, dict[str, None]] = defaultdict(dict)
         self._media: dict[int, dict[str, None]] = defaultdict(dict)
@@ -146,53 +111,37 @@ class _Reader:
         self._identifiers: set[int] = set()
         self._values_read = self._characters_read = self._rest = 0
 
-    def read(self, element: HtmlElement) -> None:
+    def read(self, finding: Finding) -> None:
         """Take note of what an element holds."""
-        tag = element.tag
-        if tag == "script":
-            self._read_script(element)
-            return
-        attributes = element.items()
-        if not attributes:
-            return
-        for name, value in attributes:
-            kind = _kind_of(tag, name)
-            if kind is None:
-                continue
-            if kind == "link":
-                if self._is_followed(element):
-                    self._add_address(self._links, element, name, value)
-            elif kind == "media":
-                for one in _sources(name, value):
-                    self._add_address(self._media, element, name, one)
-            elif kind == "field":
-                if name == "title" and tag in _LINKS and self._is_beside(element):
-                    continue  # it says where the link leads
-                self._add(element, _data_of(f"{name} {element.get('name', '')}", value))
-            elif kind == "property":
-                self._read_property(element, value)
-            elif kind == "data":
-                self._read_data(element, name, value)
-            else:
-                self._add(element, _data_in_code(name, value))
+        kind, tag, name, value, aside, _, is_beside = finding
+        if kind == "link":
+            if _is_followed(finding):
+                self._add_address(self._links, finding, name, value)
+        elif kind == "media":
+            for one in _sources(name, value):
+                self._add_address(self._media, finding, name, one)
+        elif kind == "field":
+            if name != "title" or tag not in LINKS or not is_beside:
+                self._add(finding, _data_of(f"{name} {aside}", value))
+            # else it says where the link leads
+        elif kind == "property":
+            if aside is not None:
+                self._add(finding, _data_of(f"content {value}", aside))
+        elif kind == "identifier":
+            for one in identifiers_in(value):
+                self._note_identifier(one, aside or "")
+        elif kind == "data":
+            self._read_data(finding)
+        elif kind == "code":
+            self._add(finding, _data_in_code(name, value))
+        else:
+            self._read_script(finding)
 
     def note_name(self, rule: str, name: str) -> None:
         """Take note of what names the page, under a rule or as an identifier."""
         name = " ".join(name.split())
         if name:
             self._identifiers.add(hash_of(f"{rule}\0{name}"))
-
-    def _is_followed(self, element: HtmlElement) -> bool:
-        """Whether the link that an element is counts as one to follow."""
-        words = element.get("rel", "").lower().split()
-        if element.tag == "link":
-            return "next" in words
-        # "Show the source", "share this"
-        return "nofollow" not in words or not self._is_beside(element)
-
-    def _is_beside(self, element: HtmlElement) -> bool:
-        """Whether an element is beside the content; what is known of those around it is kept."""
-        return inherited(element, self._around, _Around(False, False), _within).is_beside
 
     def holdings(self) -> Holdings:
         """Return what was found."""
@@ -208,22 +157,20 @@ class _Reader:
         identity = identity_of(self._identifiers)
         return Holdings(links, media, mentioned, data, identity, number <= MAX_ADDRESSES)
 
-    def _read_script(self, element: HtmlElement) -> None:
-        text = element.text
-        if not text:
-            return
+    def _read_script(self, finding: Finding) -> None:
+        text = finding.value
         self._characters_read += len(text)
         if self._characters_read > MAX_SCRIPT_CHARACTERS:
             self._add_rest(hash_feature(text))
             return
-        kind = element.get("type", "").strip().lower()
+        kind = (finding.aside or "").strip().lower()
         values = values_in_json(text) if "json" in kind else None
         if values is None:
-            self._add(element, _data_in_code(kind, text))
+            self._add(finding, _data_in_code(kind, text))
         elif kind == "application/ld+json":
-            self._add(element, _data_among(kind, self._noting_identifiers(values)))
+            self._add(finding, _data_among(kind, self._noting_identifiers(values)))
         else:
-            self._add(element, _data_among(kind, values))
+            self._add(finding, _data_among(kind, values))
 
     def _noting_identifiers(self, values: Iterable[Value]) -> Iterator[Value]:
         for one in values:
@@ -235,35 +182,26 @@ class _Reader:
                 self._note_identifier(names[-1], one[1])
             yield one
 
-    def _read_property(self, element: HtmlElement, names: str) -> None:
-        """Take note of a value in microdata (itemprop) or RDFa (property)."""
-        value = element.get("content")
-        if value is not None:
-            self._add(element, _data_of(f"content {names}", value))
-        for name in names.lower().split():
-            last = name.replace(":", "/").rpartition("/")[2]
-            if last in IDENTIFIERS:
-                self._note_identifier(last, value or element.get("value") or element.text_content())
-
     def _note_identifier(self, name: str, value: str) -> None:
         if name in IDENTIFIERS and len(value) <= MAX_IDENTIFIER:
             self.note_name(name, value)
 
-    def _read_data(self, element: HtmlElement, name: str, value: str) -> None:
+    def _read_data(self, finding: Finding) -> None:
+        name, value = finding.name, finding.value
         if value.startswith(("{", "[")):
             values = values_in_json(value)
             if values is not None:
-                self._add(element, _data_among(name, values))
+                self._add(finding, _data_among(name, values))
                 return
-        self._add(element, _data_of(name, value))
+        self._add(finding, _data_of(name, value))
 
-    def _add(self, element: HtmlElement, data: Sequence[_Datum]) -> None:
+    def _add(self, finding: Finding, data: Sequence[_Datum]) -> None:
         room = max(0, MAX_VALUES - self._values_read)
         self._values_read += len(data)
-        places = self._places.of(element)
+        places = self._places.of(finding.around, finding.tag)
         for what, value, datum in data[:room]:
             if datum is None:
-                self._add_address(self._mentioned, element, what, value)
+                self._add_address(self._mentioned, finding, what, value)
             else:
                 self._data[places[what]].add(datum)
                 if self._told is not None:
@@ -276,11 +214,11 @@ class _Reader:
         self._rest = (self._rest + value) % (1 << 64)
 
     def _add_address(
-        self, kind: dict[int, dict[str, None]], element: HtmlElement, what: str, written: str
+        self, kind: dict[int, dict[str, None]], finding: Finding, what: str, written: str
     ) -> None:
         written = written.strip()
         if written.startswith("data:"):  # a picture within the page
-            self._add(element, _data_of(what, written))
+            self._add(finding, _data_of(what, written))
             return
         written = written.partition("#")[0].rstrip()
         if not written or len(written) > MAX_ADDRESS:
@@ -289,7 +227,7 @@ class _Reader:
         if address == "":
             address = self._whole[written] = self._address(written)
         if address is not None:
-            kind[self._places.of(element)[what]][address] = None
+            kind[self._places.of(finding.around, finding.tag)[what]][address] = None
 
     def _address(self, href: str) -> str | None:
         """Return a whole address; None if it is not one of http or https."""
@@ -313,11 +251,13 @@ class _Reader:
         return "/".join((self._origin, *folders, href[3 * up :]))
 
 
-def _within(element: HtmlElement, around: _Around) -> _Around:
-    if element.tag not in BLOCK_ELEMENTS or around.is_beside:
-        return around
-    in_content = around.in_content or element.tag in CONTENT_ELEMENTS
-    return _Around(is_beside(element, in_content), in_content)
+def _is_followed(finding: Finding) -> bool:
+    """Whether an address counts as one to follow."""
+    words = (finding.aside or "").lower().split()
+    if finding.tag == "link":
+        return "next" in words
+    # "Show the source", "share this"
+    return "nofollow" not in words or not finding.is_beside
 
 
 def _data_of(what: str, value: str) -> Sequence[_Datum]:
@@ -364,24 +304,6 @@ def _sources(name: str, value: str) -> Iterable[str]:
         return (value,)
     # Each comes before its width or density, and a comma.
     return [candidate.strip().partition(" ")[0] for candidate in value.split(",")]
-
-
-@lru_cache(KNOWN_NAMES)
-def _kind_of(tag: str, name: str) -> _Kind | None:
-    """Return what an attribute holds, None if it is nothing of interest."""
-    if name == _LINKS.get(tag):
-        return "link"
-    if name == "style" or name in _MEDIA.get(tag, ()):
-        return "media"
-    if tag == "link":  # its title is that of another page
-        return None
-    if name in _DATA:
-        return "field"
-    if name in _PROPERTIES:
-        return "property"
-    if name.startswith("data-"):
-        return "data"
-    return "code" if name.startswith("on") else None
 
 
 # Characters of an address that mean nothing but themselves, and dots above it at the start.

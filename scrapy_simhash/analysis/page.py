@@ -14,7 +14,6 @@ from scrapy_simhash.analysis.content import (
     content_of,
     pack_source,
     title_of,
-    visible_blocks,
 )
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
@@ -36,6 +35,7 @@ from scrapy_simhash.analysis.gist import MAX_CHARACTERS, Gist, gist_of
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.naming import is_callable_of_users, names_in, naming_by
 from scrapy_simhash.analysis.text import fingerprint_text
+from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.holdings import pack_addresses, pack_data
 from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
@@ -170,7 +170,7 @@ class Analyser:
     def _analyse(
         self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
     ) -> PageAnalysis:
-        page = self._parsed(body, encoding, url)
+        page = self._parsed(body, encoding, url, self.verify)
         content, canonical, holdings = None, None, NOTHING
         addresses, data, source, gist = None, None, None, None
         if page.tree is not None:  # before an extractor changes the tree
@@ -182,7 +182,8 @@ class Analyser:
                 texts = [block.text for block in page.blocks if not block.is_beside]
                 is_little = sum(map(len, texts)) <= MAX_CHARACTERS
                 told: dict[int, str] | None = {} if texts and is_little else None
-                holdings = holdings_of(page.tree, url, names_in(page, self.keep_apart), told)
+                names = names_in(page, self.keep_apart)
+                holdings = holdings_of(page.tree, page.findings, url, names, told)
                 if told is not None:
                     gist = gist_of((title, *texts, *told.values()))
                 values = chain.from_iterable(holdings.data.values())
@@ -206,22 +207,24 @@ class Analyser:
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
         """Return the text that the fingerprint of a page is computed from."""
-        return main_text(self.extractor, self._parsed(body, encoding, url))
+        return main_text(self.extractor, self._parsed(body, encoding, url, with_findings=False))
 
     def data_by_hash(self, body: bytes, encoding: str | None, url: str) -> dict[int, str]:
         """Return the data that a page holds, by its hashes: names and value in one text."""
         told: dict[int, str] = {}
         tree = self._tree(decode(body, encoding))
         if tree is not None:
-            holdings_of(tree, url, told=told)
+            holdings_of(tree, walk(tree)[1], url, told=told)
         return told
 
-    def _parsed(self, body: bytes, encoding: str | None, url: str) -> ParsedPage:
+    def _parsed(
+        self, body: bytes, encoding: str | None, url: str, with_findings: bool
+    ) -> ParsedPage:
         html = decode(body, encoding)
         tree = self._tree(html)
-        wants_blocks = tree is not None and (self.verify or self.extractor in READS_BLOCKS)
-        blocks = visible_blocks(tree) if wants_blocks else []
-        return ParsedPage(body, encoding, url, html, tree, blocks)
+        wants_blocks = self.verify or self.extractor in READS_BLOCKS
+        read = walk(tree, with_findings) if tree is not None and wants_blocks else ([], [])
+        return ParsedPage(body, encoding, url, html, tree, *read)
 
     def _tree(self, html: str) -> HtmlElement | None:
         """Return the tree of a page, which must be within the limits."""

@@ -1,0 +1,9 @@
+from collections.abc import Callable
+
+from lxml.html import HtmlElement
+
+from scrapy_simhash.analysis.reading import Block, Finding
+
+def walk(tree: HtmlElement, with_findings: bool) -> tuple[list[Block], list[Finding]]: ...
+def hidden_in(tree: HtmlElement, is_hiding: Callable[[str], bool]) -> list[HtmlElement]: ...
+def has_text(tree: HtmlElement, text: bytes) -> bool: ...

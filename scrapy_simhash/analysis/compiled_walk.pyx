@@ -1,0 +1,373 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: embedsignature=False
+"""The walks of walk.py and hidden.py over the nodes of libxml2, with the same results.
+
+lxml makes an object of each element that Python sees; these walks read the nodes themselves, of a
+tree that nobody changes meanwhile.  libxml2 keeps each name of an element or attribute once for a
+document, so what is known of a name is found by its address::
+
+    <div class="x">a<a href="/">b</a></div>      node    what the walk does
+                                                 div     the block before it ends
+                                                 "a"     put into the buffer
+                                                 a       held: link, href, "/"
+                                                 "b"     put into the buffer, counted as linked
+                                                 /div    the buffer becomes a block
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint64_t, uintptr_t
+from libc.string cimport memcpy, strcmp, strlen, strstr
+from lxml.includes.etreepublic cimport _Element, elementFactory, import_lxml__etree
+from lxml.includes.tree cimport (
+    XML_CDATA_SECTION_NODE,
+    XML_ELEMENT_NODE,
+    XML_TEXT_NODE,
+    xmlAttr,
+    xmlNode,
+)
+
+from scrapy_simhash.analysis.attributes import identifiers_in, kind_of
+from scrapy_simhash.analysis.elements import (
+    BESIDE_ELEMENTS,
+    BESIDE_ROLES,
+    BLOCK_ELEMENTS,
+    CONTENT_ELEMENTS,
+    HIDDEN_ELEMENTS,
+    NEVER_BESIDE,
+    UNSEEN_ELEMENTS,
+    WHOLE_PAGE,
+    is_named_beside,
+    is_named_beside_in_content,
+    without_digits,
+)
+from scrapy_simhash.analysis.fingerprint import hash_feature
+from scrapy_simhash.analysis.reading import (
+    LINK_SHARE,
+    MAX_IDENTIFIER,
+    NAMED_AROUND,
+    Block,
+    Finding,
+)
+
+
+cdef extern from "_murmur3.h":
+    uint64_t murmur3_x64(const unsigned char *bytes, size_t length) noexcept nogil
+
+
+cdef enum:
+    BLOCK = 1
+    UNSEEN = 2
+    CONTENT = 4
+    HEADING = 8
+    LINK = 16
+    SCRIPT = 32
+    BESIDE = 64
+    NAV = 128
+    NEVER_BESIDE_FLAG = 256
+    WHOLE = 512
+    MAIN = 1024
+    HIDDEN = 2048
+    DIALOG = 4096
+
+    SLOTS = 1024  # for the names of one document
+    TRIES = 8
+
+cdef double link_share = LINK_SHARE
+cdef Py_ssize_t named_around = NAMED_AROUND
+cdef Py_ssize_t max_identifier = MAX_IDENTIFIER
+cdef object new_tuple = tuple.__new__
+
+import_lxml__etree()
+
+
+def walk(_Element tree not None, bint with_findings):
+    """See ``walk.py``."""
+    walker = Walk()
+    walker.with_findings = with_findings
+    walker.run(tree._c_node)
+    return walker.blocks, walker.findings
+
+
+def hidden_in(_Element tree not None, is_hiding):
+    """Return the outermost elements that are hidden: see ``hidden.py``."""
+    cdef Names names = Names()
+    cdef xmlNode *root = tree._c_node
+    cdef xmlNode *node = root
+    found = []
+    while node != NULL:
+        if node.type == XML_ELEMENT_NODE and is_hidden(node, names.flags_of(node.name), is_hiding):
+            found.append(elementFactory(tree._doc, node))
+            node = after(node, root)
+        else:
+            node = following(node, root)
+    return found
+
+
+def has_text(_Element tree not None, const char *text):
+    """Whether a text is part of one of the texts in a tree, given in UTF-8."""
+    cdef xmlNode *node = tree._c_node
+    while node != NULL:
+        if is_text(node) and node.content != NULL and strstr(<char *>node.content, text) != NULL:
+            return True
+        node = following(node, tree._c_node)
+    return False
+
+
+cdef class Walk:
+    """One walk: what is open, the text of the block so far, and what was found."""
+
+    cdef Names names
+    cdef bint with_findings
+    cdef readonly list blocks
+    cdef readonly list findings
+    cdef int links, contents, headings
+    cdef const xmlNode *beside  # the outermost open element of this kind, and of the next
+    cdef const xmlNode *unseen
+
+    cdef const xmlNode **path
+    cdef Py_ssize_t depth, room
+    cdef list arounds  # of the first open elements
+
+    cdef unsigned char *text
+    cdef size_t length, capacity
+    cdef Py_ssize_t in_links
+
+    def __cinit__(self):
+        self.names = Names()
+        self.blocks, self.findings, self.arounds = [], [], []
+
+    def __dealloc__(self):
+        PyMem_Free(self.path)
+        PyMem_Free(self.text)
+
+    cdef int run(self, xmlNode *root) except -1:
+        cdef xmlNode *node = root
+        while True:
+            if node.type == XML_ELEMENT_NODE:
+                self.open(node)
+                if node.children != NULL:
+                    node = node.children
+                    continue
+                self.close(node)
+            elif self.unseen == NULL and is_text(node) and node.content != NULL:
+                self.say(node)
+            while node != root and node.next == NULL:
+                node = node.parent
+                self.close(node)
+            if node == root:
+                break
+            node = node.next
+        self.finish()
+        return 0
+
+    cdef int open(self, const xmlNode *node) except -1:
+        cdef int flags = self.names.flags_of(node.name)
+        if flags & BLOCK:
+            self.finish()
+            self.contents += (flags & CONTENT) != 0
+            self.headings += (flags & HEADING) != 0
+            if self.beside == NULL and self.begins_beside(node, flags):
+                self.beside = node
+        elif flags & LINK:
+            self.links += 1
+        if self.unseen == NULL and flags & UNSEEN:
+            self.unseen = node
+        if self.with_findings:
+            if self.depth == self.room:
+                self.room = 2 * self.room + 64
+                path = PyMem_Realloc(self.path, self.room * sizeof(xmlNode *))
+                if path == NULL:
+                    raise MemoryError
+                self.path = <const xmlNode **>path
+            self.path[self.depth] = node
+            self.depth += 1
+            if flags & SCRIPT:
+                self.read_script(node)
+            elif node.properties != NULL:
+                self.read_attributes(node)
+        return 0
+
+    cdef int close(self, const xmlNode *node) except -1:
+        cdef int flags = self.names.flags_of(node.name)
+        if flags & BLOCK:
+            self.finish()
+            self.contents -= (flags & CONTENT) != 0
+            self.headings -= (flags & HEADING) != 0
+        elif flags & LINK:
+            self.links -= 1
+        if self.with_findings:
+            self.depth -= 1
+            if len(self.arounds) > self.depth:
+                self.arounds.pop()
+        if self.beside == node:
+            self.beside = NULL
+        if self.unseen == node:
+            self.unseen = NULL
+        return 0
+
+    cdef int say(self, const xmlNode *node) except -1:
+        """Put a text into the buffer."""
+        cdef const unsigned char *text = node.content
+        cdef size_t length = strlen(<const char *>text), i
+        cdef Py_ssize_t spaces = 0
+        cdef unsigned char bits = 0
+        for i in range(length):
+            bits |= text[i]
+            spaces += is_space(text[i])
+        if not self.length and <size_t>spaces == length:
+            return 0
+        if self.length + length > self.capacity:
+            capacity = 2 * (self.length + length)
+            buffer = PyMem_Realloc(self.text, capacity)
+            if buffer == NULL:
+                raise MemoryError
+            self.text, self.capacity = <unsigned char *>buffer, capacity
+        memcpy(self.text + self.length, text, length)
+        self.length += length
+        if self.links:
+            if bits < 0x80:
+                self.in_links += <Py_ssize_t>length - spaces
+            else:
+                self.in_links += len("".join(decoded(node).split()))
+        return 0
+
+    cdef int finish(self) except -1:
+        """Make the text in the buffer a block, with one space between two words."""
+        cdef size_t i, at = 0, words = 0
+        cdef unsigned char character, bits = 0
+        cdef bint in_word = False
+        cdef Py_ssize_t shown
+        cdef uint64_t number
+        if not self.length:
+            return 0
+        for i in range(self.length):
+            bits |= self.text[i]
+        if bits < 0x80:
+            for i in range(self.length):
+                character = self.text[i]
+                if is_space(character):
+                    in_word = False
+                    continue
+                if not in_word:
+                    if words:
+                        self.text[at] = 32
+                        at += 1
+                    words += 1
+                    in_word = True
+                self.text[at] = character
+                at += 1
+            text = PyUnicode_DecodeUTF8(<char *>self.text, at, NULL)
+            shown = at + 1 - words
+            number = murmur3_x64(self.text, at) if at else 0
+        else:
+            text = PyUnicode_DecodeUTF8(<char *>self.text, self.length, NULL)
+            text = " ".join(text.split())
+            shown = len(text) - text.count(" ")
+            number = hash_feature(text)
+        if text:
+            is_links = self.in_links >= link_share * shown
+            block = (text, number, self.beside != NULL, is_links, self.headings > 0)
+            self.blocks.append(new_tuple(Block, block))
+        self.length = 0
+        self.in_links = 0
+        return 0
+
+    cdef bint begins_beside(self, const xmlNode *node, int flags) except -1:
+        """Whether a block-level element begins what is beside the content."""
+        cdef const xmlNode *below
+        if flags & BESIDE:
+            return not self.contents or flags & NAV
+        if flags & NEVER_BESIDE_FLAG or node.properties == NULL:
+            return False
+        cdef const xmlAttr *role = attribute(node, "role")
+        if role != NULL and value_of(role) in BESIDE_ROLES:
+            return True
+        names = f"{value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
+        is_named = is_named_beside_in_content if self.contents else is_named_beside
+        if names == " " or not is_named(names):
+            return False
+        below = following(<xmlNode *>node, node)
+        while below != NULL:
+            if below.type == XML_ELEMENT_NODE and (
+                self.names.flags_of(below.name) & (HEADING | MAIN)
+            ):
+                return False
+            below = following(<xmlNode *>below, node)
+        return True
+
+    cdef int read_script(self, const xmlNode *node) except -1:
+        cdef const xmlNode *piece = node.children
+        pieces = []
+        while piece != NULL and is_text(piece):
+            pieces.append(decoded(piece))
+            piece = piece.next
+        code = "".join(pieces)
+        if code:
+            self.found("script", node, "", code, value_of(attribute(node, "type")))
+        return 0
+
+    cdef int read_attributes(self, const xmlNode *node) except -1:
+        cdef const xmlAttr *held = node.properties
+        while held != NULL:
+            kind = self.names.kind_of(node.name, held.name)
+            if kind is not None:
+                self.read_attribute(node, held, kind)
+            held = held.next
+        return 0
+
+    cdef int read_attribute(self, const xmlNode *node, const xmlAttr *held, str kind) except -1:
+        name, value, aside = text_of(held.name), value_of(held), None
+        if kind == "link":
+            aside = value_of(attribute(node, "rel"))
+        elif kind == "field":
+            aside = value_of(attribute(node, "name"))
+        elif kind == "property":
+            if attribute(node, "content") != NULL:
+                aside = value_of(attribute(node, "content"))
+            if identifiers_in(value):
+                said = aside or value_of(attribute(node, "value")) or text_in(node)
+                self.found("identifier", node, name, value, said[: max_identifier + 1])
+        self.found(kind, node, name, value, aside)
+        return 0
+
+    cdef int found(
+        self, str kind, const xmlNode *node, str name, str value, str aside
+    ) except -1:
+        cdef bint beside = self.beside != NULL
+        finding = (kind, text_of(node.name), name, value, aside, self.around(), beside)
+        self.findings.append(new_tuple(Finding, finding))
+        return 0
+
+    cdef tuple around(self):
+        """Return what names the innermost open element and those around it."""
+        cdef Py_ssize_t i
+        cdef tuple around = ()
+        if self.arounds:
+            around = self.arounds[len(self.arounds) - 1]
+        for i in range(len(self.arounds), self.depth):
+            name = self.name_of(self.path[i])
+            if name:
+                around = (*around, name)[-named_around:]
+            self.arounds.append(around)
+        return around
+
+    cdef str name_of(self, const xmlNode *node):
+        """Return tag, class, id and role; empty if it has only a tag."""
+        cdef const xmlAttr *class_ = attribute(node, "class")
+        cdef const xmlAttr *id_ = attribute(node, "id")
+        cdef const xmlAttr *role = attribute(node, "role")
+        if class_ == NULL and id_ == NULL and role == NULL:
+            return ""
+        if self.names.flags_of(node.name) & WHOLE:
+            return ""
+        words = without_digits(f"{value_of(class_)} {value_of(id_)} {value_of(role)}")
+        return f"{text_of(node.name)} {words}" if words else ""
+
+
+cdef inline bint is_space(unsigned char character) noexcept:
+    """Whether Python's ``str.split`` takes an ASCII character for white space."""
+    return character == 32 or 9 <= character <= 13 or 28 <= character <= 31
+
+
+include "compiled_nodes.pxi"
