@@ -20,6 +20,7 @@ from scrapy_simhash.analysis.extraction import (
     parse,
     trafilatura_text,
 )
+from scrapy_simhash.analysis.hidden import MARK
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
 from scrapy_simhash.analysis.walk import walk
@@ -262,3 +263,14 @@ def test_unknown_extractor_is_refused(name: str) -> None:
     ) as refused:
         load_extractor(name)
     assert repr(name) in str(refused.value)
+
+
+@pytest.mark.parametrize("beginning", ["", "<html>", "<!DOCTYPE html><html><body>"])
+def test_what_stands_after_the_end_of_html_is_part_of_the_page(beginning: str) -> None:
+    html = f"{beginning}<p>Some text.</p></html>More. <a href='/x'>A link</a></html><p hidden>Last."
+    tree = parse(html)
+    assert tree is not None
+    blocks, findings = walk(tree)
+    assert [block.text for block in blocks] == ["Some text.", "More. A link", f"Last{MARK}."]
+    assert [(one.kind, one.value) for one in findings] == [("link", "/x")]
+    assert "A lamp" in trafilaturas(f"{beginning}<h1>A heading</h1></html><p>{'A lamp. ' * 40}</p>")

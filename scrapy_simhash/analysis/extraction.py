@@ -108,7 +108,7 @@ def main_text(name: str, page: ParsedPage) -> str:
 def parse(html: str) -> HtmlElement | None:
     """Return the tree of a page, hidden words marked; None if it is not HTML.
 
-    It is the tree that trafilatura makes of the text.
+    It is the tree that trafilatura makes of the text, with what stands after ``</html>``.
     """
     # From bytes, which libxml2 reads in three quarters of the time.
     text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
@@ -121,8 +121,19 @@ def parse(html: str) -> HtmlElement | None:
         return None
     if "html" not in html[:_BEGINNING].lower() and len(tree) < 2:
         return None
+    _join(tree)
     mark_hidden(tree)
     return tree
+
+
+def _join(tree: HtmlElement) -> None:
+    """Put what stands after ``</html>`` into the body, as browsers do.
+
+    libxml2 2.14 makes another root of it, which XPath finds and a walk from the first one does not.
+    """
+    body = tree.find("body")
+    for root in list(tree.getroottree().getroot().itersiblings()):
+        (tree if body is None else body).append(root)
 
 
 def html_of(page: ParsedPage) -> str:
