@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement
+from scrapy.http import HtmlResponse
 
 from scrapy_simhash.analysis import extraction, hidden
 from scrapy_simhash.analysis.attributes import IDENTIFIERS
@@ -118,6 +121,19 @@ def test_both_find_the_same_hidden_elements_and_marks(html: str) -> None:
         found = hidden.has_marks(tree)
         monkeypatch.setattr(hidden, "compiled_walk", None)
         assert hidden.has_marks(tree) == found
+
+
+@given(documents(), documents())
+@example("<html><p>x</p></html>", "<a href=/>y</a>")
+def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: str) -> None:
+    html += more.removeprefix("<html>")
+    response = HtmlResponse("http://a.example/", body=html, encoding="utf-8")
+    tree = parse(html)
+    if tree is not None:
+        read = Counter((one.tag, one.name, one.value) for one in walk(tree)[1])
+        for tag, name in (("a", "href"), ("img", "src")):
+            selected = response.xpath(f"//{tag}/@{name}").getall()
+            assert not Counter((tag, name, value) for value in selected) - read
 
 
 def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
