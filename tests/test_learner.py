@@ -556,6 +556,23 @@ def test_the_kept_page_may_be_one_that_a_single_rule_leads_to(kept: str) -> None
     assert match.key in crawl.learner.forget(HOST + kept)
 
 
+@pytest.mark.parametrize("kept", ["/a/other?sid=1", "/a/other.print"])
+def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept: str) -> None:
+    crawl = with_two_rules()
+    (alias,) = {"/a/other?sid=7", "/a/other.print"} - {kept.replace("=1", "=7")}
+    assert not crawl.matches(alias)
+    crawl.page(kept, "other")
+    match = crawl.learner.match(HOST + alias)
+    assert match is not None
+    assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
+    assert match.key in crawl.learner.forget(HOST + kept)
+    assert not crawl.matches(alias)
+    crawl.page(kept, "other")
+    lesson = crawl.page(alias, "something else")
+    assert [one.rule for one in lesson.refuted] == [match.hypothesis.rule]
+    assert not crawl.matches("/a/p4.print?sid=7")
+
+
 def test_rules_lead_to_one_key_together() -> None:
     learner = with_two_rules().learner
     places = [(f"{HOST}/a/unknown{end}", "") for end in ("", "?sid=7", ".print", ".print?sid=7")]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
@@ -42,6 +42,14 @@ class Judged(NamedTuple):
     def is_kept(self) -> bool:
         """Whether the page itself was kept."""
         return self.url == self.kept_url
+
+
+class Acting(NamedTuple):
+    """A rule that acts in a template, and how sure it is there."""
+
+    hypothesis: Hypothesis
+    template: str
+    stage: Stage
 
 
 class Match(NamedTuple):
@@ -96,14 +104,14 @@ class _Chain:
     def __init__(self, address: Address) -> None:
         self.address = address
         self.template = template_of(address)
-        self.applied: list[tuple[Hypothesis, str, Stage]] = []
+        self.applied: list[Acting] = []
 
     def take(self, hypothesis: Hypothesis, changed: Address) -> None:
         """Take one more rule, which makes *changed* of the address, if it acts there."""
         is_moved = changed.path != self.address.path
         template = template_of(changed) if is_moved else self.template
         if (stage := hypothesis.stage(template)) is not None:
-            self.applied.append((hypothesis, template, stage))
+            self.applied.append(Acting(hypothesis, template, stage))
             self.address, self.template = changed, template
 
 
@@ -162,15 +170,11 @@ class Learner:
             if is_known:
                 return Said(matches, whole)
         self._apply(chain, chain.address.host, {address.host})
-        if len(chain.applied) < 2:
+        if not chain.applied:
             return Said(matches, whole)
         whole = _key_of(chain.address, jar)
-        plain = self._sightings.get(whole)
-        for match in self._together(chain, chain.applied, whole):
-            for seen in (self._sightings.get(match.key), plain):
-                if seen is not None and seen.is_kept and not seen.is_at(own):
-                    return Said([*matches, match._replace(is_known=True)], whole)
-        return Said(matches, whole)
+        known = self._known_together(chain, whole, own)
+        return Said(matches if known is None else [*matches, known], whole)
 
     def _apply(self, chain: _Chain, host: str, but: Collection[str] = ()) -> None:
         """Apply the rules of a host, then those of the one that they lead to: each host's once."""
@@ -183,19 +187,23 @@ class Learner:
                     chain.take(one, changed)
             host = chain.address.host
 
-    def _together(
-        self, chain: _Chain, counting: Sequence[tuple[Hypothesis, str, Stage]], key: int
-    ) -> Iterator[Match]:
-        """Yield what rules say if all in a chain apply, the last first: each of some may count.
+    def _known_together(self, chain: _Chain, key: int, own: int) -> Match | None:
+        """Return what rules say if all in a chain apply, and a page is known by that.
 
-        It counts by the page that is kept: at the address that all make, which has the *key*, or at
-        one from which this rule alone leads there.
+        It is kept at the address that all make, which has the *key*, or at one from which one more
+        rule, or one of these alone, leads there.
         """
-        is_young = any(stage == "young" for _, _, stage in chain.applied)
-        for one, template, stage in reversed(counting):
-            others = tuple(other.rule for other, _, _ in chain.applied if other is not one)
-            stage = "young" if is_young else stage
-            yield Match(one, template, stage, key ^ one.salt, False, others)
+
+        def is_known(key: int) -> bool:
+            seen = self._sightings.get(key)
+            return seen is not None and seen.is_kept and not seen.is_at(own)
+
+        if len(chain.applied) > 1 and is_known(key):
+            return _match(chain.applied, chain.applied[-1], key, is_known=True)
+        for one in reversed(self._acting(chain)):
+            if is_known(key ^ one.hypothesis.salt):
+                return _match(chain.applied, one, key, is_known=True)
+        return None
 
     def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
         """Return a rule by which two addresses in their jars are one, and what else must apply.
@@ -214,13 +222,18 @@ class Learner:
         address = Address.of(url)
         chain = _Chain(address)
         self._apply(chain, address.host)
-        applied = {one.rule for one, _, _ in chain.applied}
+        key = _key_of(chain.address, jar)
+        return [_match(chain.applied, one, key) for one in reversed(self._acting(chain))]
+
+    def _acting(self, chain: _Chain) -> list[Acting]:
+        """Return the rules in a chain, and those that may lead to its end from other addresses."""
+        applied = {one.hypothesis.rule for one in chain.applied}
         acting = [*chain.applied]
         for one in self._book.about(chain.address.host):
             is_other = one.learned is not None and one.rule not in applied
             if is_other and (stage := one.stage(chain.template)) is not None:
-                acting.append((one, chain.template, stage))
-        return [*self._together(chain, acting, _key_of(chain.address, jar))]
+                acting.append(Acting(one, chain.template, stage))
+        return acting
 
     def is_kept(self, match: Match) -> bool:
         """Whether a page is kept at any address that has the key of a match."""
@@ -365,6 +378,14 @@ class Learner:
             return False
         self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, own, True, True))
         return True
+
+
+def _match(applied: list[Acting], counting: Acting, key: int, is_known: bool = False) -> Match:
+    """Return what rules say that apply together: one counts, the others must be right as well."""
+    hypothesis, template, stage = counting
+    others = tuple(one.hypothesis.rule for one in applied if one.hypothesis is not hypothesis)
+    stage = "young" if any(one.stage == "young" for one in applied) else stage
+    return Match(hypothesis, template, stage, key ^ hypothesis.salt, is_known, others)
 
 
 def _is_plain(url: str) -> bool:
