@@ -596,6 +596,24 @@ def test_rules_that_are_wrong_together_hold_no_longer() -> None:
     assert not crawl.matches("/a/p4.print?sid=7")
 
 
+@pytest.mark.parametrize("wrong", [SID, PRINT])
+def test_of_rules_that_are_wrong_together_the_one_most_in_doubt_is(wrong: AddressRule) -> None:
+    crawl = with_two_rules()
+    for i in range(3):
+        crawl.page(f"/d/list{i}", f"first{i}")
+        crawl.page(f"/d/list{i}{'?sid=1' if wrong == SID else '.print'}", f"second{i}")
+    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    assert match is not None
+    assert [match.hypothesis.rule, *match.others] == [wrong, *({SID, PRINT} - {wrong})]
+    shared = crawl.learner.shared((f"{HOST}/a/x.print", ""), (f"{HOST}/a/x?sid=7", ""))
+    assert shared is not None
+    assert shared.hypothesis.rule == wrong
+    lesson = crawl.page("/a/new.print?sid=7", "something else")
+    assert [one.rule for one in lesson.refuted] == [wrong]
+    assert crawl.matches("/a/p3?sid=7") is (wrong == PRINT)
+    assert crawl.matches("/a/p3.print") is (wrong == SID)
+
+
 def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
     crawl = Crawl()
     for i in range(130):

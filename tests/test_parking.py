@@ -243,8 +243,12 @@ def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> 
     store.park(SID, "/a/*", 1, "http://a.example/a/p.print?sid=1", b"request", others=[other])
     store.park(SID, "/a/*", 2, "http://a.example/a/p?sid=1", b"request")
     assert store.counts() == {SID: 2}
-    assert len(store.take(other, 1)) == 1
+    (together,) = store.take(other, 10)
+    assert together.url == "http://a.example/a/p.print?sid=1"
     assert len(store.take(SID, 10)) == 1
+    store.answered(together.id)
+    store.park(SID, "/a/*", 3, "http://a.example/a/p?sid=2", b"request")
+    assert store.take(other, 10) == []
     store.close()
 
 

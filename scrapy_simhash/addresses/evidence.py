@@ -118,6 +118,11 @@ class Hypothesis:
         """The share of keys of which the rule is right, at least; wrong with a chance of 5 %."""
         return lower_rate(self.keys, self.failures, ERROR)
 
+    @property
+    def doubt(self) -> float:
+        """The chance that the next trial is wrong, by Laplace's rule of succession."""
+        return (self.failures + 1) / (self.keys + self.failures + 2)
+
     def count(self, template: str, is_right: bool, now: float, is_doubtful: bool = False) -> bool:
         """Count a trial.  Cost: O(folders), of which there are at most 5.
 

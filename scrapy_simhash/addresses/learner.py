@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
@@ -55,14 +55,16 @@ class Acting(NamedTuple):
 class Match(NamedTuple):
     """A rule that acts on an address, and how sure it is there.
 
-    *key* is that of the address under the rule.  *is_known*: a page is kept at another address that
-    has this key.  *others* are rules that had to apply as well.
+    *key* is that of the address under the rule, and *whole* the same for any rule.  *is_known*: a
+    page is kept at another address that has this key.  *others* are rules that had to apply as
+    well; the rule is the one of them that is most likely to be wrong.
     """
 
     hypothesis: Hypothesis
     template: str
     stage: Stage
     key: int
+    whole: int
     is_known: bool
     others: tuple[AddressRule, ...] = ()
 
@@ -119,7 +121,7 @@ class Learner:
     """Learns from the pages of one crawl; the evidence goes into *book*, which may be shared.
 
     Rules are tried one by one.  If several act on an address, they make it known together as well;
-    if its page is kept all the same, the rule that counted is wrong there.
+    if its page is kept all the same, the one that was most in doubt is wrong there.
 
     Cost of a page or an address: O(rules on trial on its host), at most 32; 5 us for each.
     """
@@ -166,7 +168,7 @@ class Learner:
             salted = key ^ hypothesis.salt
             before = self._before(salted, key, own)
             is_known = before is not None and before.is_kept and not before.is_at(own)
-            matches.append(Match(hypothesis, template, stage, salted, is_known))
+            matches.append(Match(hypothesis, template, stage, salted, key, is_known))
             if is_known:
                 return Said(matches, whole)
         self._apply(chain, chain.address.host, {address.host})
@@ -199,10 +201,11 @@ class Learner:
             return seen is not None and seen.is_kept and not seen.is_at(own)
 
         if len(chain.applied) > 1 and is_known(key):
-            return _match(chain.applied, chain.applied[-1], key, is_known=True)
-        for one in reversed(self._acting(chain)):
-            if is_known(key ^ one.hypothesis.salt):
-                return _match(chain.applied, one, key, is_known=True)
+            salted = key ^ chain.applied[-1].hypothesis.salt
+            return _match(chain.applied, salted, key, is_known=True)
+        for salted, rules in self._ways(chain, key):
+            if is_known(salted):
+                return _match(rules, salted, key, is_known=True)
         return None
 
     def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
@@ -210,20 +213,29 @@ class Learner:
 
         They have the same key as a whole.  Cost: 10 us for each rule on their host.
         """
-        of_first = {one.key: one for one in self._by_all(*first)}
-        for match in self._by_all(*second):
-            if (other := of_first.get(match.key)) is not None:
-                rules = {other.hypothesis.rule, *other.others, *match.others}
-                return match._replace(others=tuple(rules - {match.hypothesis.rule}))
+        whole, ways = self._by_all(*first)
+        of_first = dict(ways)
+        for key, rules in self._by_all(*second)[1]:
+            if key in of_first:
+                return _match([*of_first[key], *rules], key, whole)
         return None
 
-    def _by_all(self, url: str, jar: str) -> list[Match]:
-        """Return what all rules that apply say of an address together, each that acts counting."""
+    def _by_all(self, url: str, jar: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
+        """Return the key that all rules that apply give an address, and the ways to it."""
         address = Address.of(url)
         chain = _Chain(address)
         self._apply(chain, address.host)
         key = _key_of(chain.address, jar)
-        return [_match(chain.applied, one, key) for one in reversed(self._acting(chain))]
+        return key, [*self._ways(chain, key)]
+
+    def _ways(self, chain: _Chain, key: int) -> Iterator[tuple[int, list[Acting]]]:
+        """Yield keys by which rules say that a page is kept: that of the end of a chain, salted.
+
+        Each comes with the rules that must be right: those in the chain, and the one that noted the
+        page under this key.
+        """
+        for one in reversed(self._acting(chain)):
+            yield key ^ one.hypothesis.salt, [*chain.applied, one]
 
     def _acting(self, chain: _Chain) -> list[Acting]:
         """Return the rules in a chain, and those that may lead to its end from other addresses."""
@@ -237,7 +249,7 @@ class Learner:
 
     def is_kept(self, match: Match) -> bool:
         """Whether a page is kept at any address that has the key of a match."""
-        seen = self._seen(match.key, match.key ^ match.hypothesis.salt)
+        seen = self._seen(match.key, match.whole)
         return seen is not None and seen.is_kept
 
     def learn(self, page: Judged) -> Lesson:
@@ -310,7 +322,7 @@ class Learner:
             keys.append(key ^ hypothesis.salt)
             self._sightings.remove(key ^ hypothesis.salt)
         # By these, twins have waited for it.
-        return [*keys, *(one.key for one in self._by_all(url, jar))]
+        return [*keys, *(key for key, _ in self._by_all(url, jar)[1])]
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
@@ -380,12 +392,12 @@ class Learner:
         return True
 
 
-def _match(applied: list[Acting], counting: Acting, key: int, is_known: bool = False) -> Match:
-    """Return what rules say that apply together: one counts, the others must be right as well."""
-    hypothesis, template, stage = counting
-    others = tuple(one.hypothesis.rule for one in applied if one.hypothesis is not hypothesis)
-    stage = "young" if any(one.stage == "young" for one in applied) else stage
-    return Match(hypothesis, template, stage, key ^ hypothesis.salt, is_known, others)
+def _match(rules: list[Acting], key: int, whole: int, is_known: bool = False) -> Match:
+    """Return what rules say that apply together: the one most in doubt counts."""
+    hypothesis, template, _ = max(rules, key=lambda one: one.hypothesis.doubt)
+    stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
+    others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
+    return Match(hypothesis, template, stage, key, whole, is_known, tuple(others))
 
 
 def _is_plain(url: str) -> bool:

@@ -28,11 +28,12 @@ CREATE TABLE IF NOT EXISTS parked (
     request BLOB NOT NULL,
     state INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS together (
-    rule TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (rule, other)
+CREATE TABLE IF NOT EXISTS needed (
+    rule TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule);
 CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
 _APPLICATION_ID = 0x53485044  # "SHPD"
 
@@ -96,16 +97,18 @@ class ParkedRequests:
         One that *is_waiting* is parked for a page that has no verdict yet.  *others* are rules that
         had to apply as well.
         """
-        self._connection.executemany(
-            "INSERT OR IGNORE INTO together VALUES (?, ?)",
-            ((_written(rule), _written(other)) for other in others),
-        )
         state = _WAITING if is_waiting else _PARKED
-        self._connection.execute(
-            "INSERT INTO parked (rule, template, key, url, request, state) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (_written(rule), template, _key(key), url, request, state),
-        )
+        with self._connection:
+            self._connection.execute("BEGIN")
+            stored = self._connection.execute(
+                "INSERT INTO parked (rule, template, key, url, request, state) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (_written(rule), template, _key(key), url, request, state),
+            )
+            self._connection.executemany(
+                "INSERT INTO needed VALUES (?, ?)",
+                ((_written(other), stored.lastrowid) for other in others),
+            )
 
     def note_kept(self, key: int) -> None:
         """Park the requests that wait for the verdict on a page with a key: it is kept."""
@@ -121,10 +124,10 @@ class ParkedRequests:
     def take(self, rule: AddressRule, limit: int) -> list[ParkedRequest]:
         """Return the oldest requests of a rule; they count as asked for now.
 
-        Those of a rule with which it ever applied together are among them.
+        Those that other rules have parked together with it are among them.
         """
         where = (
-            "state IN (?, ?) AND rule IN (SELECT ? UNION SELECT rule FROM together WHERE other = ?)"
+            "state IN (?, ?) AND (rule = ? OR id IN (SELECT id FROM needed WHERE needed.rule = ?))"
             " ORDER BY id LIMIT ?"
         )
         return self._take(where, _PARKED, _WAITING, _written(rule), _written(rule), limit)
@@ -152,7 +155,10 @@ class ParkedRequests:
 
     def answered(self, number: int) -> None:
         """Forget a request that was answered."""
-        self._connection.execute("DELETE FROM parked WHERE id = ?", (number,))
+        with self._connection:
+            self._connection.execute("BEGIN")
+            self._connection.execute("DELETE FROM needed WHERE id = ?", (number,))
+            self._connection.execute("DELETE FROM parked WHERE id = ?", (number,))
 
     def last(self) -> int:
         """Return the id of the last request that was parked; 0 if there was none."""
