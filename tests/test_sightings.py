@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.addresses.sightings import Sighting, Sightings
 
 KEYS = st.integers(0, 2**64 - 1)
-SIGHTINGS = st.builds(Sighting.of, KEYS, KEYS, st.booleans(), st.booleans())
+SIGHTINGS = st.builds(Sighting.of, KEYS, KEYS, st.booleans(), st.booleans(), st.booleans())
 
 
 @given(st.lists(st.tuples(KEYS, SIGHTINGS)), st.lists(KEYS))
@@ -27,6 +27,16 @@ def test_what_was_put_is_there_until_it_is_removed(
     assert len(sightings) == len(expected)
     for key in (*removed, *expected):
         assert sightings.get(key) == expected.get(key)
+
+
+@given(KEYS, SIGHTINGS)
+def test_copies_of_a_page_that_is_kept_no_more_are_none(key: int, sighting: Sighting) -> None:
+    sightings = Sightings()
+    sightings.retract(sighting.content ^ 1)
+    sightings.put(key, sighting)
+    assert sightings.get(key) == sighting
+    sightings.retract(sighting.content)
+    assert sightings.get(key) == sighting._replace(is_copy=False)
 
 
 def test_a_key_takes_less_than_16_bytes() -> None:

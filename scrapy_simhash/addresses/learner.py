@@ -17,13 +17,16 @@ from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
 from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
+from scrapy_simhash.addresses.evidence import Hypothesis, template_of
+from scrapy_simhash.addresses.matches import Acting, Chain, Match, Said, known_content, match_of
 from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.addresses.sightings import Sighting, Sightings
+from scrapy_simhash.addresses.sightings import Sighting, Sightings, content_of
 from scrapy_simhash.rule.hashes import long_hash_of
 
 # A new rule finds so many pages that were kept before it.
 MAX_RECENT = 2_000
+# Of a rule that says why a page is a copy: 8 keys without a failure.
+MOST_DOUBT = 0.1
 
 
 class Judged(NamedTuple):
@@ -44,46 +47,6 @@ class Judged(NamedTuple):
         return self.url == self.kept_url
 
 
-class Acting(NamedTuple):
-    """A rule that acts in a template, and how sure it is there."""
-
-    hypothesis: Hypothesis
-    template: str
-    stage: Stage
-
-
-class Match(NamedTuple):
-    """A rule that acts on an address, and how sure it is there.
-
-    *key* is that of the address under the rule, and *whole* the same for any rule.  *is_known*: a
-    page is kept at another address that has this key.  *others* are rules that had to apply as
-    well; the rule is the one of them that is most likely to be wrong.
-    """
-
-    hypothesis: Hypothesis
-    template: str
-    stage: Stage
-    key: int
-    whole: int
-    is_known: bool
-    others: tuple[AddressRule, ...] = ()
-
-
-class Said(NamedTuple):
-    """What rules say of an address: which act on it, and the key that they give it together.
-
-    The last match may say that its page is known; then *whole* counts for nothing.
-    """
-
-    matches: list[Match]
-    whole: int
-
-    @property
-    def known(self) -> Match | None:
-        """The rule by which its page is kept already, at another address."""
-        return self.matches[-1] if self.matches and self.matches[-1].is_known else None
-
-
 class Lesson(NamedTuple):
     """What a page taught: rules that it was a trial of, those that it refuted, those now acting.
 
@@ -96,25 +59,6 @@ class Lesson(NamedTuple):
     suspended: tuple[Hypothesis, ...] = ()
     learned: tuple[Hypothesis, ...] = ()
     match: Match | None = None
-
-
-class _Chain:
-    """What rules make of an address that act on it one after the other."""
-
-    __slots__ = ("address", "applied", "template")
-
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        self.template = template_of(address)
-        self.applied: list[Acting] = []
-
-    def take(self, hypothesis: Hypothesis, changed: Address) -> None:
-        """Take one more rule, which makes *changed* of the address, if it acts there."""
-        is_moved = changed.path != self.address.path
-        template = template_of(changed) if is_moved else self.template
-        if (stage := hypothesis.stage(template)) is not None:
-            self.applied.append(Acting(hypothesis, template, stage))
-            self.address, self.template = changed, template
 
 
 class Learner:
@@ -146,7 +90,7 @@ class Learner:
 
     def _say(self, about: list[Hypothesis], address: Address, own: int, jar: str) -> Said:
         matches: list[Match] = []
-        chain = _Chain(address)
+        chain = Chain(address)
         own_template, whole = chain.template, own
         for hypothesis in about:
             if hypothesis.learned is None:
@@ -166,10 +110,9 @@ class Learner:
             if (stage := hypothesis.stage(template)) is None:
                 continue
             salted = key ^ hypothesis.salt
-            before = self._before(salted, key, own)
-            is_known = before is not None and before.is_kept and not before.is_at(own)
-            matches.append(Match(hypothesis, template, stage, salted, key, is_known))
-            if is_known:
+            content = known_content(self._before(salted, key, own), own)
+            matches.append(Match(hypothesis, template, stage, salted, key, content))
+            if content is not None:
                 return Said(matches, whole)
         self._apply(chain, chain.address.host, {address.host})
         if not chain.applied:
@@ -178,7 +121,7 @@ class Learner:
         known = self._known_together(chain, whole, own)
         return Said(matches if known is None else [*matches, known], whole)
 
-    def _apply(self, chain: _Chain, host: str, but: Collection[str] = ()) -> None:
+    def _apply(self, chain: Chain, host: str, but: Collection[str] = ()) -> None:
         """Apply the rules of a host, then those of the one that they lead to: each host's once."""
         done = {*but}
         while host not in done:
@@ -189,23 +132,19 @@ class Learner:
                     chain.take(one, changed)
             host = chain.address.host
 
-    def _known_together(self, chain: _Chain, key: int, own: int) -> Match | None:
+    def _known_together(self, chain: Chain, key: int, own: int) -> Match | None:
         """Return what rules say if all in a chain apply, and a page is known by that.
 
         It is kept at the address that all make, which has the *key*, or at one from which one more
         rule, or one of these alone, leads there.
         """
-
-        def is_known(key: int) -> bool:
-            seen = self._sightings.get(key)
-            return seen is not None and seen.is_kept and not seen.is_at(own)
-
-        if len(chain.applied) > 1 and is_known(key):
+        if len(chain.applied) > 1:
             salted = key ^ chain.applied[-1].hypothesis.salt
-            return _match(chain.applied, salted, key, is_known=True)
+            if (content := known_content(self._sightings.get(key), own)) is not None:
+                return match_of(chain.applied, salted, key, content)
         for salted, rules in self._ways(chain, key):
-            if is_known(salted):
-                return _match(rules, salted, key, is_known=True)
+            if (content := known_content(self._sightings.get(salted), own)) is not None:
+                return match_of(rules, salted, key, content)
         return None
 
     def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
@@ -217,18 +156,18 @@ class Learner:
         of_first = dict(ways)
         for key, rules in self._by_all(*second)[1]:
             if key in of_first:
-                return _match([*of_first[key], *rules], key, whole)
+                return match_of([*of_first[key], *rules], key, whole)
         return None
 
     def _by_all(self, url: str, jar: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
         """Return the key that all rules that apply give an address, and the ways to it."""
         address = Address.of(url)
-        chain = _Chain(address)
+        chain = Chain(address)
         self._apply(chain, address.host)
         key = _key_of(chain.address, jar)
         return key, [*self._ways(chain, key)]
 
-    def _ways(self, chain: _Chain, key: int) -> Iterator[tuple[int, list[Acting]]]:
+    def _ways(self, chain: Chain, key: int) -> Iterator[tuple[int, list[Acting]]]:
         """Yield keys by which rules say that a page is kept: that of the end of a chain, salted.
 
         Each comes with the rules that must be right: those in the chain, and the one that noted the
@@ -237,7 +176,7 @@ class Learner:
         for one in reversed(self._acting(chain)):
             yield key ^ one.hypothesis.salt, [*chain.applied, one]
 
-    def _acting(self, chain: _Chain) -> list[Acting]:
+    def _acting(self, chain: Chain) -> list[Acting]:
         """Return the rules in a chain, and those that may lead to its end from other addresses."""
         applied = {one.hypothesis.rule for one in chain.applied}
         acting = [*chain.applied]
@@ -247,10 +186,10 @@ class Learner:
                 acting.append(Acting(one, chain.template, stage))
         return acting
 
-    def is_kept(self, match: Match) -> bool:
-        """Whether a page is kept at any address that has the key of a match."""
+    def content(self, match: Match) -> int | None:
+        """Return the content of a page at any address with the key of a match, if it is known."""
         seen = self._seen(match.key, match.whole)
-        return seen is not None and seen.is_kept
+        return seen.content if seen is not None and seen.is_known else None
 
     def learn(self, page: Judged) -> Lesson:
         """Learn from a page that has content of its own, and is no wall."""
@@ -259,8 +198,10 @@ class Learner:
         now, address = time.time(), Address.of(page.url)
         own, about = _key_of(address, page.jar), self._book.about(address.host)
         match = self._say(about, address, own, page.jar).known
-        seen = Sighting.of(long_hash_of(page.kept_url), own, page.is_kept)
         kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
+        is_copy = kept is not None and self._is_copy(about, address, kept, page.jar)
+        content = long_hash_of(page.kept_url)
+        seen = Sighting.of(content, own, page.is_kept, is_copy=is_copy)
         tried, refuted, suspended, learned = [], [], [], []
         for hypothesis in about:
             canonical, key = _canonical(hypothesis.rule, address, own, page.jar)
@@ -309,20 +250,40 @@ class Learner:
         for hypothesis in site.hypotheses.values() if site is not None else ():
             hypothesis.clear_doubtful()
 
-    def forget(self, url: str, jar: str = "") -> list[int]:
-        """Forget that a page was kept: it was taken back, or is a wall.  Return its keys."""
-        if not _is_plain(url):
-            return []
-        address = Address.of(url)
-        own = _key_of(address, jar)
-        self._sightings.remove(own)
-        keys: list[int] = []
-        for hypothesis in self._book.about(address.host):
-            _, key = _canonical(hypothesis.rule, address, own, jar)
-            keys.append(key ^ hypothesis.salt)
-            self._sightings.remove(key ^ hypothesis.salt)
-        # By these, twins have waited for it.
-        return [*keys, *(key for key, _ in self._by_all(url, jar)[1])]
+    def forget(self, url: str, jar: str = "") -> int:
+        """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
+        content = content_of(long_hash_of(url))
+        self._sightings.retract(content)
+        if _is_plain(url):
+            address = Address.of(url)
+            own = _key_of(address, jar)
+            self._sightings.remove(own)
+            for hypothesis in self._book.about(address.host):
+                _, key = _canonical(hypothesis.rule, address, own, jar)
+                self._sightings.remove(key ^ hypothesis.salt)
+        return content
+
+    def _is_copy(self, about: list[Hypothesis], address: Address, kept: Address, jar: str) -> bool:
+        """Whether a page is a copy of one that this crawl has kept, and a rule says why.
+
+        The rule need not act: it was right for most keys.  A wall, or a page that says nothing, is
+        what pages at any addresses are copies of.
+        """
+        seen = self._sightings.get(_key_of(kept, jar))
+        if seen is None or not seen.is_kept:
+            return False
+        own, other = self._end(address), self._end(kept)
+        return any(
+            one.doubt <= MOST_DOUBT
+            and (one.rule.applied(own) or own) == (one.rule.applied(other) or other)
+            for one in about
+        )
+
+    def _end(self, address: Address) -> Address:
+        """Return what all rules that act make of an address."""
+        chain = Chain(address)
+        self._apply(chain, address.host)
+        return chain.address
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
@@ -370,13 +331,13 @@ class Learner:
             return None
         is_right = None
         if before.content != seen.content:
-            if before.is_kept and seen.is_kept:
+            if before.is_known and seen.is_kept:
                 is_right = False
         elif not before.is_tried:
             is_here = before.is_kept or seen.is_kept
             if is_here or (kept and self._takes_trial(hypothesis, kept, seen, jar)):
                 is_right = True
-        now = before if before.is_kept else seen
+        now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
         is_tried = before.is_tried or is_right is not None
         self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
         return is_right
@@ -390,14 +351,6 @@ class Learner:
             return False
         self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, own, True, True))
         return True
-
-
-def _match(rules: list[Acting], key: int, whole: int, is_known: bool = False) -> Match:
-    """Return what rules say that apply together: the one most in doubt counts."""
-    hypothesis, template, _ = max(rules, key=lambda one: one.hypothesis.doubt)
-    stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
-    others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
-    return Match(hypothesis, template, stage, key, whole, is_known, tuple(others))
 
 
 def _is_plain(url: str) -> bool:

@@ -1,6 +1,6 @@
 """What a crawl has seen at which address: a map from 64-bit keys to small values.
 
-| key, 64 bits | content, 22 bits | address, 8 bits | is kept | is tried |
+| key, 64 bits | content, 21 bits | address, 8 bits | is a copy | is kept | is tried |
 
 The keys lie in sorted blocks, as in the lists of sortedcontainers: 12 bytes an entry, and at most
 15 with the room that arrays leave to grow.
@@ -17,7 +17,7 @@ MAX_SIGHTINGS = 1 << 20
 # A block of more is split into two.
 MAX_BLOCK = 512
 
-_CONTENT_BITS = 22
+_CONTENT_BITS = 21
 _ADDRESS_BITS = 8
 
 
@@ -25,7 +25,8 @@ class Sighting(NamedTuple):
     """What was seen under a key: hashes of the kept page whose content it was, and of an address.
 
     *is_kept*: this kept page is itself under the key.  *is_tried*: the key has had its trial.
-    Two contents have the same hash with a chance of 2**-22; then a failure is overlooked.  Two
+    *is_copy*: a page under the key is a copy of the kept page, and a rule says why.
+    Two contents have the same hash with a chance of 2**-21; then a failure is overlooked.  Two
     addresses have with one of 2**-8; then a trial is.
     """
 
@@ -33,12 +34,25 @@ class Sighting(NamedTuple):
     address: int
     is_kept: bool
     is_tried: bool
+    is_copy: bool
 
     @classmethod
-    def of(cls, content: int, address: int, is_kept: bool, is_tried: bool = False) -> Sighting:
+    def of(
+        cls,
+        content: int,
+        address: int,
+        is_kept: bool,
+        is_tried: bool = False,
+        is_copy: bool = False,
+    ) -> Sighting:
         """Return a sighting from hashes of any length."""
-        content, address = content % (1 << _CONTENT_BITS), address % (1 << _ADDRESS_BITS)
-        return cls(content, address, is_kept, is_tried)
+        content, address = content_of(content), address % (1 << _ADDRESS_BITS)
+        return cls(content, address, is_kept, is_tried, is_copy)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is lost if no other page with the key is downloaded."""
+        return self.is_kept or self.is_copy
 
     def is_at(self, address: int) -> bool:
         """Whether it was seen at an address, which is a hash of any length."""
@@ -55,6 +69,8 @@ class Sightings:
         self._starts: list[int] = []
         self._keys = [array("Q")]
         self._values = [array("I")]
+        # A bit for each content: whether its page is kept no more.
+        self._retracted = bytearray(1 << _CONTENT_BITS - 3)
 
     def __len__(self) -> int:
         return self._size
@@ -72,7 +88,10 @@ class Sightings:
         place = bisect_left(keys, key)
         if place == len(keys) or keys[place] != key:
             return None
-        return _unpacked(self._values[block][place])
+        found = _unpacked(self._values[block][place])
+        if found.is_copy and self._retracted[found.content >> 3] >> (found.content & 7) & 1:
+            return found._replace(is_copy=False)
+        return found
 
     def put(self, key: int, sighting: Sighting) -> None:
         """Note what was seen under a key, in place of what was there; 2 us."""
@@ -99,6 +118,10 @@ class Sightings:
             del keys[place], self._values[block][place]
             self._size -= 1
 
+    def retract(self, content: int) -> None:
+        """Note that a page is kept no more, nor are its copies: never again."""
+        self._retracted[content >> 3] |= 1 << (content & 7)
+
     def _split(self, block: int) -> None:
         half = MAX_BLOCK // 2
         keys, values = self._keys[block], self._values[block]
@@ -116,16 +139,22 @@ class Sightings:
         del self._keys[block], self._values[block], self._starts[max(block - 1, 0)]
 
 
+def content_of(page: int) -> int:
+    """Return what stands for the content of a kept page, from a hash of its address."""
+    return page % (1 << _CONTENT_BITS)
+
+
 def _packed(sighting: Sighting) -> int:
-    flags = sighting.is_kept << 1 | sighting.is_tried
-    return (sighting.content << _ADDRESS_BITS | sighting.address) << 2 | flags
+    flags = sighting.is_copy << 2 | sighting.is_kept << 1 | sighting.is_tried
+    return (sighting.content << _ADDRESS_BITS | sighting.address) << 3 | flags
 
 
 def _unpacked(value: int) -> Sighting:
-    above = value >> 2
+    above = value >> 3
     return Sighting(
         above >> _ADDRESS_BITS,
         above % (1 << _ADDRESS_BITS),
         bool(value & 2),
         bool(value & 1),
+        bool(value & 4),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ CREATE TABLE IF NOT EXISTS parked (
     rule TEXT NOT NULL,
     template TEXT NOT NULL,
     key BLOB NOT NULL,
+    content INTEGER,
     url TEXT NOT NULL,
     request BLOB NOT NULL,
     state INTEGER NOT NULL DEFAULT 0
@@ -33,8 +35,11 @@ CREATE TABLE IF NOT EXISTS needed (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule);
 CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
+# Files of other runs are removed after this time.
+KEEP_SECONDS = 30 * 86_400
 _APPLICATION_ID = 0x53485044  # "SHPD"
 
 
@@ -89,32 +94,34 @@ class ParkedRequests:
         key: int,
         url: str,
         request: bytes,
+        content: int | None = None,
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
     ) -> None:
         """Store a request; when this returns, it is there for good.
 
-        One that *is_waiting* is parked for a page that has no verdict yet.  *others* are rules that
+        It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page
+        that has no verdict yet.  *others* are rules that
         had to apply as well.
         """
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
             self._connection.execute("BEGIN")
             stored = self._connection.execute(
-                "INSERT INTO parked (rule, template, key, url, request, state) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (_written(rule), template, _key(key), url, request, state),
+                "INSERT INTO parked (rule, template, key, url, request, content, state) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (_written(rule), template, _key(key), url, request, content, state),
             )
             self._connection.executemany(
                 "INSERT INTO needed VALUES (?, ?)",
                 ((_written(other), stored.lastrowid) for other in others),
             )
 
-    def note_kept(self, key: int) -> None:
-        """Park the requests that wait for the verdict on a page with a key: it is kept."""
+    def note_known(self, key: int, content: int) -> None:
+        """Park the requests that wait for the verdict on a page with a key: it is known."""
         self._connection.execute(
-            "UPDATE parked SET state = ? WHERE state = ? AND key = ?",
-            (_PARKED, _WAITING, _key(key)),
+            "UPDATE parked SET state = ?, content = ? WHERE state = ? AND key = ?",
+            (_PARKED, content, _WAITING, _key(key)),
         )
 
     def take_owed(self, limit: int) -> list[ParkedRequest]:
@@ -135,6 +142,10 @@ class ParkedRequests:
     def take_key(self, key: int) -> list[ParkedRequest]:
         """Return the requests that have a key; they count as asked for now."""
         return self._take("state = ? AND key = ?", _PARKED, _key(key))
+
+    def take_content(self, content: int) -> list[ParkedRequest]:
+        """Return the requests that are parked for a content; they count as asked for now."""
+        return self._take("state = ? AND content = ?", _PARKED, content)
 
     def take_waiting(self, key: int) -> list[ParkedRequest]:
         """Return the requests that wait for a page with a key; they count as asked for now."""
@@ -198,6 +209,13 @@ class ParkedRequests:
         query = f"SELECT id, rule, template, url, request FROM parked WHERE {where}"  # noqa: S608 - only our own text
         for number, rule, *others in self._connection.execute(query, values):
             yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
+
+
+def remove_old(folder: Path) -> None:
+    """Remove the files of runs that are long over."""
+    for file in folder.glob("*.sqlite*"):
+        if time.time() - file.stat().st_mtime > KEEP_SECONDS:
+            file.unlink(missing_ok=True)
 
 
 def _written(rule: AddressRule) -> str:

@@ -25,7 +25,7 @@ from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
 from scrapy_simhash.crawl.dropped import RuledOut
 from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests
+from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.setup import index_place
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
@@ -65,8 +65,6 @@ MOST_ASKED = 500
 MOST_TRIES = 10
 # Rules whose requests are counted one by one.
 MAX_COUNTED = 10_000
-# Files of other runs are removed after this time.
-KEEP_SECONDS = 30 * 86_400
 
 
 class Asked(NamedTuple):
@@ -128,7 +126,7 @@ class Parking:
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
         if place.name != FILE:
-            _remove_old(place.parent)
+            remove_old(place.parent)
         self._warning = RareWarning(logger)
         self._under_way = UnderWay()
         self._asked: dict[int, Asked] = {}
@@ -169,7 +167,8 @@ class Parking:
             return
         if first is not None:
             self._under_way.wait(first, match)
-        self.park(request, rule, match.template, match.key, first is not None, match.others)
+        is_waiting, others = first is not None, match.others
+        self.park(request, rule, match.template, match.key, match.content, is_waiting, others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -182,6 +181,7 @@ class Parking:
         rule: AddressRule,
         template: str,
         key: int,
+        content: int | None = None,
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
     ) -> None:
@@ -191,7 +191,7 @@ class Parking:
         """
         try:
             stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-            self._store.park(rule, template, key, request.url, stored, is_waiting, others)
+            self._store.park(rule, template, key, request.url, stored, content, is_waiting, others)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
@@ -218,8 +218,13 @@ class Parking:
             self._releasing.append(rule)
         self._go_on()
 
+    def release_content(self, content: int) -> None:
+        """Ask for what was parked for a page and its copies, which are kept no more."""
+        for row in self._safely(self._store.take_content, content) or ():
+            self._ask(row, "released", tests_rule=False)
+
     def release_key(self, key: int) -> None:
-        """Ask for what was parked for one kept page, which is kept no more."""
+        """Ask for what was parked under one key."""
         for row in self._safely(self._store.take_key, key) or ():
             self._ask(row, "released", tests_rule=False)
 
@@ -260,8 +265,8 @@ class Parking:
     def _end(self, place: Place) -> None:
         """Park what waits for a request if a page is kept now, and ask for it if none is."""
         for match in self._under_way.end(place):
-            if self._learner.is_kept(match):
-                self._safely(self._store.note_kept, match.key)
+            if (content := self._learner.content(match)) is not None:
+                self._safely(self._store.note_known, match.key, content)
                 continue
             for row in self._safely(self._store.take_waiting, match.key) or ():
                 self._ask(row, "released", tests_rule=False)
@@ -391,10 +396,3 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:
         place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
     started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
     return Path(f"{place}.parked", f"{started}-{os.getpid()}.sqlite")
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove the files of runs that are long over."""
-    for file in folder.glob("*.sqlite*"):
-        if time.time() - file.stat().st_mtime > KEEP_SECONDS:
-            file.unlink(missing_ok=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.learner import Judged, Learner, Lesson, Match
+from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
+from scrapy_simhash.addresses.matches import Match
 from scrapy_simhash.addresses.missing import MissingPages
 from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl.choices import jar_of
@@ -158,9 +159,9 @@ class AddressRules:
 
     def forget(self, url: str, jar: str) -> None:
         """Forget that a page was kept, since it was taken back or is a wall."""
-        for key in self._learner.forget(url, jar):
-            if self._parking is not None:
-                self._parking.release_key(key)
+        content = self._learner.forget(url, jar)
+        if self._parking is not None:
+            self._parking.release_content(content)
 
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""

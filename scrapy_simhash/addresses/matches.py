@@ -1,0 +1,82 @@
+"""What rules say of an address: which act on it, and by which its page is known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
+from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.addresses.sightings import Sighting
+
+
+class Acting(NamedTuple):
+    """A rule that acts in a template, and how sure it is there."""
+
+    hypothesis: Hypothesis
+    template: str
+    stage: Stage
+
+
+class Match(NamedTuple):
+    """A rule that acts on an address, and how sure it is there.
+
+    *key* is that of the address under the rule, and *whole* the same for any rule.  *content*: that
+    of a page at another address with this key, if it is known.  *others* are rules that had to
+    apply as well; the rule is the one of them that is most in doubt.
+    """
+
+    hypothesis: Hypothesis
+    template: str
+    stage: Stage
+    key: int
+    whole: int
+    content: int | None
+    others: tuple[AddressRule, ...] = ()
+
+
+class Said(NamedTuple):
+    """What rules say of an address: which act on it, and the key that they give it together.
+
+    The last match may say that its page is known; then *whole* counts for nothing.
+    """
+
+    matches: list[Match]
+    whole: int
+
+    @property
+    def known(self) -> Match | None:
+        """The rule by which its page is kept already, at another address."""
+        return self.matches[-1] if self.matches and self.matches[-1].content is not None else None
+
+
+class Chain:
+    """What rules make of an address that act on it one after the other."""
+
+    __slots__ = ("address", "applied", "template")
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.template = template_of(address)
+        self.applied: list[Acting] = []
+
+    def take(self, hypothesis: Hypothesis, changed: Address) -> None:
+        """Take one more rule, which makes *changed* of the address, if it acts there."""
+        is_moved = changed.path != self.address.path
+        template = template_of(changed) if is_moved else self.template
+        if (stage := hypothesis.stage(template)) is not None:
+            self.applied.append(Acting(hypothesis, template, stage))
+            self.address, self.template = changed, template
+
+
+def known_content(seen: Sighting | None, own: int) -> int | None:
+    """Return the content that was seen, if it is known, and not at the address itself."""
+    return seen.content if seen is not None and seen.is_known and not seen.is_at(own) else None
+
+
+def match_of(rules: list[Acting], key: int, whole: int, content: int | None = None) -> Match:
+    """Return what rules say that apply together: the one most in doubt counts."""
+    hypothesis, template, _ = max(rules, key=lambda one: one.hypothesis.doubt)
+    stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
+    others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
+    return Match(hypothesis, template, stage, key, whole, content, tuple(others))
