@@ -123,6 +123,20 @@ def test_many_links_of_a_mirror_are_aliases() -> None:
     assert not found.new_among(copies, f"{SITE}/p?a=1", f"{SITE}/p?a=2").are_aliases
 
 
+def test_many_links_of_a_mirror_are_aliases_whichever_page_is_kept() -> None:
+    paths = [f"/2/x{i}" for i in range(MOST_ALIASES)]
+    found = reach(*paths)
+    copies = [f"{SITE}/mirror{path}" for path in paths]
+    url, kept_url = f"{SITE}/mirror/2/p", f"{SITE}/1/p"
+    assert not found.new_among(copies, url, kept_url).are_aliases
+    for i in range(TRUSTED_AFTER):
+        found.new_among([], f"{SITE}/mirror/q{i}", f"{SITE}/q{i}")
+    assert found.new_among(copies, url, kept_url) == New({*copies}, are_aliases=True)
+    assert found.new_among(copies, url, f"{SITE}/1/p?a=1&b=2&c=3").are_aliases
+    assert not found.new_among([*copies[1:], f"{SITE}/mirror/2/y"], url, kept_url).are_aliases
+    assert not found.new_among(copies, f"{SITE}/2/p", kept_url).are_aliases, "it is in no mirror"
+
+
 def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:
     found = reach("/1/x")
     for i in range(10):

@@ -214,7 +214,8 @@ class Decision:
     count when decisions are compared.
     *is_crowded* says that a page is unique, but was not compared with all that are like it: there
     are too many.  *new* are some of the addresses in a page that was kept for them.
-    *is_alias*: these are known under the rule that makes the page's address that of *closest*.
+    *is_alias*: these are known under the rule that makes the page's address that of *closest*, or
+    under a trusted one that is about it.
     *kept_addresses* are those of the representative (:mod:`scrapy_simhash.rule.holdings`).
     """
 
