@@ -419,6 +419,27 @@ def test_every_list_is_bounded() -> None:
     assert not crawl.matches("/f/p1?sid=7"), "a failure counts all the same"
 
 
+def suggest_many(crawl: Crawl) -> None:
+    """Have more rules suggested than are tried at a time."""
+    for i in range(MAX_RULES + 8):
+        for page in range(2):
+            crawl.page(f"/p{page}-{i}", f"{page}-{i}")
+            crawl.page(f"/p{page}-{i}?x{i}=1", f"{page}-{i}")
+
+
+@pytest.mark.parametrize(("failures", "is_left"), [(1, True), (20, False)])
+def test_a_rule_that_is_mostly_right_is_not_displaced_by_new_ones(
+    failures: int, is_left: bool
+) -> None:
+    crawl = learned()
+    for i in range(failures):
+        crawl.page(f"/a/x{i}", f"x{i}")
+        crawl.page(f"/a/x{i}?sid=1", f"another{i}")
+    assert not crawl.of[SID].acts()
+    suggest_many(crawl)
+    assert (SID in crawl.of) is is_left
+
+
 def test_the_least_recently_used_site_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "MAX_SITES", 2)
     book = RuleBook()
@@ -561,10 +582,7 @@ def test_a_frozen_rule_does_not_age_and_is_not_displaced() -> None:
     assert SiteRules.from_bytes(stored(crawl), 10 * 365 * 86_400).hypotheses
     crawl.page("/a/new", "new")
     assert crawl.page("/a/new?sid=1", "something else").refuted
-    for i in range(MAX_RULES + 8):
-        for page in range(2):
-            crawl.page(f"/p{page}-{i}", f"{page}-{i}")
-            crawl.page(f"/p{page}-{i}?x{i}=1", f"{page}-{i}")
+    suggest_many(crawl)
     assert len(crawl.of) == MAX_RULES
     assert crawl.of[SID].frozen, "though it holds nowhere in this crawl"
 

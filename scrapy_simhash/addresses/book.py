@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.evidence import Hypothesis
+from scrapy_simhash.addresses.evidence import MOST_DOUBT, Hypothesis
 from scrapy_simhash.addresses.rule import KINDS, AddressRule, differences
 from scrapy_simhash.rule.scope import site_of_host
 
@@ -98,7 +98,7 @@ class SiteRules:
     def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:
             idle = (one for one in self.hypotheses.values() if not (one.frozen or one.acts()))
-            least = min(idle, key=lambda one: 0 if one.failures else one.keys, default=None)
+            least = min(idle, key=_promise, default=None)
             if least is None:
                 return []
             del self.hypotheses[least.rule]
@@ -159,6 +159,11 @@ class SiteRules:
         except (KeyError, TypeError, RecursionError, OverflowError) as exc:
             raise ValueError(f"no rules for addresses: {exc}") from exc
         return site
+
+
+def _promise(one: Hypothesis) -> int:
+    """Return how much is lost if a rule that acts nowhere is displaced: its keys, if it may act."""
+    return 0 if one.failures and one.doubt > MOST_DOUBT else one.keys
 
 
 class RuleBook:

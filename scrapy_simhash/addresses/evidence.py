@@ -31,6 +31,8 @@ PROVEN_RATE = 0.98
 # With fewer trials of its own, a template is left alone.  Each trial has another kept page, so one
 # wall teaches nothing.
 LEAST_KEYS = 5
+# A rule that is not less in doubt is right too seldom, and says nothing of why pages are copies.
+MOST_DOUBT = 0.1
 # So many templates in a folder must agree before it stands for all of them.
 LEAST_TEMPLATES = 3
 # Of a rule; in a folder for which there is no room, it never acts.  A scope takes 180 bytes.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
 from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.evidence import Hypothesis, template_of
+from scrapy_simhash.addresses.evidence import MOST_DOUBT, Hypothesis, template_of
 from scrapy_simhash.addresses.matches import Acting, Chain, Match, Said, known_content, match_of
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings, content_of
@@ -25,8 +25,6 @@ from scrapy_simhash.rule.hashes import long_hash_of
 
 # A new rule finds so many pages that were kept before it.
 MAX_RECENT = 2_000
-# Of a rule that says why a page is a copy: 8 keys without a failure.
-MOST_DOUBT = 0.1
 
 
 class Judged(NamedTuple):
