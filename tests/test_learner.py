@@ -122,6 +122,8 @@ def with_releases() -> Crawl:
         crawl.page(f"/v2/p{i}", f"/v1p{i}")
     assert [rule for rule, one in crawl.of.items() if one.acts()] == [SID]
     crawl.page("/v1/new", "new")
+    for i in range(20):
+        crawl.page(f"/b/p{i}", f"/v1p{i}")
     return crawl
 
 
@@ -144,6 +146,15 @@ def test_a_copy_that_a_kept_page_of_its_key_follows_is_a_failure() -> None:
     crawl = with_releases()
     crawl.page("/v2/new", "new")
     assert [one.rule for one in crawl.page("/v2/new?sid=1", "other").refuted] == [SID]
+
+
+def test_a_page_that_is_kept_for_links_after_a_copy_is_no_trial_before_the_rule_acts() -> None:
+    crawl = with_releases()
+    for path in ("/v2/new", "/b/new"):
+        crawl.page(path, "new")
+        url = f"{HOST}{path}?sid=1"
+        lesson = crawl.learner.learn(Judged(url, url, is_doubtful=True))
+        assert (SID in [one.rule for one in lesson.refuted]) is (path == "/v2/new")
 
 
 def test_a_kept_page_is_evidence_for_one_key_whatever_copies_it_has() -> None:

@@ -115,7 +115,8 @@ class Learner:
         self._apply(chain, chain.address.host, {address.host})
         if not chain.applied:
             return Said(matches, whole)
-        whole = _key_of(chain.address, jar)
+        if len(chain.applied) > 1:
+            whole = _key_of(chain.address, jar)
         known = self._known_together(chain, whole, own)
         return Said(matches if known is None else [*matches, known], whole)
 
@@ -140,8 +141,10 @@ class Learner:
             salted = key ^ chain.applied[-1].hypothesis.salt
             if (content := known_content(self._sightings.get(key), own)) is not None:
                 return match_of(chain.applied, salted, key, content)
-        for salted, rules in self._ways(chain, key):
-            if (content := known_content(self._sightings.get(salted), own)) is not None:
+        for one in self._ways(chain):
+            salted = key ^ one.salt
+            content = known_content(self._sightings.get(salted), own)
+            if content is not None and (rules := chain.joined_by(one)) is not None:
                 return match_of(rules, salted, key, content)
         return None
 
@@ -163,26 +166,16 @@ class Learner:
         chain = Chain(address)
         self._apply(chain, address.host)
         key = _key_of(chain.address, jar)
-        return key, [*self._ways(chain, key)]
+        ways = ((key ^ one.salt, chain.joined_by(one)) for one in self._ways(chain))
+        return key, [(salted, rules) for salted, rules in ways if rules is not None]
 
-    def _ways(self, chain: Chain, key: int) -> Iterator[tuple[int, list[Acting]]]:
-        """Yield keys by which rules say that a page is kept: that of the end of a chain, salted.
-
-        Each comes with the rules that must be right: those in the chain, and the one that noted the
-        page under this key.
-        """
-        for one in reversed(self._acting(chain)):
-            yield key ^ one.hypothesis.salt, [*chain.applied, one]
-
-    def _acting(self, chain: Chain) -> list[Acting]:
-        """Return the rules in a chain, and those that may lead to its end from other addresses."""
-        applied = {one.hypothesis.rule for one in chain.applied}
-        acting = [*chain.applied]
+    def _ways(self, chain: Chain) -> Iterator[Hypothesis]:
+        """Yield the rules that may have noted a page under their key of the end of a chain."""
+        applied = [one.hypothesis for one in chain.applied]
+        yield from reversed(applied)
         for one in self._book.about(chain.address.host):
-            is_other = one.learned is not None and one.rule not in applied
-            if is_other and (stage := one.stage(chain.template)) is not None:
-                acting.append(Acting(one, chain.template, stage))
-        return acting
+            if one.learned is not None and one not in applied:
+                yield one
 
     def content(self, match: Match) -> int | None:
         """Return the content of a page at any address with the key of a match, if it is known."""
@@ -203,7 +196,11 @@ class Learner:
         tried, refuted, suspended, learned = [], [], [], []
         for hypothesis in about:
             canonical, key = _canonical(hypothesis.rule, address, own, page.jar)
-            is_right = self._trial(hypothesis, key, kept, own, seen, page.jar)
+            # Links of a copy may have been known in a way that those of its page are not.
+            copies_count = (
+                not page.is_doubtful or hypothesis.stage(template_of(canonical)) is not None
+            )
+            is_right = self._trial(hypothesis, key, kept, own, seen, page.jar, copies_count)
             if is_right is None:
                 continue
             was_learned = hypothesis.learned is not None
@@ -313,8 +310,12 @@ class Learner:
         own: int,
         seen: Sighting,
         jar: str,
+        copies_count: bool,
     ) -> bool | None:
-        """Return whether a rule is right of a page; None if this is no trial.  Take note of it."""
+        """Return whether a rule is right of a page; None if this is no trial.  Take note of it.
+
+        *copies_count*: a page that is kept after a copy is a failure.
+        """
         before = self._before(key ^ hypothesis.salt, key, own)
         if before is None and kept is not None:  # another process may have met the kept page
             kept_own = _key_of(kept, jar)
@@ -329,7 +330,7 @@ class Learner:
             return None
         is_right = None
         if before.content != seen.content:
-            if before.is_known and seen.is_kept:
+            if seen.is_kept and (before.is_kept or (before.is_copy and copies_count)):
                 is_right = False
         elif not before.is_tried:
             is_here = before.is_kept or seen.is_kept

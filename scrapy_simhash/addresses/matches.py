@@ -68,6 +68,13 @@ class Chain:
             self.applied.append(Acting(hypothesis, template, stage))
             self.address, self.template = changed, template
 
+    def joined_by(self, hypothesis: Hypothesis) -> list[Acting] | None:
+        """Return the rules that must be right if one leads to the end, too; None if it does not."""
+        if any(one.hypothesis is hypothesis for one in self.applied):
+            return self.applied
+        stage = hypothesis.stage(self.template)
+        return None if stage is None else [*self.applied, Acting(hypothesis, self.template, stage)]
+
 
 def known_content(seen: Sighting | None, own: int) -> int | None:
     """Return the content that was seen, if it is known, and not at the address itself."""
