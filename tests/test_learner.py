@@ -653,6 +653,8 @@ def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept
     match = crawl.learner.match(HOST + alias)
     assert match is not None
     assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
+    own = PRINT if alias.endswith(".print") else SID
+    assert match.hypothesis.rule == own, "requests of one kind are audited together"
     assert match.content == crawl.learner.forget(HOST + kept)
     assert not crawl.matches(alias)
     crawl.page(kept, "other")

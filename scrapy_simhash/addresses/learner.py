@@ -63,7 +63,7 @@ class Learner:
     """Learns from the pages of one crawl; the evidence goes into *book*, which may be shared.
 
     Rules are tried one by one.  If several act on an address, they make it known together as well;
-    if its page is kept all the same, the one that was most in doubt is wrong there.
+    if its page is kept all the same, the one that counted is wrong there.
 
     Cost of a page or an address: O(rules on trial on its host), at most 32; 5 us for each.
     """

@@ -23,7 +23,7 @@ class Match(NamedTuple):
 
     *key* is that of the address under the rule, and *whole* the same for any rule.  *content*: that
     of a page at another address with this key, if it is known.  *others* are rules that had to
-    apply as well; the rule is the one of them that is most in doubt.
+    apply as well.
     """
 
     hypothesis: Hypothesis
@@ -73,7 +73,7 @@ class Chain:
         if any(one.hypothesis is hypothesis for one in self.applied):
             return self.applied
         stage = hypothesis.stage(self.template)
-        return None if stage is None else [*self.applied, Acting(hypothesis, self.template, stage)]
+        return None if stage is None else [Acting(hypothesis, self.template, stage), *self.applied]
 
 
 def known_content(seen: Sighting | None, own: int) -> int | None:
@@ -82,8 +82,14 @@ def known_content(seen: Sighting | None, own: int) -> int | None:
 
 
 def match_of(rules: list[Acting], key: int, whole: int, content: int | None = None) -> Match:
-    """Return what rules say that apply together: the one most in doubt counts."""
-    hypothesis, template, _ = max(rules, key=lambda one: one.hypothesis.doubt)
+    """Return what rules say that apply together.
+
+    The one most in doubt counts, the last one if none was ever wrong: then most requests are those
+    of one rule, and one audit does for them.
+    """
+    hypothesis, template, _ = max(
+        reversed(rules), key=lambda one: one.hypothesis.doubt if one.hypothesis.failures else 0
+    )
     stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
     others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
     return Match(hypothesis, template, stage, key, whole, content, tuple(others))
