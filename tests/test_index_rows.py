@@ -29,6 +29,16 @@ def test_page_is_found_after_others_have_forgotten_theirs(lasting_place: str) ->
         assert one.check(page("c", 0b1110)) == near("b", 1)
 
 
+@pytest.mark.parametrize("names", ["aab", "aba"])
+def test_page_is_found_after_others_have_changed_theirs(lasting_place: str, names: str) -> None:
+    """The number of a change is not used again, whether or not it is the last."""
+    with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
+        for name, fingerprint in zip(names, (0, 0xFF, 0xFF00), strict=True):
+            one.check_and_add(page(name, fingerprint))
+        assert two.check_and_add(page("c", 0xFF0000)) == UNIQUE
+        assert one.check(page("d", 0xFF0001)) == near("c", 1)
+
+
 def test_heir_is_found_by_others_who_have_the_index_open(lasting_place: str) -> None:
     """It has the id of the forgotten page, which they know, and another fingerprint."""
     with (
