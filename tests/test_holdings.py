@@ -16,7 +16,7 @@ from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.walk import walk
-from scrapy_simhash.rule.hashes import pack_hashes
+from scrapy_simhash.rule.hashes import lowest_halves, pack_hashes
 from scrapy_simhash.rule.holdings import (
     MAX_DATA,
     OwnData,
@@ -379,6 +379,19 @@ def test_of_many_values_those_beyond_the_stored_ones_are_not_new() -> None:
     assert not OwnData({7: many}, (), ()).has_new(stored)
     assert OwnData({7: [(1 << 32) * (MAX_DATA - 2)]}, (), ()).has_new(pack_data(many[::2])) is False
     assert OwnData({7: [1 << 32]}, (), ()).has_new(pack_data(many[::2]))
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.integers(0, 1 << 34) | st.integers(0, (1 << 64) - 1)),
+    st.sets(st.integers(0, 50)),
+)
+def test_lowest_halves_are_the_lowest_of_all_that_count(
+    count: int, hashes: list[int], places: set[int]
+) -> None:
+    without = {value for place, value in enumerate(hashes) if place in places}
+    halves = {value >> 32 for value in hashes if value not in without}
+    assert lowest_halves(count, hashes, without) == sorted(halves)[:count]
 
 
 @pytest.mark.skipif(are_among is reference_are_among, reason="not compiled")

@@ -41,3 +41,15 @@ def lowest(count: int, hashes: Collection[int], bits: int) -> list[int]:
     limit = (2 * count << bits) // max(1, len(hashes))
     low = sorted(value for value in hashes if value < limit)
     return (low if len(low) >= count else sorted(hashes))[:count]
+
+
+def lowest_halves(count: int, hashes: Collection[int], without: Collection[int] = ()) -> list[int]:
+    """Return the lowest upper halves of hashes of 64 bits, each once, in order.
+
+    Hashes in *without* are left out.  As :func:`lowest`, this looks at the lower ones first.
+    """
+    limit = (2 * count << 64) // max(1, len(hashes))
+    low = {value >> 32 for value in hashes if value < limit and value not in without}
+    if len(low) < count:
+        low = {value >> 32 for value in hashes if value not in without}
+    return sorted(low)[:count]

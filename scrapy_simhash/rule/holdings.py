@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from scrapy_simhash.rule.engine import compiled
-from scrapy_simhash.rule.hashes import HASH_BYTES, hash_of, lowest, pack_hashes, unpack_hashes
+from scrapy_simhash.rule.hashes import (
+    HASH_BYTES,
+    hash_of,
+    lowest_halves,
+    pack_hashes,
+    unpack_hashes,
+)
 from scrapy_simhash.rule.sections import BySection, TemplateOf, no_template
 
 # A page with more addresses has none stored: 256 bytes a page.
@@ -34,7 +41,7 @@ def unpack_addresses(packed: bytes | None) -> frozenset[int]:
 
 def pack_data(values: Iterable[int]) -> bytes:
     """Return the upper halves of hashes of 64 bits, at most :data:`MAX_DATA` of them."""
-    return pack_hashes(lowest(MAX_DATA, {value >> 32 for value in values}, 32))
+    return pack_hashes(lowest_halves(MAX_DATA, list(values)))
 
 
 class OwnData:
@@ -68,8 +75,7 @@ class OwnData:
     def _lowest_but(self, template: Collection[int]) -> tuple[list[int], bytes]:
         """Return the lowest hashes that count, as many as are stored, and packed."""
         counted = (values for place, values in self._data.items() if place not in self._noise)
-        own = {value >> 32 for value in set().union(*counted).difference(template)}
-        found = lowest(MAX_DATA, own, 32)
+        found = lowest_halves(MAX_DATA, list(chain.from_iterable(counted)), template)
         return found, pack_hashes(found)
 
 

@@ -265,12 +265,13 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     for row, distance in candidates:
         if row.page.sketch is None:
             continue
-        shared = comparisons.overlap(row.page.sketch, section_of(row.page.url))
+        section = section_of(row.page.url)
+        shared = comparisons.overlap(row.page.sketch, section)
         miss = NearMiss(shared.share, distance, row.page.url)
         if not _shares_enough(page, row.page, shared, parameters):
             if missed is None or miss.share > missed.share:
                 missed = miss
-        elif reason := _what_is_new(page, row.page, shared, data):
+        elif reason := _what_is_new(page, row.page, shared, data, section):
             if apart is None or miss.share > apart[1].share:
                 apart = reason, miss
         else:
@@ -293,13 +294,15 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     return Judged(decision, row)
 
 
-def _what_is_new(page: Page, kept: Page, shared: Overlap, data: OwnData) -> Reason | None:
-    """Return what a page with the text of a kept one has that this one has not, None if nothing."""
+def _what_is_new(
+    page: Page, kept: Page, shared: Overlap, data: OwnData, section: str
+) -> Reason | None:
+    """Return what a page with the text of a kept one in a section has more, None if nothing."""
     if not (_has_all(page, kept, shared) or _may_stand_for(page, kept)):
         return "other_site"
     if is_another(page.identity, kept.identity):
         return "other_identity"
-    return "new_data" if data.has_new(kept.data, section_of(kept.url)) else None
+    return "new_data" if data.has_new(kept.data, section) else None
 
 
 def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:

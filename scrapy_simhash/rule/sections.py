@@ -51,13 +51,15 @@ class BySection(Generic[T]):
     def beside(self, section: str) -> T:
         """Return what counts beside a page of a section; the same as :attr:`own` if too many are.
 
-        Cost: that of *make* for each of the first :data:`MAX_SECTIONS` sections.
+        Cost: that of *make* for each of the first :data:`MAX_SECTIONS` sections that repeat more.
         """
-        if section not in self._made:
-            template = self._template
-            if section != self._section:
-                if len(self._made) == MAX_SECTIONS:
-                    return self.own
-                template = {*template, *self._template_of(section)}
-            self._made[section] = self._make(template)
-        return self._made[section]
+        made = self._made
+        if section not in made:
+            if section == self._section:
+                made[section] = self._make(self._template)
+            elif len(made) >= MAX_SECTIONS:
+                return self.own
+            else:
+                more = self._template_of(section).difference(self._template)
+                made[section] = self._make({*self._template, *more}) if more else self.own
+        return made[section]
