@@ -195,7 +195,7 @@ def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
     for path in (*special, *plain):
         site[path] = content(path.partition("?")[0][4:])
     crawl("Parks", **USE, SIMHASH_RULES_AUDIT=0)
-    assert all(site.asked[path] == 1 for path in special)
+    assert not {path: site.asked[path] for path in special if site.asked[path] != 1}
     assert sum(site.asked[path] for path in plain) < 20
 
 
