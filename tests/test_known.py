@@ -43,7 +43,7 @@ def reach(*handed: str) -> Reach:
 
 
 def leads(link: str, url: str, kept_url: str, *handed: str) -> bool:
-    return bool(reach(*handed).new_among([SITE + link], SITE + url, SITE + kept_url))
+    return bool(reach(*handed).new_among([SITE + link], SITE + url, SITE + kept_url).addresses)
 
 
 def test_an_address_that_was_handed_is_not_new() -> None:
@@ -85,8 +85,10 @@ def test_links_of_a_mirror_in_another_session_are_known() -> None:
     for i in range(TRUSTED_AFTER):
         found.new_among([], f"{SITE}/mirror/p{i}?sid=2", f"{SITE}/p{i}?sid=1")
     kept_url = f"{SITE}/p?sid=1"
-    assert not found.new_among([f"{SITE}/mirror/x?sid=2"], f"{SITE}/mirror/p?sid=2", kept_url)
-    assert found.new_among([f"{SITE}/mirror/x?sid=3"], f"{SITE}/mirror/p?sid=2", kept_url)
+    assert not found.new_among(
+        [f"{SITE}/mirror/x?sid=2"], f"{SITE}/mirror/p?sid=2", kept_url
+    ).addresses
+    assert found.new_among([f"{SITE}/mirror/x?sid=3"], f"{SITE}/mirror/p?sid=2", kept_url).addresses
 
 
 def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
@@ -141,23 +143,23 @@ def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None
     found = reach("/1/x")
     for i in range(10):
         found.new_among([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
-    assert not found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+    assert not found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p").addresses
     found.note_unique(f"{SITE}/1/q")
     found.note_unique(f"{SITE}/2/q")
-    assert found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+    assert found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p").addresses
     found.start_trials_over()  # what changes by itself is no text
     for i in range(30):
         found.new_among([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
-    assert found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p")
+    assert found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p").addresses
 
 
 def test_parameter_that_never_mattered_makes_no_link_new() -> None:
     found = reach()
     alias = f"{SITE}/other?utm=mail"
-    assert found.new_among([alias], f"{SITE}/other", f"{SITE}/kept")
+    assert found.new_among([alias], f"{SITE}/other", f"{SITE}/kept").addresses
     for i in range(TRUSTED_AFTER):
-        assert not found.new_among([], f"{SITE}/p{i}?utm=mail", f"{SITE}/p{i}")
-    assert not found.new_among([alias], f"{SITE}/other", f"{SITE}/kept")
+        assert not found.new_among([], f"{SITE}/p{i}?utm=mail", f"{SITE}/p{i}").addresses
+    assert not found.new_among([alias], f"{SITE}/other", f"{SITE}/kept").addresses
 
 
 @pytest.mark.parametrize("first", ["/list", "/list?page=1"])
@@ -165,10 +167,10 @@ def test_parameter_that_mattered_once_is_never_ignored(first: str) -> None:
     found = reach("/list")
     for i in range(TRUSTED_AFTER):
         found.new_among([], f"{SITE}/p{i}?page=2", f"{SITE}/p{i}")
-    assert not found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+    assert not found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept").addresses
     found.note_unique(f"{SITE}{first}")
     found.note_unique(f"{SITE}/list?page=2")
-    assert found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept")
+    assert found.new_among([f"{SITE}/list?page=9"], f"{SITE}/copy", f"{SITE}/kept").addresses
 
 
 def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
@@ -177,7 +179,7 @@ def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
         url = f"{SITE}/list?page={i}"
         assert found.new_among(
             [f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"], url, f"{SITE}/list"
-        )
+        ).addresses
         found.hand([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])
 
 
@@ -185,8 +187,10 @@ def test_what_the_kept_page_links_to_is_known_whoever_was_handed_it() -> None:
     kept_links = pack_addresses([f"{SITE}/x?sid=1", f"{SITE}/y"])
     url, kept_url = f"{SITE}/p?sid=2", f"{SITE}/p?sid=1"
     found = reach()
-    assert not found.new_among([f"{SITE}/x?sid=2", f"{SITE}/y"], url, kept_url, kept_links)
-    assert found.new_among([f"{SITE}/z"], url, kept_url, kept_links)
+    assert not found.new_among(
+        [f"{SITE}/x?sid=2", f"{SITE}/y"], url, kept_url, kept_links
+    ).addresses
+    assert found.new_among([f"{SITE}/z"], url, kept_url, kept_links).addresses
 
 
 def test_more_links_than_are_stored_are_not_known() -> None:
@@ -199,9 +203,9 @@ def test_parameters_that_change_by_themselves_make_nothing_new() -> None:
     noise = Noise.from_bytes(b'[["ts", 1, 1]]')
     found = Reach()
     found.hand([f"{SITE}/x?ts=1"], noise)
-    assert not found.new_among([f"{SITE}/x"], f"{SITE}/a", f"{SITE}/b", None, noise)
-    assert not found.new_among([f"{SITE}/a"], f"{SITE}/a?ts=2", f"{SITE}/b", None, noise)
-    assert found.new_among([f"{SITE}/y"], f"{SITE}/a", f"{SITE}/b", None, noise)
+    assert not found.new_among([f"{SITE}/x"], f"{SITE}/a", f"{SITE}/b", None, noise).addresses
+    assert not found.new_among([f"{SITE}/a"], f"{SITE}/a?ts=2", f"{SITE}/b", None, noise).addresses
+    assert found.new_among([f"{SITE}/y"], f"{SITE}/a", f"{SITE}/b", None, noise).addresses
 
 
 def test_what_was_noise_is_not_held_against_a_rule() -> None:
@@ -211,4 +215,4 @@ def test_what_was_noise_is_not_held_against_a_rule() -> None:
     found.start_trials_over()
     for i in range(TRUSTED_AFTER):
         found.new_among([], f"{SITE}/print/p{i}", f"{SITE}/p{i}")
-    assert not found.new_among([f"{SITE}/print/x"], f"{SITE}/print/p", f"{SITE}/p")
+    assert not found.new_among([f"{SITE}/print/x"], f"{SITE}/print/p", f"{SITE}/p").addresses

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.rule import MAX_DIFFERENCES, AddressRule, difference
-from scrapy_simhash.analysis.fingerprint import hash_feature
+from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.holdings import unpack_addresses
@@ -47,6 +47,7 @@ class KnownAddresses:
     Each address is a 64-bit hash in a slot of the line that the hash names: 8 bytes an address.
     A forgotten address counts as new, so that a page passes which leads nowhere new.  Two addresses
     with one hash (a chance of 2**-42 for each page that looks among 2**22) would hide a new one.
+    The hash 0, which an empty slot has, is never known.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
@@ -54,23 +55,32 @@ class KnownAddresses:
         self._slots = memoryview(mmap.mmap(-1, 8 * slots)).cast("Q")
 
     def add(self, addresses: Iterable[str]) -> None:
-        """Take note of addresses; 1 us each."""
-        for value in map(_hash, addresses):
+        """Take note of addresses; 0.3 us each."""
+        slots = self._slots
+        for value in hash_features(addresses):
             start = value % self._lines * WAYS
-            line = self._slots[start : start + WAYS].tolist()
+            if slots[start] == value:
+                continue
+            line = slots[start : start + WAYS].tolist()
             if value not in line:
                 place = line.index(0) if 0 in line else (value >> 32) % WAYS
-                self._slots[start + place] = value
+                slots[start + place] = value
+
+    def missing(self, addresses: Iterable[str]) -> list[str]:
+        """Return those addresses that are not in the set, in order; 0.3 us each."""
+        listed = list(addresses)
+        hashes = zip(listed, hash_features(listed), strict=True)
+        return [address for address, value in hashes if not self._has(value)]
 
     def __contains__(self, address: str) -> bool:
-        value = _hash(address)
+        return self._has(hash_feature(address))
+
+    def _has(self, value: int) -> bool:
         start = value % self._lines * WAYS
-        return value in self._slots[start : start + WAYS].tolist()
-
-
-def _hash(address: str) -> int:
-    """Return 64 bits of an address, never 0, which an empty slot has."""
-    return hash_feature(address) or 1
+        first = self._slots[start]
+        if not first or not value:  # a line is filled from its start, and most are empty
+            return False
+        return first == value or value in self._slots[start + 1 : start + WAYS].tolist()
 
 
 @dataclass(slots=True)
@@ -97,7 +107,7 @@ class _Trial:
 
 @dataclass(slots=True)
 class New:
-    """The *addresses* in a copy that are new; true if there are any.
+    """The *addresses* in a copy that are new.
 
     *are_aliases*: all are known under the rule that makes the address of the copy that of the kept
     page, or under a trusted one that is about it.
@@ -105,9 +115,6 @@ class New:
 
     addresses: set[str]
     are_aliases: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.addresses)
 
 
 class Reach:
@@ -132,8 +139,8 @@ class Reach:
         self._handed.add(map(noise.stripped, addresses) if noise.parameters else addresses)
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
-        """Return the addresses that the spider has not got yet; 1 us each."""
-        return [address for address in addresses if address not in self._handed]
+        """Return the addresses that the spider has not got yet; 0.3 us each."""
+        return self._handed.missing(addresses)
 
     def note_unique(self, url: str) -> None:
         """Note that a page is like none before: rules that make it one of them are wrong.
@@ -173,22 +180,23 @@ class Reach:
         They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.
 
-        Cost: 1 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
+        Cost: 0.5 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
         each trusted rule, and for each of at most :data:`MOST_ALIASES` 20 us.
         """
         own = {noise.stripped(url), noise.stripped(kept_url)}
         kept_hashes = unpack_addresses(kept)
 
+        def is_theirs(address: str) -> bool:
+            return address in own or (bool(kept_hashes) and hash_of(address) in kept_hashes)
+
         def is_known(address: str) -> bool:
-            if address in own or address in self._handed:
-                return True
-            return bool(kept_hashes) and hash_of(address) in kept_hashes
+            return address in self._handed or is_theirs(address)
 
         def is_known_by(rules: Iterable[AddressRule], link: str) -> bool:
             about = (rule for rule in rules if _may_be_about(rule, link))
             return any(is_known(rule.rewritten(link)) for rule in about)
 
-        new = {address for address in addresses if not is_known(address)}
+        new = {address for address in self.unmet(addresses) if not is_theirs(address)}
         rule = _rule_of(Address.of(url), Address.of(kept_url))
         if len(new) > MOST_NEW:
             if len(new) > MOST_ALIASES:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -67,6 +68,8 @@ class Noise:
 
     def without(self, addresses: Addresses) -> list[str]:
         """Return the addresses that are no noise in their places, without parameters of noise."""
+        if not self._folders and not self.parameters:
+            return list(chain.from_iterable(addresses.values()))
         own = []
         for place, there in addresses.items():
             folders = self._folders.get(place, ())

@@ -39,6 +39,7 @@ def _scope_key(scope: str, url: str, spider: str) -> str:
     return host if scope == "host" else site_of_host(host)
 
 
+@lru_cache(maxsize=1_000)  # of one page, it is asked several times
 def host_of(url: str) -> str:
     """Return the host of a URL in lower case, without a port; empty if it has none."""
     return urlsplit(url).hostname or ""
@@ -61,9 +62,9 @@ def section_of(url: str) -> str:
     >>> section_of("http://docs.example/de/mod/core.html"), section_of("http://docs.example/a.html")
     ('docs.example/de', 'docs.example')
     """
+    host = host_of(url)
     folder, slash, _ = urlsplit(url).path.lstrip("/").partition("/")
-    has_one = slash and len(folder) <= MAX_FOLDER
-    return f"{host_of(url)}/{folder}" if has_one else host_of(url)
+    return f"{host}/{folder}" if slash and len(folder) <= MAX_FOLDER else host
 
 
 def canonical_url(url: str, address: str | None) -> str | None:
