@@ -9,13 +9,16 @@ the median ratio (for CPU also the difference) to the crawl without the plug-in 
 Every crawl gets the same pages in the same order: the links that a dropped page would have cost
 are not counted.
 
+The mode "beside" is a crawl without the plug-in beside a process that parses pages half of the
+time, as a worker does: what the cores leave to a crawl, whatever the plug-in does in it.
+
 Leaves out: the start (the first pages, given by --warm-up, count only for the stalls), the network,
 and whether the decisions are right (crawl_quality.py).  Pages a second mean little if there are
 fewer cores than the crawler, the server and the workers need.  If the crawler never pauses, a tick
 waits for all pages that came at once: ``-s DOWNLOAD_DELAY=0.02`` gives it pauses.
 
-    python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--modes none drop flag]
-        [--extractor auto ...] [--workers 1 ...] [--repeats 3] [--json FILE]
+    python benchmarks/bench_crawl.py [--pages 1000] [--identical 0.5] [--extractor auto ...]
+        [--modes none beside drop flag] [--workers 1 ...] [--repeats 3] [--json FILE]
         [--site SITE_FOLDER --server SERVE.py] [-s NAME=VALUE ...]
 
 Without --site, the site is that of seeded_site.py.  With --site, ``SERVE.py
@@ -55,19 +58,38 @@ SHOWN = {
 }
 
 
+WITHOUT_PLUGIN = ("none", "beside")
+# Parses, then sleeps as long.
+BUSY_HALF_OF_THE_TIME = """
+from time import perf_counter, sleep
+from lxml.html import fromstring
+page = "<p class=text>some words <a href=/page>and a link</a></p>" * 800
+while True:
+    began = perf_counter()
+    for element in fromstring(page).iter():
+        element.text
+    sleep(perf_counter() - began)
+"""
+
+
 @dataclass(frozen=True)
 class Mode:
-    """One way to crawl: an action, or "none" for no plug-in."""
+    """One way to crawl: an action, or "none" or "beside" for no plug-in."""
 
     action: str
     extractor: str = ""
     workers: int = 0
 
     def __str__(self) -> str:
-        return self.action if self.action == "none" else " ".join(map(str, asdict(self).values()))
+        named = asdict(self).values() if self.has_plugin else [self.action]
+        return " ".join(map(str, named))
+
+    @property
+    def has_plugin(self) -> bool:
+        return self.action not in WITHOUT_PLUGIN
 
     def settings(self, folder: Path) -> dict[str, Any]:
-        if self.action == "none":
+        if not self.has_plugin:
             return {}
         return {
             "ADDONS": {"scrapy_simhash.Addon": 500},
@@ -89,6 +111,19 @@ def served(command: list[str]) -> Iterator[str]:
             yield server.stdout.readline().strip()
         finally:
             server.terminate()
+
+
+@contextmanager
+def beside(mode: Mode) -> Iterator[None]:
+    """Run beside a crawl what its mode asks for."""
+    if mode.action != "beside":
+        yield
+        return
+    with subprocess.Popen([sys.executable, "-c", BUSY_HALF_OF_THE_TIME]) as busy:
+        try:
+            yield
+        finally:
+            busy.terminate()
 
 
 def paths_of(archive: Path) -> list[str]:
@@ -121,7 +156,7 @@ def rounds(
     given = dict(option.split("=", 1) for option in args.settings)
 
     def once(mode: Mode, tick: bool) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="bench-crawl-") as name:
+        with tempfile.TemporaryDirectory(prefix="bench-crawl-") as name, beside(mode):
             folder = Path(name)
             settings = {**mode.settings(folder), **given}
             return crawl(urls, settings, folder, warm_up=args.warm_up, tick=tick)
@@ -198,8 +233,8 @@ def main() -> None:
         command += ["--bytes", str(args.bytes), "--identical", str(args.identical)]
         paths = list(map(str, range(args.pages)))
     random.Random(1).shuffle(paths)
-    modes = [Mode("none")] if "none" in args.modes else []
-    for action in (mode for mode in args.modes if mode != "none"):
+    modes = [Mode(action) for action in WITHOUT_PLUGIN if action in args.modes]
+    for action in (mode for mode in args.modes if mode not in WITHOUT_PLUGIN):
         modes += [Mode(action, extractor, w) for extractor in args.extractor for w in args.workers]
     with served(command) as base:
         done = rounds([base + path for path in paths[: args.pages]], modes, args)
