@@ -193,4 +193,67 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         """,
         "Both have the same length; it is only checked.",
     ),
+    (
+        "scrapy_simhash/index/learned.py",
+        "take_settled",
+        """
+-    yield replace(page, content_fingerprint=fingerprint, sketch=sketch, view_under=None)
++    yield (replace(page, content_fingerprint=fingerprint, sketch=sketch))
+        """,
+        "These pages are only stored, which leaves it out.",
+    ),
+    (
+        "scrapy_simhash/index/redis/lua/look_up.lua",
+        "",
+        """
+-  if #entries >= MOST_BYTES then return false end
++  if #entries > MOST_BYTES then return false end
+        """,
+        "Entries have 6 bytes, of which 65,536 is no multiple.",
+    ),
+    (
+        "scrapy_simhash/index/sqlite/checkpoint.py",
+        "__init__",
+        """
+-        self._writes = 0
++        self._writes = (1)
+        """,
+        "One commit of a thousand.",
+    ),
+    (
+        "scrapy_simhash/index/views.py",
+        "_entries",
+        """
+-    return zip(numbers, numbers, numbers, strict=True)
++    return zip(numbers, numbers, numbers, strict=(False))
+        """,
+        "Each entry has three numbers; it is only checked.",
+    ),
+    (
+        "scrapy_simhash/rule/hashes.py",
+        "lowest",
+        """
+-    limit = (2 * count << bits) // max(1, len(hashes))
++    limit = ((1) * count << bits) // max(1, len(hashes))
+        """,
+        "If too few are below it, all are sorted, which takes longer and finds the same.",
+    ),
+    (
+        "scrapy_simhash/rule/template.py",
+        "_note_frequent",
+        """
+-        if self.pages >= LASTING_PAGES:
++        if (self.pages > LASTING_PAGES):
+        """,
+        "The number of pages, of which old ones weigh less, is no whole one.",
+    ),
+    (
+        "scrapy_simhash/rule/page.py",
+        "content_url",
+        """
+-        return self.closest.url if self.is_alias and self.closest else self.kept_url(url)
++        return self.closest.url if (self.is_alias) else self.kept_url(url)
+        """,
+        "An alias has a closest page; it is only checked.",
+    ),
 ]

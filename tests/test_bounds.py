@@ -29,7 +29,7 @@ from scrapy_simhash.rule.rule import (
 )
 from scrapy_simhash.rule.sections import MAX_SECTIONS
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
-from tests.indexes import LOOP, open_index
+from tests.indexes import LOOP, Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
 from tests.redis_servers import new_redis_url
 
@@ -88,17 +88,30 @@ def crowding_page(kind: str, number: int) -> Page:
     return replace(page, digest=digest, identity=b"\0" + number.to_bytes(4, "big"))
 
 
+def bucket_lengths(index: Blocking) -> list[int]:
+    """The entries in each bucket of a server."""
+    store = cast(RedisIndex, index.index)._store
+    scope = LOOP.run_until_complete(store.scope(""))
+    buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
+    return [len(found) // 6 for name, found in buckets.items() if len(name) == 4]
+
+
 def test_buckets_of_a_server_have_a_bounded_length() -> None:
     """What thousands of pages share would be read, and written, with each of them."""
     with open_index(new_redis_url(), VERIFIED) as index:
         for number in range(1, 300):
             index.check_and_add(crowding_page("content", number))
             index.check_and_add(crowding_page("text", number))
-        store = cast(RedisIndex, index.index)._store
-        scope = LOOP.run_until_complete(store.scope(""))
-        buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
-    entries = [len(found) // 6 for name, found in buckets.items() if len(name) == 4]
-    assert 100 <= max(entries) < 130  # 100 with one key, and a few others of the bucket
+        assert 100 <= max(bucket_lengths(index)) < 130  # 100 with one key, and a few others
+
+
+def test_page_that_changes_leaves_nothing_in_the_buckets_of_a_server() -> None:
+    with open_index(new_redis_url(), VERIFIED) as index:
+        for number in range(1, 20):
+            text = number.to_bytes(16, "big")
+            shingles = range(1_000 * number, 1_000 * number + 100)
+            index.check_and_add(replace(page_with_content("changing", shingles), digest=text))
+        assert sum(bucket_lengths(index)) == 6  # its request, its text, four keys
 
 
 def test_long_page_teaches_what_is_at_its_ends() -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import random
 from array import array
+from itertools import combinations
 
 import pytest
 
 from scrapy_simhash.tables import Design, block_design, design, designs, split_design
-from scrapy_simhash.tables.design import COVERINGS, covering_design
+from scrapy_simhash.tables.design import (
+    COVERINGS,
+    LINES,
+    PLACE_NANOSECONDS,
+    TABLE_NANOSECONDS,
+    Covering,
+    covering_design,
+    lines_design,
+)
 from tests.engines import CompiledTables
 
 
@@ -88,6 +97,24 @@ def test_distance_out_of_range_is_refused(distance: int) -> None:
 def test_too_few_blocks_are_refused() -> None:
     with pytest.raises(ValueError, match="got blocks=3, distance=3"):
         block_design(3, 3)
+
+
+@pytest.mark.parametrize("covering", COVERINGS)
+def test_a_covering_stands_no_more_errors_than_it_says(covering: Covering) -> None:
+    keys = [{int(block, 16) for block in key} for key in covering.keys.split()]
+    more = combinations(range(covering.blocks), covering.errors + 1)
+    assert any(all(key & set(errors) for key in keys) for errors in more)
+
+
+def test_lines_are_tables_of_radius_1() -> None:
+    assert {t.radius for lines in LINES for t in lines_design(7, lines).tables} == {1}
+
+
+def test_each_table_takes_its_time() -> None:
+    """One page is in one line of each table."""
+    of_a_table = TABLE_NANOSECONDS + PLACE_NANOSECONDS
+    few, many = block_design(3, 4), block_design(3, 6)
+    assert many.seconds_per_check(1) - few.seconds_per_check(1) == pytest.approx(16e-9 * of_a_table)
 
 
 def test_a_covering_for_another_distance_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.walk import visible_blocks
 from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SITES, Learned
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.rule.template import LASTING_PAGES
 from tests.indexes import Blocking, open_index
@@ -65,6 +66,24 @@ def test_early_page_is_found_by_what_it_is_under_the_template(index: Blocking) -
     settle(index)
     assert index.template("site.example") == {FRAME}
     assert index.check(copy).representative == "http://site.example/early"
+
+
+def test_early_page_is_seen_under_the_template_of_its_section() -> None:
+    seen: list[Collection[int]] = []
+    news = replace(early_page(), section="site.example/news", view_under=None)
+    docs = replace(early_page(), section="site.example/docs", view_under=seen.append)
+    learned = Learned(0.9)
+
+    async def learn(page: Page, count: int, *blocks: int) -> None:
+        for i in range(count):
+            one = replace(page, blocks=(*blocks, 1_000 * count + i))
+            await learned.learn(one, Decision("unique", "new_text"))
+
+    asyncio.run(learn(news, 6 * LASTING_PAGES, FRAME))
+    asyncio.run(learn(docs, 2 * LASTING_PAGES - 1, FRAME, FRAME + 1))
+    assert learned.blocks("site.example") == {FRAME}
+    assert not list(learned.take_settled("site.example"))
+    assert set(map(frozenset, seen)) == {frozenset({FRAME, FRAME + 1})}
 
 
 def test_page_that_was_taken_back_stays_away(index: Blocking) -> None:

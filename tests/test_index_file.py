@@ -181,6 +181,15 @@ def test_busy_file_is_an_error_and_nothing_is_remembered(
         assert index.check_and_add(page("new", spread(999))) == UNIQUE
 
 
+def test_each_page_waits_for_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after one that did; only a page that has waited in vain spares the next the wait."""
+    with open_index(path, PARAMETERS) as index, closing(sqlite3.connect(path)) as other:
+        monkeypatch.setattr("time.sleep", lambda _: other.rollback())
+        for number in (999, 998):
+            other.execute("BEGIN IMMEDIATE")
+            assert index.check_and_add(page(f"{number}", spread(number))) == UNIQUE
+
+
 def test_error_in_the_middle_leaves_no_trace(path: Path) -> None:
     with open_index(path, PARAMETERS) as index:
         with closing(sqlite3.connect(path)) as other:

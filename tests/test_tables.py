@@ -254,6 +254,13 @@ def test_unequal_lengths_are_refused(engine: Any) -> None:
     assert len(tables) == 0
 
 
+def test_none_of_many_is_stored_if_one_is_no_fingerprint() -> None:
+    tables = ReferenceTables(3)
+    with pytest.raises(ValueError, match="fingerprint must be"):
+        tables.add_many([1, 1 << 64], [1, 2])
+    assert len(tables) == 0
+
+
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 @pytest.mark.parametrize(
     "wrong",

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.template import MAX_BLOCKS, WINDOW_PAGES, Template, Templates
+from scrapy_simhash.rule.template import (
+    LASTING_PAGES,
+    MAX_BLOCKS,
+    WINDOW_PAGES,
+    Template,
+    Templates,
+)
 from tests.indexes import Blocking, open_index
 from tests.pages import VERIFIED as PARAMETERS
 from tests.pages import page_with_content as page
@@ -171,7 +177,19 @@ def test_the_last_pages_count_whatever_was_before() -> None:
     assert template.blocks == {1, 3}  # 3 is on 7 % of all pages
 
 
+def test_pages_of_other_sites_cost_no_site_what_it_has_counted() -> None:
+    templates = Templates()
+    for i in range(2 * LASTING_PAGES):
+        templates.learn("one.example", [1, 1_000 + i])
+        templates.learn("other.example", [2, 2_000 + i])
+    assert templates.blocks("one.example") == {1}
+
+
 def test_state_has_only_what_may_become_template() -> None:
     """A block that stood on one of many pages takes no room in an index."""
     assert learned(1_000, 1).to_bytes() == learned(1_000, 1, own=9_000_000).to_bytes()
     assert Template.from_bytes(learned(1_000, 1, 2).to_bytes()).blocks == {1, 2}
+    rare_now = learned(5, 1, 3)
+    for i in range(100):
+        rare_now.learn([1, 1_000 + i])
+    assert len(rare_now.to_bytes()) == len(learned(100, 1).to_bytes())

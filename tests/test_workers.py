@@ -166,6 +166,22 @@ def test_cancelled_page_does_not_hold_up_the_next() -> None:
         assert rude.run(cancel_in_the_middle(rude.workers)).tokens > 100
 
 
+def test_pages_go_to_the_worker_with_the_fewest_at_hand() -> None:
+    async def beside_one_that_hangs(workers: WorkerProcesses) -> list[str]:
+        hanging = asyncio.create_task(outcomes(workers, "hang"))
+        await asyncio.sleep(0)
+        found = [
+            outcome
+            for action in ("a", "b", "c")
+            for outcome in await asyncio.wait_for(outcomes(workers, action), 60)
+        ]
+        hanging.cancel()
+        return found
+
+    with Rude(processes=2, timeout_seconds=600) as rude:
+        assert rude.run(beside_one_that_hangs(rude.workers)) == ["analysed"] * 3
+
+
 class Unsendable(str):
     """An object for which there is not enough memory to send it."""
 
