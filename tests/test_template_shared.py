@@ -128,6 +128,18 @@ def test_processes_that_share_a_file_learn_from_each_other(tmp_path: Path) -> No
         assert 7 in index.template(SITE)
 
 
+def test_one_process_stores_what_it_has_learned_as_it_is(lasting_place: str) -> None:
+    """What it has stored itself before does not count a second time."""
+    template = Template()
+    with open_index(lasting_place, PARAMETERS) as index:
+        for first, count, block in ((0, 60, 7), (100, 40, 8)):
+            judge(index, first, count, block)
+            for _ in range(count):
+                template.learn([block])
+    with open_index(lasting_place, PARAMETERS) as index:
+        assert dict(index.templates())[SITE] == template.to_bytes()
+
+
 def test_last_to_end_does_not_undo_what_others_learned(tmp_path: Path) -> None:
     path = tmp_path / "pages.simhash"
     with open_index(path, PARAMETERS) as one:
