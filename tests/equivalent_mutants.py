@@ -247,13 +247,4 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         """,
         "The number of pages, of which old ones weigh less, is no whole one.",
     ),
-    (
-        "scrapy_simhash/rule/page.py",
-        "content_url",
-        """
--        return self.closest.url if self.is_alias and self.closest else self.kept_url(url)
-+        return self.closest.url if (self.is_alias) else self.kept_url(url)
-        """,
-        "An alias has a closest page; it is only checked.",
-    ),
 ]
