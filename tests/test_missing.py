@@ -86,7 +86,7 @@ def test_what_another_page_leads_to_is_in_no_tree() -> None:
     tree_of(missing).state = "missing"
     held = missing.held(f"{ROOT}a/")
     assert held is not None
-    assert missing.linked([f"{ROOT}a/", "http://elsewhere.example/"]) == [held[1]]
+    assert missing.linked([f"{ROOT}a/", "http://elsewhere.example/"]) == [held]
     assert missing.held(f"{ROOT}a/") is None
     assert missing.held(f"{ROOT}b/") is not None
 

@@ -259,7 +259,8 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
         store.park(SID, "/a/*", i, f"http://a.example/a/p{i}", b"request")
     assert store.counts() == {SID: 5}
     (first,) = store.take(SID, 1)
-    (second,) = store.take_key(1)
+    assert store.take_key(AddressRule("trap", "a.example", "a.example/a/*", ""), 1) == []
+    (second,) = store.take_key(SID, 1)
     assert (first.url, second.url) == ("http://a.example/a/p0", "http://a.example/a/p1")
     assert len(store.sample(SID, 3, 10)) == 2
     store.answered(first.id)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.utils.test import get_crawler
 
+from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.traps import BUDGET
+from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.settings import SimhashSettings
 from tests.commands import simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
 from tests.documents import printed
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, UNIQUE, page
+from tests.spiders import Parks
 
 USE = {"SIMHASH_RULES": "use"}
 MOST = 60
@@ -202,6 +211,28 @@ def test_days_to_which_other_pages_lead_are_sent(site: Site, crawl: CrawlFixture
     assert done.stats["finish_reason"] == "finished"
     assert {*linked} <= done.seen()
     assert done.stats["simhash/traps/ended"] == 1
+
+
+def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
+    """Days lie below their month, as pages that are not there do below the one that led to them."""
+    crawler = get_crawler(Parks)
+    crawler.spider = crawler._create_spider(url="http://site.example/")
+    sent: list[Request] = []
+    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
+    with open_index("memory:", PARAMETERS) as index:
+        settings = SimhashSettings.read(USE)
+        rules = AddressRules(crawler, index.index, settings, tmp_path / "parked.sqlite")
+        rules.traps._traps.restore("site.example", "site.example/day/N/N")
+        month, day, later = (
+            page(name, i) for i, name in enumerate(["day/5", "day/5/31", "day/6/1"])
+        )
+        request = Request(month.url)
+        rules.missing.learn(request, month, UNIQUE, None, [day.url], [day.url])
+        with pytest.raises(RuledOut):
+            rules.consider(Request(day.url))
+        rules.missing.learn(request, later, UNIQUE, None, [day.url], [])
+        assert not sent
+        rules.close(is_done=True)
 
 
 @pytest.mark.parametrize("files", [{10, 20}, set(range(10_000))], ids=["two", "each day"])

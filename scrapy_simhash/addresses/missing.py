@@ -144,8 +144,8 @@ class MissingPages(Generic[P]):
             if self._of.get(key) is tree:
                 del self._of[key]
 
-    def linked(self, links: Iterable[str]) -> list[int]:
-        """Take the links of a page that is in no tree; return the hashes of those in one."""
+    def linked(self, links: Iterable[str]) -> list[tuple[Tree[P], int]]:
+        """Take the links of a page that is in no tree; return tree and hash of those in one."""
         if not self._of:
             return []
         held = []
@@ -153,7 +153,7 @@ class MissingPages(Generic[P]):
             tree = self._of.pop(key, None)
             if tree is not None:
                 tree.found.discard(key)
-                held.append(key)
+                held.append((tree, key))
         return held
 
     def room_to_audit(self, url: str) -> int | None:

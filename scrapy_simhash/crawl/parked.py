@@ -139,9 +139,9 @@ class ParkedRequests:
         )
         return self._take(where, _PARKED, _WAITING, _written(rule), _written(rule), limit)
 
-    def take_key(self, key: int) -> list[ParkedRequest]:
-        """Return the requests that have a key; they count as asked for now."""
-        return self._take("state = ? AND key = ?", _PARKED, _key(key))
+    def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
+        """Return the requests of a rule that have a key; they count as asked for now."""
+        return self._take("state = ? AND key = ? AND rule = ?", _PARKED, _key(key), _written(rule))
 
     def take_content(self, content: int) -> list[ParkedRequest]:
         """Return the requests that are parked for a content; they count as asked for now."""

@@ -223,9 +223,9 @@ class Parking:
         for row in self._safely(self._store.take_content, content) or ():
             self._ask(row, "released", tests_rule=False)
 
-    def release_key(self, key: int) -> None:
-        """Ask for what was parked under one key."""
-        for row in self._safely(self._store.take_key, key) or ():
+    def release_key(self, rule: AddressRule, key: int) -> None:
+        """Ask for what a rule has parked under one key."""
+        for row in self._safely(self._store.take_key, rule, key) or ():
             self._ask(row, "released", tests_rule=False)
 
     def redirected(self, request: Request) -> None:

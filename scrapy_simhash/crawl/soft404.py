@@ -95,9 +95,9 @@ class CrawlMissing:
             trees = self._missing.found_on(page.site)
             tree = next((one for one in trees if self._is_alike(said, decision, one)), None)
         if tree is None:
-            for key in self._missing.linked(links):
+            for linked, key in self._missing.linked(links):
                 if self._parking is not None:
-                    self._parking.release_key(key)
+                    self._parking.release_key(_rule_of(linked), key)
             self._missing.begin(page.site, page.url, unmet, said)
         elif self._missing.grow(tree, page.url, unmet):
             self._ask(request, tree)
