@@ -18,6 +18,7 @@ from typing import NamedTuple
 from scrapy_simhash.addresses.address import MAX_QUERY, Address
 from scrapy_simhash.addresses.book import RuleBook
 from scrapy_simhash.addresses.evidence import MOST_DOUBT, Hypothesis, template_of
+from scrapy_simhash.addresses.keys import KeyedAddress
 from scrapy_simhash.addresses.matches import Acting, Chain, Match, Said, known_content, match_of
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings, content_of
@@ -81,44 +82,47 @@ class Learner:
     def say(self, url: str, jar: str = "") -> Said:
         """Return what rules say of an address."""
         if not _is_plain(url):
-            return Said([], 0)
+            return Said()
         address = Address.of(url)
         about = self._book.about(address.host)
-        return self._say(about, address, _key_of(address, jar), jar) if about else Said([], 0)
+        return self._say(about, KeyedAddress(address, jar)) if about else Said()
 
-    def _say(self, about: list[Hypothesis], address: Address, own: int, jar: str) -> Said:
-        matches: list[Match] = []
-        chain = Chain(address)
-        own_template, whole = chain.template, own
+    def _say(self, about: list[Hypothesis], own: KeyedAddress) -> Said:
+        address, chain, found = own.address, Chain(own.address), self._sightings.get
+        own_template, whole, acts = chain.template, own.key, False
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
-            canonical = hypothesis.rule.applied(address)
-            changed = canonical
-            if chain.address is not address:
-                changed = hypothesis.rule.applied(chain.address)
+            rule = hypothesis.rule
+            canonical = rule.applied(address)
+            changed = canonical if chain.address is address else rule.applied(chain.address)
             if changed is not None:
                 chain.take(hypothesis, changed)
             if canonical is None:
-                key, template = own, own_template
+                key, template = own.key, own_template
+            elif chain.address is canonical:
+                key = whole = own.key_of(canonical)
+                template = chain.template
             else:
-                key, is_moved = _key_of(canonical, jar), canonical.path != address.path
+                key = own.key_of(canonical)
+                is_moved = canonical.path is not address.path
                 template = template_of(canonical) if is_moved else own_template
-                whole = key if chain.address is canonical else whole
             if (stage := hypothesis.stage(template)) is None:
                 continue
+            acts = True
             salted = key ^ hypothesis.salt
-            content = known_content(self._before(salted, key, own), own)
-            matches.append(Match(hypothesis, template, stage, salted, key, content))
-            if content is not None:
-                return Said(matches, whole)
-        self._apply(chain, chain.address.host, {address.host})
+            seen = found(salted)
+            if seen is None and canonical is not None:  # nor at the key itself
+                seen = found(key)
+            if seen is not None and (content := known_content(seen, own.key)) is not None:
+                known = Match(hypothesis, template, stage, salted, key, content)
+                return Said(acts, whole, known)
         if not chain.applied:
-            return Said(matches, whole)
+            return Said(acts, whole)
+        self._apply(chain, chain.address.host, {address.host})
         if len(chain.applied) > 1:
-            whole = _key_of(chain.address, jar)
-        known = self._known_together(chain, whole, own)
-        return Said(matches if known is None else [*matches, known], whole)
+            whole = own.key_of(chain.address)
+        return Said(True, whole, self._known_together(chain, whole, own.key))
 
     def _apply(self, chain: Chain, host: str, but: Collection[str] = ()) -> None:
         """Apply the rules of a host, then those of the one that they lead to: each host's once."""
@@ -137,15 +141,17 @@ class Learner:
         It is kept at the address that all make, which has the *key*, or at one from which one more
         rule, or one of these alone, leads there.
         """
-        if len(chain.applied) > 1:
+        found = self._sightings.get
+        if len(chain.applied) > 1 and (seen := found(key)) is not None:
             salted = key ^ chain.applied[-1].hypothesis.salt
-            if (content := known_content(self._sightings.get(key), own)) is not None:
+            if (content := known_content(seen, own)) is not None:
                 return match_of(chain.applied, salted, key, content)
         for one in self._ways(chain):
             salted = key ^ one.salt
-            content = known_content(self._sightings.get(salted), own)
-            if content is not None and (rules := chain.joined_by(one)) is not None:
-                return match_of(rules, salted, key, content)
+            if (seen := found(salted)) is not None:
+                content = known_content(seen, own)
+                if content is not None and (rules := chain.joined_by(one)) is not None:
+                    return match_of(rules, salted, key, content)
         return None
 
     def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
@@ -162,10 +168,10 @@ class Learner:
 
     def _by_all(self, url: str, jar: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
         """Return the key that all rules that apply give an address, and the ways to it."""
-        address = Address.of(url)
-        chain = Chain(address)
-        self._apply(chain, address.host)
-        key = _key_of(chain.address, jar)
+        own = KeyedAddress(Address.of(url), jar)
+        chain = Chain(own.address)
+        self._apply(chain, own.address.host)
+        key = own.key_of(chain.address)
         ways = ((key ^ one.salt, chain.joined_by(one)) for one in self._ways(chain))
         return key, [(salted, rules) for salted, rules in ways if rules is not None]
 
@@ -187,20 +193,23 @@ class Learner:
         if not _is_plain(page.url):
             return Lesson()
         now, address = time.time(), Address.of(page.url)
-        own, about = _key_of(address, page.jar), self._book.about(address.host)
-        match = self._say(about, address, own, page.jar).known
-        kept = None if page.is_kept or not _is_plain(page.kept_url) else Address.of(page.kept_url)
-        is_copy = kept is not None and self._is_copy(about, address, kept, page.jar)
+        own, about = KeyedAddress(address, page.jar), self._book.about(address.host)
+        match = self._say(about, own).known
+        kept = None
+        if not page.is_kept and _is_plain(page.kept_url):
+            kept = KeyedAddress(Address.of(page.kept_url), page.jar)
+        is_copy = kept is not None and self._is_copy(about, address, kept)
         content = long_hash_of(page.kept_url)
-        seen = Sighting.of(content, own, page.is_kept, is_copy=is_copy)
+        seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
         tried, refuted, suspended, learned = [], [], [], []
         for hypothesis in about:
-            canonical, key = _canonical(hypothesis.rule, address, own, page.jar)
+            canonical = hypothesis.rule.applied(address) or address
             # Links of a copy may have been known in a way that those of its page are not.
             copies_count = (
                 not page.is_doubtful or hypothesis.stage(template_of(canonical)) is not None
             )
-            is_right = self._trial(hypothesis, key, kept, own, seen, page.jar, copies_count)
+            key = own.key_of(canonical)
+            is_right = self._trial(hypothesis, key, kept, own.key, seen, copies_count)
             if is_right is None:
                 continue
             was_learned = hypothesis.learned is not None
@@ -219,9 +228,9 @@ class Learner:
             suspended += [match.hypothesis] if is_new else []
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
-        self._sightings.put(own, seen)
+        self._sightings.put(own.key, seen)
         if kept is not None:
-            for begun in self._book.site(address.host).suggest(address, kept, now):
+            for begun in self._book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
         if page.is_kept:
             self._recent.append((page.url, page.jar))
@@ -250,24 +259,23 @@ class Learner:
         content = content_of(long_hash_of(url))
         self._sightings.retract(content)
         if _is_plain(url):
-            address = Address.of(url)
-            own = _key_of(address, jar)
-            self._sightings.remove(own)
-            for hypothesis in self._book.about(address.host):
-                _, key = _canonical(hypothesis.rule, address, own, jar)
+            own = KeyedAddress(Address.of(url), jar)
+            self._sightings.remove(own.key)
+            for hypothesis in self._book.about(own.address.host):
+                key = own.key_of(hypothesis.rule.applied(own.address))
                 self._sightings.remove(key ^ hypothesis.salt)
         return content
 
-    def _is_copy(self, about: list[Hypothesis], address: Address, kept: Address, jar: str) -> bool:
+    def _is_copy(self, about: list[Hypothesis], address: Address, kept: KeyedAddress) -> bool:
         """Whether a page is a copy of one that this crawl has kept, and a rule says why.
 
         The rule need not act: it was right for most keys.  A wall, or a page that says nothing, is
         what pages at any addresses are copies of.
         """
-        seen = self._sightings.get(_key_of(kept, jar))
+        seen = self._sightings.get(kept.key)
         if seen is None or not seen.is_kept:
             return False
-        own, other = self._end(address), self._end(kept)
+        own, other = self._end(address), self._end(kept.address)
         return any(
             one.doubt <= MOST_DOUBT
             and (one.rule.applied(own) or own) == (one.rule.applied(other) or other)
@@ -284,10 +292,11 @@ class Learner:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
         for url, jar in self._recent:
             address = Address.of(url)
-            canonical = hypothesis.rule.applied(address)
-            seen = None if canonical is None else self._sightings.get(_key_of(address, jar))
-            if canonical is not None and seen is not None:
-                key = _key_of(canonical, jar) ^ hypothesis.salt
+            if (canonical := hypothesis.rule.applied(address)) is None:
+                continue
+            own = KeyedAddress(address, jar)
+            if (seen := self._sightings.get(own.key)) is not None:
+                key = own.key_of(canonical) ^ hypothesis.salt
                 if self._sightings.get(key) is None:
                     self._sightings.put(key, seen)
 
@@ -306,10 +315,9 @@ class Learner:
         self,
         hypothesis: Hypothesis,
         key: int,
-        kept: Address | None,
+        kept: KeyedAddress | None,
         own: int,
         seen: Sighting,
-        jar: str,
         copies_count: bool,
     ) -> bool | None:
         """Return whether a rule is right of a page; None if this is no trial.  Take note of it.
@@ -318,10 +326,9 @@ class Learner:
         """
         before = self._before(key ^ hypothesis.salt, key, own)
         if before is None and kept is not None:  # another process may have met the kept page
-            kept_own = _key_of(kept, jar)
-            _, kept_key = _canonical(hypothesis.rule, kept, kept_own, jar)
+            kept_key = kept.key_of(hypothesis.rule.applied(kept.address))
             if kept_key == key:
-                before = Sighting.of(seen.content, kept_own, True)
+                before = Sighting.of(seen.content, kept.key, True)
         if before is None:
             if key != own:
                 self._sightings.put(key ^ hypothesis.salt, seen)
@@ -334,21 +341,20 @@ class Learner:
                 is_right = False
         elif not before.is_tried:
             is_here = before.is_kept or seen.is_kept
-            if is_here or (kept and self._takes_trial(hypothesis, kept, seen, jar)):
+            if is_here or (kept and self._takes_trial(hypothesis, kept, seen)):
                 is_right = True
         now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
         is_tried = before.is_tried or is_right is not None
         self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
         return is_right
 
-    def _takes_trial(self, hypothesis: Hypothesis, kept: Address, seen: Sighting, jar: str) -> bool:
+    def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, seen: Sighting) -> bool:
         """Whether a page that is kept elsewhere had no trial of a rule yet; now it has had it."""
-        own = _key_of(kept, jar)
-        _, key = _canonical(hypothesis.rule, kept, own, jar)
+        key = kept.key_of(hypothesis.rule.applied(kept.address))
         before = self._seen(key ^ hypothesis.salt, key)
         if before is not None and (before.is_tried or before.content != seen.content):
             return False
-        self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, own, True, True))
+        self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, kept.key, True, True))
         return True
 
 
@@ -357,17 +363,3 @@ def _is_plain(url: str) -> bool:
     start = url.find("//") + 2
     end = url.find("/", start)
     return len(url) <= MAX_QUERY and "@" not in url[start : end if end >= 0 else len(url)]
-
-
-def _canonical(rule: AddressRule, address: Address, own: int, jar: str) -> tuple[Address, int]:
-    """Return what a rule makes of an address, and its key; *own* is that of the address."""
-    canonical = rule.applied(address)
-    return (address, own) if canonical is None else (canonical, _key_of(canonical, jar))
-
-
-def _key_of(address: Address, jar: str) -> int:
-    """Return 64 bits of an address; the order of its parameters does not count."""
-    scheme, host, path, parameters = address
-    # No text that was decoded has a lone surrogate.
-    query = "\ud800".join(map("\ud801".join, sorted(parameters))) if parameters else ""
-    return long_hash_of(f"{jar}\0{scheme}\0{host}\0{path}\0{query}")

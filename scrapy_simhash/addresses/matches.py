@@ -36,18 +36,15 @@ class Match(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What rules say of an address: which act on it, and the key that they give it together.
+    """What rules say of an address: whether any acts on it, and the *whole* key that all give it.
 
-    The last match may say that its page is known; then *whole* counts for nothing.
+    *known* is the rule by which its page is kept already, at another address; then *whole* counts
+    for nothing.
     """
 
-    matches: list[Match]
-    whole: int
-
-    @property
-    def known(self) -> Match | None:
-        """The rule by which its page is kept already, at another address."""
-        return self.matches[-1] if self.matches and self.matches[-1].content is not None else None
+    acts: bool = False
+    whole: int = 0
+    known: Match | None = None
 
 
 class Chain:
@@ -62,7 +59,7 @@ class Chain:
 
     def take(self, hypothesis: Hypothesis, changed: Address) -> None:
         """Take one more rule, which makes *changed* of the address, if it acts there."""
-        is_moved = changed.path != self.address.path
+        is_moved = changed.path is not self.address.path
         template = template_of(changed) if is_moved else self.template
         if (stage := hypothesis.stage(template)) is not None:
             self.applied.append(Acting(hypothesis, template, stage))
@@ -76,9 +73,9 @@ class Chain:
         return None if stage is None else [Acting(hypothesis, self.template, stage), *self.applied]
 
 
-def known_content(seen: Sighting | None, own: int) -> int | None:
+def known_content(seen: Sighting, own: int) -> int | None:
     """Return the content that was seen, if it is known, and not at the address itself."""
-    return seen.content if seen is not None and seen.is_known and not seen.is_at(own) else None
+    return seen.content if seen.is_known and not seen.is_at(own) else None
 
 
 def match_of(rules: list[Acting], key: int, whole: int, content: int | None = None) -> Match:

@@ -152,7 +152,7 @@ class Parking:
             return
         place = Place(request.url, jar_of(request))
         said = self._learner.say(*place)
-        if not said.matches:
+        if not said.acts:
             return
         match, first = said.known, None
         if match is None and (first := self._under_way.first(place, said.whole)):

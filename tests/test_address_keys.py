@@ -1,0 +1,65 @@
+"""The key of an address, and of what rules make of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.keys import KeyedAddress
+from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.rule.hashes import long_hash_of
+
+HOST = "a.example"
+RULES = [
+    AddressRule("parameter", HOST, "sid", ""),
+    AddressRule("only", HOST, "", "id"),
+    AddressRule("path", HOST, "/print/", "/"),
+    AddressRule("path_parameter", HOST, "jsessionid", ""),
+    AddressRule("host", HOST, HOST, "www.a.example"),
+    AddressRule("scheme", HOST, "http", "https"),
+]
+
+
+def key(url: str, jar: str = "") -> int:
+    return KeyedAddress(Address.of(url), jar).key
+
+
+@pytest.mark.parametrize("rules", [*[[rule] for rule in RULES], RULES, []])
+def test_what_rules_make_of_an_address_has_the_key_that_it_has_by_itself(
+    rules: list[AddressRule],
+) -> None:
+    url = "http://a.example/print/lamp;jsessionid=1f?id=7&sid=1&x=2"
+    own = KeyedAddress(Address.of(url), "jar")
+    changed = own.address
+    for rule in rules:
+        changed = rule.applied(changed) or changed
+    assert own.key_of(changed) == KeyedAddress(changed, "jar").key
+    assert (own.key_of(changed) == own.key) is (not rules)
+
+
+def test_a_key_is_that_of_all_parts_but_for_the_order_of_parameters() -> None:
+    assert key("http://a.example/x?a=1&b=2") == key("http://a.example/x?b=2&a=1")
+    urls = [
+        "http://a.example/x?a=1&b=2",
+        "http://a.example/x?a=1",
+        "http://a.example/x?a=1&a=1",
+        "http://a.example/x?a=2&b=1",
+        "http://a.example/x?a1=",
+        "http://a.example/x",
+        "http://a.example/xa",
+        "http://a.examplex/a",
+        "https://a.example/x",
+    ]
+    keys = {key(url, jar) for url in urls for jar in ("", "1")}
+    assert len(keys) == 2 * len(urls)
+    assert all(0 <= one < 1 << 64 for one in keys)
+
+
+def test_if_two_parameters_hash_alike_at_the_end_the_addresses_with_them_do_not() -> None:
+    """Sightings know an address by the last 8 bits of its key."""
+    ends = [long_hash_of(f"sid\ud801{value}") & 0xFF for value in (3, 4)]
+    assert ends[0] == ends[1]
+    pairs = [
+        [key(f"http://a.example/p{i}?sid={value}") & 0xFF for value in (3, 4)] for i in range(1000)
+    ]
+    assert sum(one == other for one, other in pairs) < 20
