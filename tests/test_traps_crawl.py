@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +20,17 @@ from scrapy_simhash.addresses.traps import BUDGET
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.settings import SimhashSettings
 from tests.commands import simhash_json
-from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
+from tests.conftest import (
+    Crawl,
+    CrawlFixture,
+    Reply,
+    Site,
+    article,
+    crawl_job,
+    path_of,
+    prose,
+    run_job,
+)
 from tests.documents import printed
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, UNIQUE, page
@@ -194,6 +208,43 @@ def test_what_is_known_of_traps_may_be_damaged(
     assert "The state of the traps starts anew" in done.log
     assert (tmp_path / "job" / "simhash-traps.unreadable").exists()
     assert not (tmp_path / "job" / "simhash-traps.state").exists(), "the crawl is done"
+
+
+@pytest.mark.parametrize("at", ["requests.seen", "simhash-traps.state"], ids=["before", "while"])
+def test_a_kill_before_or_while_the_state_is_saved_loses_no_parked_request(
+    site: Site, tmp_path: Path, at: str
+) -> None:
+    ways = range(1000, 11_000, 1000)
+    site.pages = Calendar(
+        {i: day_page(i, "There is nothing", *[f"/day/{i + way}" for way in ways]) for i in range(9)}
+    )
+    for i in range(90):
+        site[f"/a/{i}"] = article(prose(f"article{i}x"), [f"/a/{i + 1}"])
+    settings: dict[str, Any] = {
+        **USE,
+        "JOBDIR": "job",
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    }
+    stopped = {**settings, "CLOSESPIDER_PAGECOUNT": 70, "KILLED_AT": at}
+    job = crawl_job(site, tmp_path, "KilledAtTheEnd", **stopped)
+    killed = subprocess.run(job, cwd=tmp_path, capture_output=True, timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    file = tmp_path / "job" / "simhash-parked.sqlite"
+    parked, first = waiting(file), days(site)
+    assert len(parked) >= 5
+    done = run_job(crawl_job(site, tmp_path, "Parks", **settings), tmp_path)
+    assert done.stats["finish_reason"] == "finished"
+    assert "Traceback" not in done.log
+    assert "cannot be read" not in done.log
+    assert parked <= waiting(file) | {*site.asked}
+    assert {f"/a/{i}" for i in range(90)} <= {*site.asked}
+    assert days(site) <= first + 10, "the trap is still known"
+
+
+def waiting(file: Path) -> set[str]:
+    """The paths of the requests that are parked."""
+    with closing(sqlite3.connect(file)) as connection:
+        return {path_of(url) for (url,) in connection.execute("SELECT url FROM parked")}
 
 
 def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:

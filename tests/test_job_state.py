@@ -1,0 +1,36 @@
+"""What a run leaves for the one that resumes its job is there whole, whenever it is killed."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import FOLDER
+from tests.state_writer import SIZE, state_in
+
+KILLS = 6
+
+
+def test_a_kill_while_the_state_is_saved_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    job, are_cut = str(tmp_path / "job"), 0
+    Path(job).mkdir()
+    last = 0
+    for kill in range(KILLS):
+        command = [sys.executable, "-m", "tests.state_writer", job, str(last + 1)]
+        with subprocess.Popen(command, cwd=FOLDER, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            lines = list(itertools.islice(child.stdout, 1 + kill))
+            while not list(Path(job).glob(".simhash-test.state.*.new")):
+                """The next one is being written."""
+            child.send_signal(signal.SIGKILL)
+            lines += child.stdout
+        last = int(lines[-1])
+        are_cut += any(one.stat().st_size < SIZE for one in Path(job).glob(".*.new"))
+        found = state_in(job).load()
+        assert found is not None
+        assert found in (bytes([one % 256]) * SIZE for one in (last, last + 1))
+        assert not list(Path(job).glob("*.unreadable"))
+    assert are_cut, "one kill at least came while the file was being written"
