@@ -185,6 +185,20 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         rules.close(is_done=True)
 
 
+@pytest.mark.parametrize("walls", ["pass", "drop"])
+def test_what_was_parked_for_a_wall_is_sent(site: Site, crawl: CrawlFixture, walls: str) -> None:
+    """It is kept at one address, of which the rule knows an alias; some crawls explore that."""
+    contents = fill(site)
+    names = [f"/a/q{i}" for i in range(20)]
+    aliases = [f"/a/p{i}{one}" for i in range(PAGES) for one in ("", "?sid=1")]
+    site["/"] = article(prose("start"), [*aliases, names[0], f"{names[0]}?sid=1", *names])
+    for name in names:
+        site[name] = article(prose("please log in"))
+    site[f"{names[0]}?sid=1"] = content("behind")
+    done = crawl("Parks", **USE, SIMHASH_WALLS=walls, SIMHASH_RULES_AUDIT=0)
+    assert contents | {f"{names[0]}?sid=1"} <= done.seen()
+
+
 def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
     fill(site, pages=120)
     ways = ["dont_filter", "post", "body", "retry", "unjudged", "function"]

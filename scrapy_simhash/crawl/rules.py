@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
 from scrapy_simhash.addresses.matches import Match
 from scrapy_simhash.addresses.missing import MissingPages
 from scrapy_simhash.addresses.traps import Traps
+from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
@@ -25,6 +26,7 @@ from scrapy_simhash.rule.page import MAY_BE_NOISE
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
 
@@ -91,6 +94,9 @@ class AddressRules:
         else:
             traps.resume()
             missing.resume()
+        # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
+        self._walls: set[str] = set()
+        crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
         self._warned: set[AddressRule] = set()
 
@@ -163,6 +169,12 @@ class AddressRules:
         if self._parking is not None:
             self._parking.release_content(content)
 
+    def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
+        """Take a page for none that is kept if it is a wall, also where those are dropped."""
+        if alarm.name == "one_text":
+            self._walls.add(alarm.subject)
+            self.forget(alarm.subject, "")
+
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""
         if self._parking is not None:
@@ -178,8 +190,9 @@ class AddressRules:
 
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
         jar = jar_of(request)
-        if decision.reason == "wall":
-            self.forget(decision.kept_url(page.url), jar)
+        kept_url = decision.kept_url(page.url)
+        if decision.reason == "wall" or kept_url[:MAX_URL] in self._walls:
+            self.forget(kept_url, jar)
             return Lesson()
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
