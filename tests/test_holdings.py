@@ -33,7 +33,8 @@ URL = "http://a.example/shop/list?page=2"
 def held(html: str) -> Holdings:
     tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>")
     assert tree is not None
-    return holdings_of(tree, walk(tree)[1], URL)
+    blocks, findings = walk(tree)
+    return holdings_of(tree, findings, URL, blocks=blocks)
 
 
 def links(html: str) -> tuple[str, ...]:
@@ -402,3 +403,19 @@ def test_compiled_comparison_of_hashes_says_what_the_reference_says(
     for one, all_ in ((some, others), (some, some | others)):
         packed = pack_hashes(one), pack_hashes(all_)
         assert are_among(*packed) == reference_are_among(*packed) == (one <= all_)
+
+
+@pytest.mark.parametrize(
+    ("html", "counts"),
+    [
+        ("<p>Welcome</p><div class=menu><p>Soup 3.50</p><p>Bread 1.20</p></div>", True),
+        ("<p>Welcome to all of you</p><div class=menu><p>Soup 3.50</p></div>", False),
+        ("<p>Welcome</p><div class=menu><p><a href=/s>Soup of the day</a></p></div>", False),
+        ("<p><a href=/s>All that we have</a></p><div class=menu><p>Soup 3.50</p></div>", True),
+    ],
+)
+def test_text_beside_the_content_is_data_where_it_is_most_of_the_text(
+    html: str, counts: bool
+) -> None:
+    assert set(held(html).data) == ({holdings.PLACE_BESIDE} if counts else set())
+    assert (held(html).data != held(html.replace("Soup", "Stew")).data) is counts

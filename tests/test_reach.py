@@ -101,6 +101,29 @@ def test_pages_that_hold_something_else_are_kept(
     assert [reasons[name] for name in names] == ["new_text", reason, reason]
 
 
+def card(dishes: str) -> str:
+    """A page of a restaurant: nearly all that it says stands in what sites name their menus."""
+    return (
+        "<html><head><title>Our menu</title></head><body><main><h1>Our menu</h1>"
+        f"<p>{prose('welcome', 30)}</p><div class='menu'><p>{prose(dishes, 80)}</p></div>"
+        "</main></body></html>"
+    )
+
+
+def test_pages_that_differ_in_what_only_looks_like_a_sidebar_are_kept(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    cards = [f"/card/{i}" for i in range(4)]
+    site["/"] = article(prose("start"), [*cards, "/copy"])
+    for name in cards:
+        site[name] = card(name)
+    site["/copy"] = card(cards[2])
+    result = crawl()
+    assert result.seen() == {"/", *cards}
+    kept = {d["url"]: d["representative"] for d in result.decisions}
+    assert kept[f"{site.url}/copy"] == f"{site.url}/card/2"
+
+
 def test_the_plain_rule_judges_by_the_text_alone(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"), ["/1", "/2", "/3"])
     site["/1"], site["/2"] = product("A1"), product("A2")

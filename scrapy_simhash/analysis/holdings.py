@@ -18,7 +18,7 @@ from scrapy_simhash.analysis.content import MAX_ADDRESS
 from scrapy_simhash.analysis.embedded import Value, values_in_code, values_in_json
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.analysis.places import Places
-from scrapy_simhash.analysis.reading import MAX_IDENTIFIER, Finding
+from scrapy_simhash.analysis.reading import MAX_IDENTIFIER, Block, Finding
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.identity import identity_of
 
@@ -32,6 +32,10 @@ MAX_IN_PLACE = 16
 # Scripts that are remembered, and their longest, in characters: a few megabytes.
 REMEMBERED_SCRIPTS = 64
 MAX_REMEMBERED = 100_000
+
+# The name of the text beside the content, and its place.
+TEXT_BESIDE = "text beside the content"
+PLACE_BESIDE = hash_of(TEXT_BESIDE)
 
 _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
 
@@ -71,8 +75,9 @@ def holdings_of(
     url: str,
     names: Iterable[tuple[str, str]] = (),
     told: dict[int, str] | None = None,
+    blocks: Iterable[Block] = (),
 ) -> Holdings:
-    """Return what a page at *url* holds, by the *findings* in its *tree*.
+    """Return what a page at *url* holds, by the *findings* and *blocks* in its *tree*.
 
     *told* gets the names and value behind each hash of data.  *names* are further names of the
     page, each with the rule that found it.
@@ -85,6 +90,7 @@ def holdings_of(
         reader.note_name(rule, name)
     for finding in findings:
         reader.read(finding)
+    reader.note_text(blocks)
     return reader.holdings()
 
 
@@ -142,6 +148,27 @@ class _Reader:
         name = " ".join(name.split())
         if name:
             self._identifiers.add(hash_of(f"{rule}\0{name}"))
+
+    def note_text(self, blocks: Iterable[Block]) -> None:
+        """Take note of the text beside the content, if a page says most of what it says there.
+
+        A restaurant's dishes may be in a ``menu``.  That is no text of the page: it may as well be
+        an advertisement.  As data, it counts until it is known to change by itself.
+        """
+        in_place, beside = 0, []
+        for block in blocks:
+            if block.is_links:
+                continue
+            if block.is_beside:
+                beside.append(block.text)
+            else:
+                in_place += len(block.text)
+        if sum(map(len, beside)) > in_place:
+            text = " ".join(beside)
+            datum = hash_feature(f"{TEXT_BESIDE}\0{text}")
+            self._data[PLACE_BESIDE].add(datum)
+            if self._told is not None:
+                self._told[datum] = f"{TEXT_BESIDE}: {text}"
 
     def holdings(self) -> Holdings:
         """Return what was found."""

@@ -183,7 +183,7 @@ class Analyser:
                 is_little = sum(map(len, texts)) <= MAX_CHARACTERS
                 told: dict[int, str] | None = {} if texts and is_little else None
                 names = names_in(page, self.keep_apart)
-                holdings = holdings_of(page.tree, page.findings, url, names, told)
+                holdings = holdings_of(page.tree, page.findings, url, names, told, page.blocks)
                 if told is not None:
                     gist = gist_of((title, *texts, *told.values()))
                 values = chain.from_iterable(holdings.data.values())
@@ -214,7 +214,8 @@ class Analyser:
         told: dict[int, str] = {}
         tree = self._tree(decode(body, encoding))
         if tree is not None:
-            holdings_of(tree, walk(tree)[1], url, told=told)
+            blocks, findings = walk(tree)
+            holdings_of(tree, findings, url, told=told, blocks=blocks)
         return told
 
     def _parsed(
