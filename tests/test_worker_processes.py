@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.workers.child import MEASURED_PAGES
-from scrapy_simhash.workers.pool import WorkerProcesses, _Process
+from scrapy_simhash.workers.pool import WorkerProcesses, _DiedError, _Process
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
@@ -203,6 +203,33 @@ def test_answer_goes_to_the_page_with_its_number() -> None:
         return answers
 
     assert asyncio.run(ask()) == ("one", "two")
+
+
+ANSWERS_AND_GOES = """
+import os, pickle, sys
+from scrapy_simhash.workers.child import LENGTH, Reply
+number, question = pickle.load(os.fdopen(os.dup(0), "rb"))
+reply = pickle.dumps(Reply(number, question))
+os.write(0, LENGTH.pack(len(reply)) + reply)
+"""
+
+
+def test_answer_of_a_process_that_has_gone_since_is_heard() -> None:
+    """To ask it once more fails, before anybody has read what it said."""
+
+    async def ask() -> str:
+        process = _Process([sys.executable, "-c", ANSWERS_AND_GOES])
+        await process.connect()
+        one = process.ask("one", 60)
+        process._popen.wait()
+        two = process.ask("two", 60)
+        with pytest.raises(_DiedError):
+            await two
+        await process.ended
+        answer: str = await one
+        return answer
+
+    assert asyncio.run(ask()) == "one"
 
 
 def test_process_that_has_gone_already_can_be_stopped() -> None:

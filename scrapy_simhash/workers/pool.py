@@ -36,6 +36,7 @@ MAX_DEATHS = 2
 MAX_BREAKS = MAX_DEATHS * PAGES_AT_HAND
 # A process that has closed its socket ends in less than a millisecond, unless it did so on purpose.
 LAST_SECONDS = 0.1
+READ_BYTES = 1 << 18
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
 
@@ -354,7 +355,13 @@ class _Process(asyncio.Protocol):
                 self.stop("the worker is replaced")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Hear that the process has ended: all that it wrote was read."""
+        """Hear that the process has ended, and what it wrote before.
+
+        Where writing to it failed first, asyncio reads no more.
+        """
+        with suppress(OSError):
+            while not self.is_over and (data := self._socket.recv(READ_BYTES)):
+                self.data_received(data)
         if self._asked:
             error = _DiedError(f"the worker ended by itself, {self._last_words()}")
             self._settle(next(iter(self._asked)), error)
