@@ -60,6 +60,26 @@ def test_built_tables_grow_and_shrink(engine: Any, distance: int) -> None:
             assert expected <= near
 
 
+@each_engine
+@pytest.mark.parametrize("distance", [3, 7])
+def test_built_tables_hold_what_added_ones_do_if_one_line_has_thousands(
+    engine: Any, distance: int
+) -> None:
+    """Crafted: the first table has one key for all.  Some are there twice, or often."""
+    rng = random.Random(distance)
+    design = designs(distance)[0]
+    mask = design.tables[0].mask
+    stored = [rng.getrandbits(64) & ~mask for _ in range(3000)]
+    stored += rng.choices(stored, k=300) + 20 * stored[:1]
+    rng.shuffle(stored)
+    items = rng.sample(range(len(stored)), len(stored))
+    tables = built(engine, distance, design, stored, items)
+    added = ReferenceTables(distance, design.tables)
+    added.add_many(stored, items)
+    assert tables.entries() == added.entries()
+    assert len(tables) == len(added)
+
+
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
 def test_tables_that_grow_take_little_more_than_built_ones() -> None:
     """Of runs that grow by a sixteenth, 3 % are unused."""

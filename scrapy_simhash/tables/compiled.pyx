@@ -99,6 +99,7 @@ cdef enum:
     MAX_FLIPS = 33  # one for each bit of an address, and one for the address itself
     INLINE_WITH_RUN = 6  # entries in a line whose last slot points to a run
     POOL_LINES = 65536  # a table with fewer has no pool, which takes 2 MB at least
+    LONG_LINE = 1000  # more entries of a line are sorted to find those that are repeated
     BATCH = 8  # number of queries whose lines are fetched together
     TOO_FEW = -2  # a scan returns this if memory is short
 

@@ -316,6 +316,7 @@ cdef bint fill(
     cdef uint32_t i
     cdef Line *line
     cdef Pair *pair
+    cdef bint is_sorted, is_repeat
     memset(filling.ends, 0, (table.lines + 1) * sizeof(uint64_t))
     for i in range(count):
         if not filling.is_repeated[i]:
@@ -337,9 +338,17 @@ cdef bint fill(
             table, number, <uint32_t>(end - start - INLINE_WITH_RUN)
         ):
             return False
+        # A line that was flooded may have a million: to look for each among those before takes n^2.
+        is_sorted = table.has_items and end - start > LONG_LINE
+        if is_sorted:
+            qsort(&filling.pairs[start], end - start, sizeof(Pair), compare_pairs)
         for j in range(start, end):
             pair = &filling.pairs[j]
-            if table.has_items and find(table, line, pair.fingerprint) >= 0:
+            if is_sorted:
+                is_repeat = j > start and filling.pairs[j - 1].fingerprint == pair.fingerprint
+            else:
+                is_repeat = table.has_items and find(table, line, pair.fingerprint) >= 0
+            if is_repeat:
                 filling.is_repeated[pair.item >> 32] = 1
             else:
                 append(table, number, pair.fingerprint, <uint32_t>pair.item)
