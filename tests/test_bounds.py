@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import tracemalloc
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import replace
@@ -29,6 +30,7 @@ from scrapy_simhash.rule.rule import (
 )
 from scrapy_simhash.rule.sections import MAX_SECTIONS
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
+from tests import pages
 from tests.indexes import LOOP, Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
 from tests.redis_servers import new_redis_url
@@ -88,12 +90,17 @@ def crowding_page(kind: str, number: int) -> Page:
     return replace(page, digest=digest, identity=b"\0" + number.to_bytes(4, "big"))
 
 
-def bucket_lengths(index: Blocking) -> list[int]:
-    """The entries in each bucket of a server."""
+def buckets_of(index: Blocking) -> dict[bytes, bytes]:
+    """The buckets of a server, by name."""
     store = cast(RedisIndex, index.index)._store
     scope = LOOP.run_until_complete(store.scope(""))
     buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
-    return [len(found) // 6 for name, found in buckets.items() if len(name) == 4]
+    return {name: found for name, found in buckets.items() if len(name) == 4}
+
+
+def bucket_lengths(index: Blocking) -> list[int]:
+    """The entries in each bucket of a server, for verified pages."""
+    return [len(found) // 6 for found in buckets_of(index).values()]
 
 
 def test_buckets_of_a_server_have_a_bounded_length() -> None:
@@ -103,6 +110,16 @@ def test_buckets_of_a_server_have_a_bounded_length() -> None:
             index.check_and_add(crowding_page("content", number))
             index.check_and_add(crowding_page("text", number))
         assert 100 <= max(bucket_lengths(index)) < 130  # 100 with one key, and a few others
+
+
+def test_buckets_that_one_page_looks_at_have_a_bounded_size_together() -> None:
+    """Within 7 bits, a page looks at 70 buckets; crafted pages have one key, and are not alike."""
+    rng = random.Random(1)
+    with open_index(new_redis_url(), replace(PARAMETERS, distance=7)) as index:
+        for number in range(1_600):
+            index.check_and_add(pages.page(f"p{number}", rng.getrandbits(48)))
+        assert 14_900 <= max(map(len, buckets_of(index).values())) <= 15_000
+        assert index.check(pages.page("new", rng.getrandbits(48))).is_crowded
 
 
 def test_page_that_changes_leaves_nothing_in_the_buckets_of_a_server() -> None:
