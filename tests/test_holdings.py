@@ -412,10 +412,13 @@ def test_compiled_comparison_of_hashes_says_what_the_reference_says(
         ("<p>Welcome to all of you</p><div class=menu><p>Soup 3.50</p></div>", False),
         ("<p>Welcome</p><div class=menu><p><a href=/s>Soup of the day</a></p></div>", False),
         ("<p><a href=/s>All that we have</a></p><div class=menu><p>Soup 3.50</p></div>", True),
+        ("</main><p>Welcome</p><div class=menu><p>Soup 3.50 of today</p></div>", False),
+        ("</main><aside><p>Soup 3.50</p></aside>", False),
     ],
 )
-def test_text_beside_the_content_is_data_where_it_is_most_of_the_text(
+def test_text_named_beside_the_content_is_data_where_it_is_most_of_the_text(
     html: str, counts: bool
 ) -> None:
-    assert set(held(html).data) == ({holdings.PLACE_BESIDE} if counts else set())
+    html = f"<main>{html}"
+    assert set(held(html).data) == ({holdings.PLACE_NAMED_BESIDE} if counts else set())
     assert (held(html).data != held(html.replace("Soup", "Stew")).data) is counts

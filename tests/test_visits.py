@@ -62,8 +62,8 @@ def test_an_advertisement_longer_than_the_page_makes_no_page_new(
 ) -> None:
     def short(number: int) -> Callable[[int], str]:
         return lambda visit: (
-            f"<html><body><main><p>{prose(f'product {number // 3}', 40)}</p></main>"
-            f"<div class=ad><p>{prose(f'ad {number}-{visit}', 80)}</p></div></body></html>"
+            f"<html><body><main><p>{prose(f'product {number // 3}', 40)}</p>"
+            f"<div class=ad><p>{prose(f'ad {number}-{visit}', 80)}</p></div></main></body></html>"
         )
 
     names = [f"/page/{i}" for i in range(30)]

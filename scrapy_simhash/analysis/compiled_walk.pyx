@@ -267,7 +267,9 @@ cdef class Walk:
             number = hash_feature(text)
         if text:
             is_links = self.in_links >= link_share * shown
-            block = (text, number, self.beside != NULL, is_links, self.headings > 0)
+            block = (
+                text, number, self.beside != NULL, is_links, self.headings > 0, self.contents > 0
+            )
             self.blocks.append(new_tuple(Block, block))
         self.length = 0
         self.in_links = 0

@@ -33,9 +33,9 @@ MAX_IN_PLACE = 16
 REMEMBERED_SCRIPTS = 64
 MAX_REMEMBERED = 100_000
 
-# The name of the text beside the content, and its place.
-TEXT_BESIDE = "text beside the content"
-PLACE_BESIDE = hash_of(TEXT_BESIDE)
+# The name of the text that only looks as if it were beside the content, and its place.
+TEXT_NAMED_BESIDE = "text named beside the content"
+PLACE_NAMED_BESIDE = hash_of(TEXT_NAMED_BESIDE)
 
 _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
 
@@ -150,7 +150,7 @@ class _Reader:
             self._identifiers.add(hash_of(f"{rule}\0{name}"))
 
     def note_text(self, blocks: Iterable[Block]) -> None:
-        """Take note of the text beside the content, if a page says most of what it says there.
+        """Take note of the text in the content that is named as if it were beside it, if long.
 
         A restaurant's dishes may be in a ``menu``.  That is no text of the page: it may as well be
         an advertisement.  As data, it counts until it is known to change by itself.
@@ -159,16 +159,16 @@ class _Reader:
         for block in blocks:
             if block.is_links:
                 continue
-            if block.is_beside:
-                beside.append(block.text)
-            else:
+            if not block.is_beside:
                 in_place += len(block.text)
+            elif block.is_in_content:
+                beside.append(block.text)
         if sum(map(len, beside)) > in_place:
             text = " ".join(beside)
-            datum = hash_feature(f"{TEXT_BESIDE}\0{text}")
-            self._data[PLACE_BESIDE].add(datum)
+            datum = hash_feature(f"{TEXT_NAMED_BESIDE}\0{text}")
+            self._data[PLACE_NAMED_BESIDE].add(datum)
             if self._told is not None:
-                self._told[datum] = f"{TEXT_BESIDE}: {text}"
+                self._told[datum] = f"{TEXT_NAMED_BESIDE}: {text}"
 
     def holdings(self) -> Holdings:
         """Return what was found."""

@@ -19,7 +19,8 @@ class Block(NamedTuple):
     """The text of one block-level element and its id.
 
     *is_beside* says that the block is in a sidebar or the like, *is_links* that it consists of
-    links, *is_heading* that it is in an ``h1``.
+    links, *is_heading* that it is in an ``h1``, *is_in_content* that it is in a ``main`` or
+    ``article``.
     """
 
     text: str
@@ -27,6 +28,7 @@ class Block(NamedTuple):
     is_beside: bool
     is_links: bool
     is_heading: bool = False
+    is_in_content: bool = False
 
 
 class Finding(NamedTuple):

@@ -65,9 +65,8 @@ def reference_walk(tree: HtmlElement, with_findings: bool) -> tuple[list[Block],
         text = " ".join("".join(pieces).split())
         if text:
             is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            blocks.append(
-                Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
-            )
+            place = beside is not None, is_links, headings > 0, contents > 0
+            blocks.append(Block(text, hash_feature(text), *place))
         pieces.clear()
         in_links = 0
 
