@@ -38,8 +38,17 @@ def test_built_tables_hold_what_added_ones_do(
         tables = built(engine, distance, design, stored, items)
         added = ReferenceTables(distance, design.tables)
         added.add_many(stored, items)
-        assert tables.entries() == added.entries()
-        assert len(tables) == len(added)
+        assert_holds_what_was_added(tables, added)
+
+
+def assert_holds_what_was_added(tables: Any, added: ReferenceTables) -> None:
+    """The same, and each fingerprint once: all can be removed again."""
+    assert tables.entries() == added.entries()
+    assert len(tables) == len(added)
+    for fingerprint, item in zip(*added.entries(), strict=True):
+        tables.remove(fingerprint, item)
+    tables._check()
+    assert len(tables) == 0
 
 
 @each_engine
@@ -76,8 +85,7 @@ def test_built_tables_hold_what_added_ones_do_if_one_line_has_thousands(
     tables = built(engine, distance, design, stored, items)
     added = ReferenceTables(distance, design.tables)
     added.add_many(stored, items)
-    assert tables.entries() == added.entries()
-    assert len(tables) == len(added)
+    assert_holds_what_was_added(tables, added)
 
 
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
