@@ -132,7 +132,7 @@ def steps(body: bytes) -> dict[str, float]:
     if tree is not None:
         (blocks, findings), taken["the walk"] = milliseconds(lambda: walk(tree))
         taken["content"] = milliseconds(lambda: content_of(blocks))[1]
-        taken["holdings"] = milliseconds(lambda: holdings_of(tree, findings, URL))[1]
+        taken["holdings"] = milliseconds(lambda: holdings_of(tree, blocks, findings, URL))[1]
         taken["resiliparse, with lexbor's parse"] = milliseconds(lambda: main_lines(html, False))[1]
         taken["trafilatura, beside the parse"] = milliseconds(lambda: trafilatura_text(tree))[1]
     return taken

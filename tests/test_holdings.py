@@ -33,8 +33,7 @@ URL = "http://a.example/shop/list?page=2"
 def held(html: str) -> Holdings:
     tree = parse(f"<html><head><title>x</title></head><body>{html}</body></html>")
     assert tree is not None
-    blocks, findings = walk(tree)
-    return holdings_of(tree, findings, URL, blocks=blocks)
+    return holdings_of(tree, *walk(tree), URL)
 
 
 def links(html: str) -> tuple[str, ...]:

@@ -71,13 +71,13 @@ NOTHING = Holdings()
 
 def holdings_of(
     tree: HtmlElement,
+    blocks: Iterable[Block],
     findings: Iterable[Finding],
     url: str,
     names: Iterable[tuple[str, str]] = (),
     told: dict[int, str] | None = None,
-    blocks: Iterable[Block] = (),
 ) -> Holdings:
-    """Return what a page at *url* holds, by the *findings* and *blocks* in its *tree*.
+    """Return what a page at *url* holds, by the *blocks* and *findings* of its *tree*.
 
     *told* gets the names and value behind each hash of data.  *names* are further names of the
     page, each with the rule that found it.

@@ -183,7 +183,7 @@ class Analyser:
                 is_little = sum(map(len, texts)) <= MAX_CHARACTERS
                 told: dict[int, str] | None = {} if texts and is_little else None
                 names = names_in(page, self.keep_apart)
-                holdings = holdings_of(page.tree, page.findings, url, names, told, page.blocks)
+                holdings = holdings_of(page.tree, page.blocks, page.findings, url, names, told)
                 if told is not None:
                     gist = gist_of((title, *texts, *told.values()))
                 values = chain.from_iterable(holdings.data.values())
@@ -214,8 +214,7 @@ class Analyser:
         told: dict[int, str] = {}
         tree = self._tree(decode(body, encoding))
         if tree is not None:
-            blocks, findings = walk(tree)
-            holdings_of(tree, findings, url, told=told, blocks=blocks)
+            holdings_of(tree, *walk(tree), url, told=told)
         return told
 
     def _parsed(
