@@ -39,7 +39,7 @@ def _scope_key(scope: str, url: str, spider: str) -> str:
     return host if scope == "host" else site_of_host(host)
 
 
-@lru_cache(maxsize=1_000)  # of one page, it is asked several times
+@lru_cache(maxsize=100)  # of one page, it is asked several times
 def host_of(url: str) -> str:
     """Return the host of a URL in lower case, without a port; empty if it has none."""
     return urlsplit(url).hostname or ""

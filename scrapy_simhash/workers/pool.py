@@ -36,7 +36,7 @@ MAX_DEATHS = 2
 MAX_BREAKS = MAX_DEATHS * PAGES_AT_HAND
 # A process that has closed its socket ends in less than a millisecond, unless it did so on purpose.
 LAST_SECONDS = 0.1
-READ_BYTES = 1 << 18
+READ_BYTES = 1 << 18  # as much as asyncio reads at once
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
 
