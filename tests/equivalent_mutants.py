@@ -209,7 +209,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
 -  if #entries >= MOST_BYTES then return false end
 +  if #entries > MOST_BYTES then return false end
         """,
-        "Entries have 6 bytes, of which 65,536 is no multiple.",
+        "Entries have 6 bytes, of which the bound is no multiple.",
     ),
     (
         "scrapy_simhash/index/sqlite/checkpoint.py",

@@ -139,7 +139,7 @@ class KilledAtTheEnd(Parks):
     def _kill(self) -> None:
         job, name = Path(self.crawler.settings["JOBDIR"]), self.crawler.settings["KILLED_AT"]
         while not any(name in file.name for file in job.iterdir()):
-            """It is still to come."""
+            pass
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -30,9 +30,9 @@ from scrapy_simhash.rule.rule import (
 )
 from scrapy_simhash.rule.sections import MAX_SECTIONS
 from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
-from tests import pages
 from tests.indexes import LOOP, Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content
+from tests.pages import page as plain_page
 from tests.redis_servers import new_redis_url
 
 T = TypeVar("T")
@@ -117,9 +117,9 @@ def test_buckets_that_one_page_looks_at_have_a_bounded_size_together() -> None:
     rng = random.Random(1)
     with open_index(new_redis_url(), replace(PARAMETERS, distance=7)) as index:
         for number in range(1_600):
-            index.check_and_add(pages.page(f"p{number}", rng.getrandbits(48)))
+            index.check_and_add(plain_page(f"p{number}", rng.getrandbits(48)))
         assert 14_900 <= max(map(len, buckets_of(index).values())) <= 15_000
-        assert index.check(pages.page("new", rng.getrandbits(48))).is_crowded
+        assert index.check(plain_page("new", rng.getrandbits(48))).is_crowded
 
 
 def test_page_that_changes_leaves_nothing_in_the_buckets_of_a_server() -> None:

@@ -8,20 +8,16 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.bound import sample_size
 from scrapy_simhash.addresses.learner import Judged
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.parked import ParkedRequests
-from scrapy_simhash.crawl.rules import AddressRules
-from scrapy_simhash.settings import SimhashSettings
 from tests.commands import simhash, simhash_json
 from tests.conftest import (
     CrawlFixture,
@@ -32,9 +28,8 @@ from tests.conftest import (
     prose,
     run_job,
 )
-from tests.indexes import open_index
-from tests.pages import PARAMETERS, UNIQUE
-from tests.spiders import Parks
+from tests.pages import UNIQUE
+from tests.parked import rules_in_use
 from tests.test_rules_crawl import rules_stats
 
 PAGES = 150
@@ -159,13 +154,7 @@ def test_what_a_rule_parked_is_sent_at_its_first_failure(site: Site, crawl: Craw
 
 
 def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path: Path) -> None:
-    crawler = get_crawler(Parks)
-    crawler.spider = crawler._create_spider(url="http://a.com/")
-    sent: list[Request] = []
-    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
-    with open_index("memory:", PARAMETERS) as index:
-        settings = SimhashSettings.read({"SIMHASH_RULES": "use"})
-        rules = AddressRules(crawler, index.index, settings, tmp_path / "parked.sqlite")
+    with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
         for i in range(300):
             url = f"http://a.com/a/p{i}"
             rules._learner.learn(Judged(url, url))
@@ -182,7 +171,6 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         assert [request.url for request in sent] == [parked[3]]
         rules.answered(sent[0], UNIQUE)
         assert rules._learner.match(parked[4]) is not None, "it was not wrong"
-        rules.close(is_done=True)
 
 
 @pytest.mark.parametrize("walls", ["pass", "drop"])

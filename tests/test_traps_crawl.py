@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import subprocess
-from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.traps import BUDGET
-from scrapy_simhash.crawl.rules import AddressRules
-from scrapy_simhash.settings import SimhashSettings
 from tests.commands import simhash_json
 from tests.conftest import (
     Crawl,
@@ -27,14 +21,12 @@ from tests.conftest import (
     Site,
     article,
     crawl_job,
-    path_of,
     prose,
     run_job,
 )
 from tests.documents import printed
-from tests.indexes import open_index
-from tests.pages import PARAMETERS, UNIQUE, page
-from tests.spiders import Parks
+from tests.pages import UNIQUE, page
+from tests.parked import parked_in, rules_in_use
 
 USE = {"SIMHASH_RULES": "use"}
 MOST = 60
@@ -230,21 +222,15 @@ def test_a_kill_before_or_while_the_state_is_saved_loses_no_parked_request(
     killed = subprocess.run(job, cwd=tmp_path, capture_output=True, timeout=120)
     assert killed.returncode == -signal.SIGKILL
     file = tmp_path / "job" / "simhash-parked.sqlite"
-    parked, first = waiting(file), days(site)
+    parked, first = parked_in(file), days(site)
     assert len(parked) >= 5
     done = run_job(crawl_job(site, tmp_path, "Parks", **settings), tmp_path)
     assert done.stats["finish_reason"] == "finished"
     assert "Traceback" not in done.log
     assert "cannot be read" not in done.log
-    assert parked <= waiting(file) | {*site.asked}
+    assert parked <= parked_in(file) | {*site.asked}
     assert {f"/a/{i}" for i in range(90)} <= {*site.asked}
     assert days(site) <= first + 10, "the trap is still known"
-
-
-def waiting(file: Path) -> set[str]:
-    """The paths of the requests that are parked."""
-    with closing(sqlite3.connect(file)) as connection:
-        return {path_of(url) for (url,) in connection.execute("SELECT url FROM parked")}
 
 
 def test_exempt_requests_are_sent(site: Site, crawl: CrawlFixture) -> None:
@@ -266,13 +252,7 @@ def test_days_to_which_other_pages_lead_are_sent(site: Site, crawl: CrawlFixture
 
 def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
     """Days lie below their month, as pages that are not there do below the one that led to them."""
-    crawler = get_crawler(Parks)
-    crawler.spider = crawler._create_spider(url="http://site.example/")
-    sent: list[Request] = []
-    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
-    with open_index("memory:", PARAMETERS) as index:
-        settings = SimhashSettings.read(USE)
-        rules = AddressRules(crawler, index.index, settings, tmp_path / "parked.sqlite")
+    with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
         rules.traps._traps.restore("site.example", "site.example/day/N/N")
         month, day, later = (
             page(name, i) for i, name in enumerate(["day/5", "day/5/31", "day/6/1"])
@@ -283,7 +263,6 @@ def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
             rules.consider(Request(day.url))
         rules.missing.learn(request, later, UNIQUE, None, [day.url], [])
         assert not sent
-        rules.close(is_done=True)
 
 
 @pytest.mark.parametrize("files", [{10, 20}, set(range(10_000))], ids=["two", "each day"])

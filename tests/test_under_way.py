@@ -10,23 +10,19 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.learner import Judged
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl import parking, under_way
-from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import (
     CrawlFixture,
     Reply,
@@ -37,9 +33,8 @@ from tests.conftest import (
     prose,
     run_job,
 )
-from tests.indexes import open_index
-from tests.pages import PARAMETERS, UNIQUE
-from tests.spiders import Parks
+from tests.pages import UNIQUE
+from tests.parked import parked_in, rules_in_use
 from tests.test_rules_crawl import rules_stats
 
 HOST = "http://a.com"
@@ -85,19 +80,12 @@ class Requests:
 @pytest.fixture
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
-    crawler = get_crawler(Parks)
-    crawler.spider = crawler._create_spider(url=HOST)
-    sent: list[Request] = []
-    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
-    settings = SimhashSettings.read({"SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0})
-    with open_index("memory:", PARAMETERS) as index:
-        rules = AddressRules(crawler, index.index, settings, tmp_path / FILE)
+    with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
         for i in range(60):
             url = f"{HOST}/a/p{i}"
             rules._learner.learn(Judged(url, url))
             rules._learner.learn(Judged(f"{url}?sid=1", url))
         yield Requests(rules, sent)
-        rules.close(is_done=True)
 
 
 @pytest.mark.parametrize("first", ["/a/new", "/a/new?sid=7"])
@@ -255,14 +243,6 @@ def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
     assert "recovered" not in stats
 
 
-def parked(file: Path) -> set[str]:
-    """The paths of the requests in a file, which is removed when it is empty."""
-    if not file.exists():
-        return set()
-    with closing(ParkedRequests(file, is_read_only=True)) as store:
-        return {path_of(row.url) for row in store.all()}
-
-
 def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
     learned(site, crawl)
     running: list[subprocess.Popen[str]] = []
@@ -297,7 +277,7 @@ def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_
         running.append(process)
         process.communicate(timeout=120)
     assert process.returncode == -signal.SIGKILL
-    left = parked(file)
+    left = parked_in(file)
     assert left
     # After a kill, a disk queue of Scrapy may count requests that it cannot give: it never ends.
     shutil.rmtree(file.parent / "requests.queue")
@@ -305,5 +285,5 @@ def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_
     assert set(twins) & done.seen()
     # One that is sent to explore the rule may be kept before the answer to the first one: then the
     # others stay parked for it.
-    assert left <= {path for path in twins if site.asked[path]} | parked(file)
+    assert left <= {path for path in twins if site.asked[path]} | parked_in(file)
     assert "recovered" not in rules_stats(done)

@@ -1,0 +1,43 @@
+"""Requests that rules park: in a crawl without an engine, and those that a crawl has left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+from scrapy import Request
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.settings import SimhashSettings
+from tests.conftest import path_of
+from tests.indexes import open_index
+from tests.pages import PARAMETERS
+from tests.spiders import Parks
+
+
+@contextmanager
+def rules_in_use(
+    folder: Path, site: str, **settings: object
+) -> Iterator[tuple[AddressRules, list[Request]]]:
+    """The rules of a crawl of *site*, and the requests that they send."""
+    crawler = get_crawler(Parks)
+    crawler.spider = crawler._create_spider(url=site)
+    sent: list[Request] = []
+    crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
+    in_use = SimhashSettings.read({"SIMHASH_RULES": "use", **settings})
+    with open_index("memory:", PARAMETERS) as index:
+        rules = AddressRules(crawler, index.index, in_use, folder / "parked.sqlite")
+        yield rules, sent
+        rules.close(is_done=True)
+
+
+def parked_in(file: Path) -> set[str]:
+    """The paths of the requests in a file, which is removed when it is empty."""
+    if not file.exists():
+        return set()
+    with closing(ParkedRequests(file, is_read_only=True)) as store:
+        return {path_of(row.url) for row in store.all()}
