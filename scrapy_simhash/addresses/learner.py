@@ -88,7 +88,7 @@ class Learner:
         return self._say(about, KeyedAddress(address, jar)) if about else Said()
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> Said:
-        address, chain, found = own.address, Chain(own.address), self._sightings.get
+        address, chain = own.address, Chain(own.address)
         own_template, whole, acts = chain.template, own.key, False
         for hypothesis in about:
             if hypothesis.learned is None:
@@ -111,9 +111,7 @@ class Learner:
                 continue
             acts = True
             salted = key ^ hypothesis.salt
-            seen = found(salted)
-            if seen is None and canonical is not None:  # nor at the key itself
-                seen = found(key)
+            seen = self._before(salted, key, own.key)
             if seen is not None and (content := known_content(seen, own.key)) is not None:
                 known = Match(hypothesis, template, stage, salted, key, content)
                 return Said(acts, whole, known)
