@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.addresses.sightings import Sighting, Sightings
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
@@ -47,6 +48,8 @@ CASES: dict[str, tuple[tuple[AddressRule, ...], Callable[[int], str]]] = {
     ),
 }
 REQUESTS, BATCH, ROUNDS = 2_000, 400, 9
+# Keys that the crawl has met before.
+MET = 100_000
 
 
 class _Spider(Spider):
@@ -66,11 +69,15 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
     settings = SimhashSettings(rules="use", index="memory:")
     crawler = get_crawler(_Spider)
     crawler.spider = spider = _Spider()
-    spent = 0.0
+    spent, rng = 0.0, random.Random(1)
+    met = Sightings()
+    for _ in range(MET):
+        met.put(rng.getrandbits(64), Sighting.of(1, 2, is_kept=True))
     with tempfile.TemporaryDirectory() as folder:
         for start in range(0, REQUESTS, BATCH):  # as many as may be under way
             index = open_index("memory:", Pipeline.of(settings).parameters, REQUESTS)
             learned = AddressRules(crawler, index, settings, Path(folder, f"{start}.sqlite"))
+            learned._learner._sightings = met
             site = index.address_rules.site(HOST)
             for rule in rules:
                 hypothesis = site.put_on_trial(rule, 0.0)

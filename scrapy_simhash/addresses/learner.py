@@ -93,31 +93,34 @@ class Learner:
         for hypothesis in about:
             if hypothesis.learned is None:
                 continue
-            rule = hypothesis.rule
-            canonical = rule.applied(address)
-            changed = canonical if chain.address is address else rule.applied(chain.address)
-            if changed is not None:
-                chain.take(hypothesis, changed)
+            canonical = hypothesis.applied(address)
+            changed = canonical if chain.address is address else hypothesis.applied(chain.address)
+            stage = None if changed is None else chain.take(hypothesis, changed)
+            template = own_template
             if canonical is None:
-                key, template = own.key, own_template
-            elif chain.address is canonical:
-                key = whole = own.key_of(canonical)
-                template = chain.template
+                key, stage = own.key, hypothesis.stage(template)
+            elif canonical is changed:
+                key, template = own.key_of(canonical), chain.template
             else:
                 key = own.key_of(canonical)
-                is_moved = canonical.path is not address.path
-                template = template_of(canonical) if is_moved else own_template
-            if (stage := hypothesis.stage(template)) is None:
+                if canonical.path is not address.path:
+                    template = template_of(canonical)
+                stage = hypothesis.stage(template)
+            if stage is None:
                 continue
             acts = True
-            salted = key ^ hypothesis.salt
-            seen = self._before(salted, key, own.key)
+            if chain.address is canonical:
+                whole = key
+            if not self._sightings.may_have(key):
+                continue
+            seen = self._before(key, hypothesis.salt, own.key)
             if seen is not None and (content := known_content(seen, own.key)) is not None:
-                known = Match(hypothesis, template, stage, salted, key, content)
+                known = Match(hypothesis, template, stage, key, hypothesis.salt, content)
                 return Said(acts, whole, known)
         if not chain.applied:
             return Said(acts, whole)
-        self._apply(chain, chain.address.host, {address.host})
+        if chain.address.host != address.host:
+            self._apply(chain, chain.address.host, {address.host})
         if len(chain.applied) > 1:
             whole = own.key_of(chain.address)
         return Said(True, whole, self._known_together(chain, whole, own.key))
@@ -128,7 +131,7 @@ class Learner:
         while host not in done:
             done.add(host)
             for one in self._book.about(host):
-                changed = None if one.learned is None else one.rule.applied(chain.address)
+                changed = None if one.learned is None else one.applied(chain.address)
                 if changed is not None:
                     chain.take(one, changed)
             host = chain.address.host
@@ -139,17 +142,18 @@ class Learner:
         It is kept at the address that all make, which has the *key*, or at one from which one more
         rule, or one of these alone, leads there.
         """
+        if not self._sightings.may_have(key):
+            return None
         found = self._sightings.get
         if len(chain.applied) > 1 and (seen := found(key)) is not None:
-            salted = key ^ chain.applied[-1].hypothesis.salt
+            salt = chain.applied[-1].hypothesis.salt
             if (content := known_content(seen, own)) is not None:
-                return match_of(chain.applied, salted, key, content)
+                return match_of(chain.applied, key, salt, content)
         for one in self._ways(chain):
-            salted = key ^ one.salt
-            if (seen := found(salted)) is not None:
+            if (seen := found(key, one.salt)) is not None:
                 content = known_content(seen, own)
                 if content is not None and (rules := chain.joined_by(one)) is not None:
-                    return match_of(rules, salted, key, content)
+                    return match_of(rules, key, one.salt, content)
         return None
 
     def shared(self, first: tuple[str, str], second: tuple[str, str]) -> Match | None:
@@ -159,19 +163,19 @@ class Learner:
         """
         whole, ways = self._by_all(*first)
         of_first = dict(ways)
-        for key, rules in self._by_all(*second)[1]:
-            if key in of_first:
-                return match_of([*of_first[key], *rules], key, whole)
+        for salt, rules in self._by_all(*second)[1]:
+            if salt in of_first:
+                return match_of([*of_first[salt], *rules], whole, salt)
         return None
 
     def _by_all(self, url: str, jar: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
-        """Return the key that all rules that apply give an address, and the ways to it."""
+        """Return the key that all rules that apply give an address, and the ways to it, by salt."""
         own = KeyedAddress(Address.of(url), jar)
         chain = Chain(own.address)
         self._apply(chain, own.address.host)
-        key = own.key_of(chain.address)
-        ways = ((key ^ one.salt, chain.joined_by(one)) for one in self._ways(chain))
-        return key, [(salted, rules) for salted, rules in ways if rules is not None]
+        ways = ((one.salt, chain.joined_by(one)) for one in self._ways(chain))
+        found = [(salt, rules) for salt, rules in ways if rules is not None]
+        return own.key_of(chain.address), found
 
     def _ways(self, chain: Chain) -> Iterator[Hypothesis]:
         """Yield the rules that may have noted a page under their key of the end of a chain."""
@@ -183,7 +187,7 @@ class Learner:
 
     def content(self, match: Match) -> int | None:
         """Return the content of a page at any address with the key of a match, if it is known."""
-        seen = self._seen(match.key, match.whole)
+        seen = self._seen(match.whole, match.salt)
         return seen.content if seen is not None and seen.is_known else None
 
     def learn(self, page: Judged) -> Lesson:
@@ -201,7 +205,7 @@ class Learner:
         seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
         tried, refuted, suspended, learned = [], [], [], []
         for hypothesis in about:
-            canonical = hypothesis.rule.applied(address) or address
+            canonical = hypothesis.applied(address) or address
             # Links of a copy may have been known in a way that those of its page are not.
             copies_count = (
                 not page.is_doubtful or hypothesis.stage(template_of(canonical)) is not None
@@ -260,8 +264,8 @@ class Learner:
             own = KeyedAddress(Address.of(url), jar)
             self._sightings.remove(own.key)
             for hypothesis in self._book.about(own.address.host):
-                key = own.key_of(hypothesis.rule.applied(own.address))
-                self._sightings.remove(key ^ hypothesis.salt)
+                key = own.key_of(hypothesis.applied(own.address))
+                self._sightings.remove(key, hypothesis.salt)
         return content
 
     def _is_copy(self, about: list[Hypothesis], address: Address, kept: KeyedAddress) -> bool:
@@ -275,8 +279,7 @@ class Learner:
             return False
         own, other = self._end(address), self._end(kept.address)
         return any(
-            one.doubt <= MOST_DOUBT
-            and (one.rule.applied(own) or own) == (one.rule.applied(other) or other)
+            one.doubt <= MOST_DOUBT and (one.applied(own) or own) == (one.applied(other) or other)
             for one in about
         )
 
@@ -290,24 +293,24 @@ class Learner:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
         for url, jar in self._recent:
             address = Address.of(url)
-            if (canonical := hypothesis.rule.applied(address)) is None:
+            if (canonical := hypothesis.applied(address)) is None:
                 continue
             own = KeyedAddress(address, jar)
             if (seen := self._sightings.get(own.key)) is not None:
-                key = own.key_of(canonical) ^ hypothesis.salt
-                if self._sightings.get(key) is None:
-                    self._sightings.put(key, seen)
+                key = own.key_of(canonical)
+                if self._sightings.get(key, hypothesis.salt) is None:
+                    self._sightings.put(key, seen, hypothesis.salt)
 
-    def _before(self, salted: int, key: int, own: int) -> Sighting | None:
+    def _before(self, key: int, salt: int, own: int) -> Sighting | None:
         """Return what was seen under the key of an address: at another one, or at the key itself.
 
         It is *own* if the rule leaves the address as it is.
         """
-        return self._sightings.get(salted) if key == own else self._seen(salted, key)
+        return self._sightings.get(key, salt) if key == own else self._seen(key, salt)
 
-    def _seen(self, salted: int, key: int) -> Sighting | None:
+    def _seen(self, key: int, salt: int) -> Sighting | None:
         """Return what was seen under a key, for a rule or at the address itself."""
-        return self._sightings.get(salted) or self._sightings.get(key)
+        return self._sightings.get(key, salt) or self._sightings.get(key)
 
     def _trial(
         self,
@@ -322,14 +325,14 @@ class Learner:
 
         *copies_count*: a page that is kept after a copy is a failure.
         """
-        before = self._before(key ^ hypothesis.salt, key, own)
+        before = self._before(key, hypothesis.salt, own)
         if before is None and kept is not None:  # another process may have met the kept page
-            kept_key = kept.key_of(hypothesis.rule.applied(kept.address))
+            kept_key = kept.key_of(hypothesis.applied(kept.address))
             if kept_key == key:
                 before = Sighting.of(seen.content, kept.key, True)
         if before is None:
             if key != own:
-                self._sightings.put(key ^ hypothesis.salt, seen)
+                self._sightings.put(key, seen, hypothesis.salt)
             return None
         if before.is_at(own):
             return None
@@ -343,21 +346,26 @@ class Learner:
                 is_right = True
         now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
         is_tried = before.is_tried or is_right is not None
-        self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
+        self._sightings.put(key, now._replace(is_tried=is_tried), hypothesis.salt)
         return is_right
 
     def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, seen: Sighting) -> bool:
         """Whether a page that is kept elsewhere had no trial of a rule yet; now it has had it."""
-        key = kept.key_of(hypothesis.rule.applied(kept.address))
-        before = self._seen(key ^ hypothesis.salt, key)
+        key = kept.key_of(hypothesis.applied(kept.address))
+        before = self._seen(key, hypothesis.salt)
         if before is not None and (before.is_tried or before.content != seen.content):
             return False
-        self._sightings.put(key ^ hypothesis.salt, Sighting.of(seen.content, kept.key, True, True))
+        tried = Sighting.of(seen.content, kept.key, True, True)
+        self._sightings.put(key, tried, hypothesis.salt)
         return True
 
 
 def _is_plain(url: str) -> bool:
     """Whether all of an address counts for its key: it is not cut, and names no user."""
+    if len(url) > MAX_QUERY:
+        return False
+    if "@" not in url:
+        return True
     start = url.find("//") + 2
     end = url.find("/", start)
-    return len(url) <= MAX_QUERY and "@" not in url[start : end if end >= 0 else len(url)]
+    return "@" not in url[start : end if end >= 0 else len(url)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from scrapy_simhash.addresses.address import Address
@@ -18,21 +19,30 @@ class Acting(NamedTuple):
     stage: Stage
 
 
+# From a tuple: it takes half as long as from three arguments.
+_acting = partial(tuple.__new__, Acting)
+
+
 class Match(NamedTuple):
     """A rule that acts on an address, and how sure it is there.
 
-    *key* is that of the address under the rule, and *whole* the same for any rule.  *content*: that
-    of a page at another address with this key, if it is known.  *others* are rules that had to
-    apply as well.
+    *whole* is the key of the address under the rule, the same for any rule that makes this of it.
+    *salt* is that of the rule under which its page may be noted.  *content*: that of a page at
+    another address with this key, if it is known.  *others* are rules that had to apply as well.
     """
 
     hypothesis: Hypothesis
     template: str
     stage: Stage
-    key: int
     whole: int
+    salt: int
     content: int | None
     others: tuple[AddressRule, ...] = ()
+
+    @property
+    def key(self) -> int:
+        """The key of the address under this rule alone."""
+        return self.whole ^ self.salt
 
 
 class Said(NamedTuple):
@@ -57,13 +67,19 @@ class Chain:
         self.template = template_of(address)
         self.applied: list[Acting] = []
 
-    def take(self, hypothesis: Hypothesis, changed: Address) -> None:
-        """Take one more rule, which makes *changed* of the address, if it acts there."""
-        is_moved = changed.path is not self.address.path
-        template = template_of(changed) if is_moved else self.template
-        if (stage := hypothesis.stage(template)) is not None:
-            self.applied.append(Acting(hypothesis, template, stage))
+    def take(self, hypothesis: Hypothesis, changed: Address) -> Stage | None:
+        """Take one more rule, which makes *changed* of the address, if it acts there.
+
+        Return how sure it is there.
+        """
+        template = self.template
+        if changed.path is not self.address.path:
+            template = template_of(changed)
+        stage = hypothesis.stage(template)
+        if stage is not None:
+            self.applied.append(_acting((hypothesis, template, stage)))
             self.address, self.template = changed, template
+        return stage
 
     def joined_by(self, hypothesis: Hypothesis) -> list[Acting] | None:
         """Return the rules that must be right if one leads to the end, too; None if it does not."""
@@ -78,7 +94,7 @@ def known_content(seen: Sighting, own: int) -> int | None:
     return seen.content if seen.is_known and not seen.is_at(own) else None
 
 
-def match_of(rules: list[Acting], key: int, whole: int, content: int | None = None) -> Match:
+def match_of(rules: list[Acting], whole: int, salt: int, content: int | None = None) -> Match:
     """Return what rules say that apply together.
 
     The one most in doubt counts, the last one if none was ever wrong: then most requests are those
@@ -89,4 +105,4 @@ def match_of(rules: list[Acting], key: int, whole: int, content: int | None = No
     )
     stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
     others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
-    return Match(hypothesis, template, stage, key, whole, content, tuple(others))
+    return Match(hypothesis, template, stage, whole, salt, content, tuple(others))

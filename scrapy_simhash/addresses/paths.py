@@ -6,6 +6,7 @@ Each function costs O(length of the path): no regular expression here can backtr
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Paths that differ in more segments are taken for different pages, not aliases.
 MAX_DIFFERENT_SEGMENTS = 2
@@ -55,7 +56,12 @@ def without_parameter(path: str, name: str) -> str | None:
     """
     if f";{name}=" not in path:
         return None
-    return _PATH_PARAMETER.sub(lambda found: "" if found[1] == name else found[0], path)
+    return _parameter(name).sub("", path)
+
+
+@lru_cache(maxsize=1_000)
+def _parameter(name: str) -> re.Pattern[str]:
+    return re.compile(f";{re.escape(name)}=[^/;]*")
 
 
 def with_any_segment(path: str, pattern: str) -> str | None:

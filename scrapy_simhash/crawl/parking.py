@@ -142,7 +142,7 @@ class Parking:
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or is being downloaded.
 
-        Cost: 4 us, 2 us for each rule that acts on its host, and 4 us more for each that applies to
+        Cost: 5 us, 2 us for each rule that acts on its host, and 3 us more for each that applies to
         it; 50 us to park it.
 
         :raises RuledOut: it is parked.
