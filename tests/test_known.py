@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.known import MOST_ALIASES, TRUSTED_AFTER, WAYS, KnownAddresses, New, Reach
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
 from scrapy_simhash.rule.noise import Noise
@@ -216,3 +217,29 @@ def test_what_was_noise_is_not_held_against_a_rule() -> None:
     for i in range(TRUSTED_AFTER):
         found.new_among([], f"{SITE}/print/p{i}", f"{SITE}/p{i}")
     assert not found.new_among([f"{SITE}/print/x"], f"{SITE}/print/p", f"{SITE}/p").addresses
+
+
+def test_new_links_are_aliases_if_a_rule_about_the_copy_makes_them_known() -> None:
+    mirror = AddressRule("path", "a.example", "/mirror/", "/")
+    url, kept_url = f"{SITE}/mirror/2/p", f"{SITE}/1/p"
+    found = reach("/2/x")
+    links = [f"{SITE}/mirror/2/x"]
+    assert found.new_among(links, url, kept_url) == New({*links})
+    assert found.new_among(links, url, kept_url, rules=[mirror]) == New({*links}, are_aliases=True)
+    more = [*links, f"{SITE}/mirror/2/y"]
+    assert found.new_among(more, url, kept_url, rules=[mirror]) == New({*more})
+    outside = found.new_among(links, f"{SITE}/2/p", kept_url, rules=[mirror])
+    assert outside == New({*links}), "the page is in no mirror"
+
+
+def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
+    mirror = AddressRule("path", "a.example", "/mirror/", "/")
+    found = reach("/1/x")
+    for i in range(TRUSTED_AFTER):
+        found.new_among([], f"{SITE}/2/p{i}", f"{SITE}/1/p{i}")
+    assert not found.new_among([f"{SITE}/2/x"], f"{SITE}/2/p", f"{SITE}/1/p").addresses
+    for release in (1, 2):
+        found.note_unique(f"{SITE}/{release}/q")
+    links = [f"{SITE}/mirror/2/x"]
+    told = found.new_among(links, f"{SITE}/mirror/2/p", f"{SITE}/mirror/1/p", rules=[mirror])
+    assert told == New({*links}, are_aliases=True), "the rule for releases is trusted no more"

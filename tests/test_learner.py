@@ -10,7 +10,14 @@ import pytest
 from scrapy_simhash.addresses import book as book_module
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
-from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis, template_of
+from scrapy_simhash.addresses.evidence import (
+    LEAST_KEYS,
+    MAX_SCOPES,
+    MAX_STAGES,
+    WIDE_TEMPLATES,
+    Hypothesis,
+    template_of,
+)
 from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
 from scrapy_simhash.addresses.rule import AddressRule, Kind
 
@@ -46,6 +53,10 @@ class Crawl:
 
     def matches(self, path: str, jar: str = "") -> bool:
         return self.learner.match(HOST + path, jar) is not None
+
+
+def suspended(lesson: Lesson) -> list[tuple[AddressRule, str | None]]:
+    return [(one.hypothesis.rule, one.template) for one in lesson.suspended]
 
 
 def learned_in(folder: str) -> Crawl:
@@ -157,6 +168,82 @@ def test_a_page_that_is_kept_for_links_after_a_copy_is_no_trial_before_the_rule_
         assert (SID in [one.rule for one in lesson.refuted]) is (path == "/v2/new")
 
 
+def with_templates() -> Crawl:
+    """The same, where sessions do not matter in other folders either."""
+    crawl = with_releases()
+    for folder in ("/b", "/c", "/d"):
+        for i in range(LEAST_KEYS):
+            crawl.alias(f"own{i}", folder)
+    assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*", "/d/*"}
+    crawl.page("/v2/new", "new")
+    crawl.page("/v2/mine", "mine")
+    return crawl
+
+
+def test_links_that_are_new_after_a_copy_suspend_a_rule_in_one_template() -> None:
+    crawl = with_templates()
+    url = f"{HOST}/v2/new?sid=1"
+    judged = Judged(url, url, is_doubtful=True, leads_on=True)
+    lesson = crawl.learner.learn(judged)
+    assert (SID, "/vN/*") in suspended(lesson)
+    assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
+    crawl.learner.fail(SID, "/d/*", is_apart=True)
+    assert not crawl.of[SID].acts(), "only two agree"
+    crawl.learner.clear_doubtful(url)
+    assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*"}
+
+
+@pytest.mark.parametrize(("path", "leads_on"), [("/v2/new?sid=1", False), ("/v2/mine?sid=1", True)])
+def test_data_or_links_that_are_new_after_the_kept_page_suspend_it_everywhere(
+    path: str, leads_on: bool
+) -> None:
+    crawl = with_templates()
+    url = HOST + path
+    judged = Judged(url, url, is_doubtful=True, leads_on=leads_on)
+    assert (SID, None) in suspended(crawl.learner.learn(judged))
+    assert not crawl.of[SID].acts()
+
+
+def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None:
+    crawl = learned()
+    for i in range(MAX_SCOPES):
+        crawl.aliases(5, f"/f{'x' * i}")
+    crawl.learner.fail(SID, "/other/*", is_apart=True)
+    assert not crawl.matches("/f/p1?sid=7")
+    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].scopes]
+    assert crawl.learner.tried(SID, LEAST_KEYS + 1) == ["/", "/a/", "/a/*"]
+
+
+def test_eight_templates_stand_for_those_without_trials() -> None:
+    crawl = Crawl()
+    folders = [f"/f{'x' * i}" for i in range(WIDE_TEMPLATES)]
+    for folder in folders:
+        crawl.page("/new/sub/p1", "new")
+        assert not crawl.matches("/new/sub/p1?sid=7")
+        crawl.aliases(15, folder)
+    match = crawl.learner.match(f"{HOST}/new/sub/p1?sid=7")
+    assert match is not None
+    assert match.stage == "young"
+    crawl.page("/new/sub/p1?sid=8", "another")
+    assert not crawl.matches("/new/sub/p1?sid=7")
+    crawl.page("/other/p1", "other")
+    assert not crawl.matches("/other/p1?sid=7")
+    assert not crawl.matches("/f/p1?sid=7"), "three templates agree, and one disagrees"
+
+
+def test_a_template_that_failed_stays_suspended_whatever_others_say() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS, "/a")
+    for i in range(WIDE_TEMPLATES):
+        crawl.aliases(15, f"/f{'x' * i}")
+    crawl.page("/new/p1", "new")
+    assert crawl.matches("/new/p1?sid=7")
+    crawl.learner.fail(SID, "/new/*", is_apart=True)
+    assert not crawl.matches("/new/p1?sid=7")
+    crawl.page("/other/p1", "other")
+    assert crawl.matches("/other/p1?sid=7")
+
+
 def test_a_kept_page_is_evidence_for_one_key_whatever_copies_it_has() -> None:
     crawl = with_releases()
     crawl.page("/v1/new?sid=1", "new")
@@ -204,14 +291,14 @@ def test_a_failure_where_a_rule_is_known_to_fail_suspends_nothing() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS + 1, "/a")
     crawl.page("/d/p", "one")
-    assert [one.rule for one in crawl.page("/d/p?sid=1", "other").suspended] == [SID]
+    assert suspended(crawl.page("/d/p?sid=1", "other")) == [(SID, None)]
     crawl.aliases(150, "/a")
     assert crawl.of[SID].acts() == ["/a/*"]
     crawl.page("/d/q", "third")
     lesson = crawl.page("/d/q?sid=1", "fourth")
     assert [one.rule for one in lesson.refuted] == [SID]
     assert not lesson.suspended
-    assert [one.rule for one in crawl.page("/a/p1?sid=2", "fifth").suspended] == [SID]
+    assert suspended(crawl.page("/a/p1?sid=2", "fifth")) == [(SID, None)]
     assert not crawl.of[SID].acts()
 
 
@@ -423,11 +510,14 @@ def test_every_list_is_bounded() -> None:
     assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_SCOPES
     assert len(crawl.of[SID].acts()) < MAX_SCOPES
     assert crawl.matches("/a/p1?sid=7")
-    assert not crawl.matches(f"/f{'x' * (MAX_SCOPES - 1)}/p1?sid=7")
     last = f"/f{'x' * (MAX_SCOPES - 1)}"
+    assert crawl.matches(f"{last}/p1?sid=7"), "there was no room for it, but all others agree"
     crawl.page(f"{last}/list?sid=1", "first")
     crawl.page(f"{last}/list?sid=2", "second")
     assert not crawl.matches("/f/p1?sid=7"), "a failure counts all the same"
+    for i in range(MAX_STAGES + 1):
+        crawl.of[SID].stage(f"/{'x' * i}/*")
+    assert len(crawl.of[SID]._stages) <= MAX_STAGES
 
 
 def suggest_many(crawl: Crawl) -> None:

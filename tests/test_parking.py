@@ -6,12 +6,17 @@ import json
 import signal
 import sqlite3
 import subprocess
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.bound import sample_size
@@ -245,12 +250,75 @@ def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> 
     store.park(SID, "/a/*", 1, "http://a.example/a/p.print?sid=1", b"request", others=[other])
     store.park(SID, "/a/*", 2, "http://a.example/a/p?sid=1", b"request")
     assert store.counts() == {SID: 2}
-    (together,) = store.take(other, 10)
+    (together,) = store.take(other, None, 10)
     assert together.url == "http://a.example/a/p.print?sid=1"
-    assert len(store.take(SID, 10)) == 1
+    assert len(store.take(SID, None, 10)) == 1
     store.answered(together.id)
     store.park(SID, "/a/*", 3, "http://a.example/a/p?sid=2", b"request")
-    assert store.take(other, 10) == []
+    assert store.take(other, None, 10) == []
+    store.close()
+
+
+def test_the_rules_of_a_site_are_audited_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
+    ends = {"a.example": ("?sid=1", ".print"), "other.example": ("?sid=1",)}
+    with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
+        for host, aliases in ends.items():
+            site = rules._index.address_rules.site(host)
+            for rule in (SID, AddressRule("suffix", "a.example", ".print", "")):
+                hypothesis = site.put_on_trial(replace(rule, host=host), 0.0)
+                assert hypothesis is not None
+                hypothesis.freeze(["/"], 0.0)
+            for i in range(100):
+                url = f"http://{host}/a/p{i}"
+                rules._learner.learn(Judged(url, url))
+                for end in aliases:
+                    with suppress(RuledOut):  # two addresses in 256 seem to be one
+                        rules.consider(Request(url + end))
+        assert rules._parking is not None
+        parked = rules._parking._store.counts()
+        assert len(parked) == 3
+        with pytest.raises(DontCloseSpider):
+            rules._parking.spider_idle()
+    looked_at = Counter(urlsplit(request.url).netloc for request in sent)
+    for host, aliases in ends.items():
+        of_site = sum(n for rule, n in parked.items() if rule.host == host)
+        assert of_site > 95 * len(aliases)
+        assert 0 <= looked_at[host] - sample_size(of_site, 40) < len(aliases)
+
+
+def test_requests_are_taken_of_one_template(tmp_path: Path) -> None:
+    other = AddressRule("suffix", "a.example", ".print", "")
+    store = ParkedRequests(tmp_path / "parked.sqlite")
+    store.park(SID, "/a/*", 1, "http://a.example/a/p?sid=1", b"request")
+    store.park(SID, "/b/*", 2, "http://a.example/b/p?sid=1", b"request")
+    store.park(other, "/a/*", 3, "http://a.example/a/p.print?sid=1", b"request", others=[SID])
+    taken = store.take(SID, "/b/*", 10)
+    assert [path_of(row.url) for row in taken] == ["/b/p?sid=1", "/a/p.print?sid=1"]
+    assert [path_of(row.url) for row in store.take(SID, "/a/*", 10)] == ["/a/p?sid=1"]
+    store.close()
+
+
+def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path: Path) -> None:
+    store = ParkedRequests(tmp_path / "parked.sqlite")
+    for folder, requests in (("a", 20), ("b", 10), ("c", 1)):
+        for i in range(requests):
+            store.park(SID, f"/{folder}/*", i, f"http://a.example/{folder}/p{i}", b"request")
+
+    def sample(limit: int, each: int) -> Counter[str]:
+        rows = store.sample(SID, 0, limit, each, ["/", "/a/*"])
+        with store._connection:
+            store._connection.execute("UPDATE parked SET state = 0")
+        return Counter(row.template for row in rows)
+
+    assert sample(0, 3) == {"/b/*": 3, "/c/*": 1}
+    assert sample(0, 0) == {}
+    assert sample(10, 3).total() == 10
+    assert sample(10, 3)["/b/*"] >= 3
+    assert {sample(31, 3).total() for _ in range(3)} == {31}
+    assert len({frozenset(sample(4, 0).items()) for _ in range(50)}) > 1
     store.close()
 
 
@@ -260,11 +328,11 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
     for i in range(5):
         store.park(SID, "/a/*", i, f"http://a.example/a/p{i}", b"request")
     assert store.counts() == {SID: 5}
-    (first,) = store.take(SID, 1)
+    (first,) = store.take(SID, None, 1)
     assert store.take_key(AddressRule("trap", "a.example", "a.example/a/*", ""), 1) == []
     (second,) = store.take_key(SID, 1)
     assert (first.url, second.url) == ("http://a.example/a/p0", "http://a.example/a/p1")
-    assert len(store.sample(SID, 3, 10)) == 2
+    assert len(store.sample(SID, 3, 10, 0, [])) == 2
     store.answered(first.id)
     assert store.counts() == {SID: 1}
     store.close()

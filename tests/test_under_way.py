@@ -163,10 +163,11 @@ def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
-    requests.rules._learner.fail(next(iter(requests.rules._index.address_rules.all())).rule, "/a/*")
-    requests.rules._parking.release(  # type: ignore[union-attr]
-        next(iter(requests.rules._index.address_rules.all())).rule
-    )
+    rule = next(iter(requests.rules._index.address_rules.all())).rule
+    requests.rules._learner.fail(rule, "/a/*", is_apart=False)
+    requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
+    assert requests.paths == []
+    requests.rules._parking.release(rule)  # type: ignore[union-attr]
     assert requests.paths == ["/a/new?sid=1"]
     requests.judge("/a/new")
     assert requests.paths == ["/a/new?sid=1"]

@@ -8,22 +8,24 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import ceil
 from typing import Any, NamedTuple
 
 from scrapy_simhash.addresses.book import RuleBook
 from scrapy_simhash.addresses.bound import sample_size
 from scrapy_simhash.addresses.learner import Judged, Learner
 from scrapy_simhash.addresses.sightings import Sightings
-from scrapy_simhash.crawl.parking import EXPLORED
+from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
 from scrapy_simhash.settings import SimhashSettings
 
 HOST = "http://www.site.com"
-FOLDERS = 4
+FOLDERS = "abcd"
 # Names end with a slash, as those of many sites do; it is no digit that tells them apart.
 NAMES = ["".join(four) + "/" for four in product("bcdfghklmn", "aeiou", "bcdfgh", "aeiou")]
+MANY_FOLDERS = [f"at-{name[:-1]}" for name in NAMES[:40]]
 ORDERS = ("as linked", "by chance", "aliases last", "aliases first")
 WORTH: int = SimhashSettings().rules_audit
 
@@ -56,15 +58,17 @@ def always(content: str) -> ContentAt:
     return lambda done: content
 
 
-def alias_site(alias: Callable[[str, str, int], str], pages: int) -> Site:
+def alias_site(
+    alias: Callable[[str, str, int], str], pages: int, folders: Sequence[str] = FOLDERS
+) -> Site:
     """Pages at two addresses each; *alias* makes the second one of folder, name and number."""
     return [
         [
             (f"{HOST}/{folder}/{NAMES[i]}", always(f"{folder}{i}")),
             (alias(folder, NAMES[i], i), always(f"{folder}{i}")),
         ]
-        for i in range(pages // FOLDERS)
-        for folder in "abcd"[:FOLDERS]
+        for i in range(pages // len(folders))
+        for folder in folders
     ]
 
 
@@ -83,11 +87,12 @@ ALIASES: dict[str, Callable[[str, str, int], str]] = {
 def hostile_sites(pages: int) -> dict[str, Site]:
     """Sites on which a rule is wrong somewhere, or at some time."""
 
-    def site(content: Callable[[str, int], ContentAt]) -> Site:
+    def site(content: Callable[[str, int], ContentAt], folders: Sequence[str] = FOLDERS) -> Site:
         """Only at the second address, contents may differ."""
+        aliases = alias_site(ALIASES["session id"], pages, folders)
         return [
-            [first, (second[0], content(second[0].split("/")[3], at // FOLDERS))]
-            for at, (first, second) in enumerate(alias_site(ALIASES["session id"], pages))
+            [first, (second[0], content(second[0].split("/")[3], at // len(folders)))]
+            for at, (first, second) in enumerate(aliases)
         ]
 
     def opening(content: str) -> ContentAt:
@@ -104,6 +109,18 @@ def hostile_sites(pages: int) -> dict[str, Site]:
     return {
         "matters in one section": site(
             lambda folder, i: always(f"{folder}{i}" + ("other" if folder == "d" else ""))
+        ),
+        "matters in two of 40 sections": site(
+            lambda folder, i: always(
+                f"{folder}{i}" + ("other" if folder in MANY_FOLDERS[9:40:20] else "")
+            ),
+            MANY_FOLDERS,
+        ),
+        "matters on a third of two of 40 sections": site(
+            lambda folder, i: always(
+                f"{folder}{i}" + ("other" if folder in MANY_FOLDERS[9:40:20] and i % 3 == 2 else "")
+            ),
+            MANY_FOLDERS,
         ),
         "starts to matter midway": site(
             lambda folder, i: lambda done: f"{folder}{i}" + ("other" if done > 0.5 else "")
@@ -152,7 +169,7 @@ class Dry:
         rng, self._sightings = random.Random(self.seed), Sightings()
         self._learner = Learner(RuleBook(), self._sightings)
         self._kept: dict[str, str] = {}
-        self._waiting: dict[Any, list[tuple[str, ContentAt]]] = defaultdict(list)
+        self._waiting: dict[Any, list[tuple[str, str, ContentAt]]] = defaultdict(list)
         self._explored: Counter[Any] = Counter()
         for at, (url, content_at) in enumerate(addresses):
             done = at / len(addresses)
@@ -165,19 +182,34 @@ class Dry:
                 self._explored[match.hypothesis.rule] += 1
                 self._download(url, content_at, done, f"explored, {match.stage}")
             else:
-                self._waiting[match.hypothesis.rule].append((url, content_at))
-        for rule in [*self._waiting]:
-            rng.shuffle(self._waiting[rule])
-            explored = self._explored[rule]
-            covered = explored + len(self._waiting[rule])
-            wanted = sample_size(covered, self.policy.worth) if self.policy else 0
-            for _ in range(wanted - explored):
-                if self._waiting[rule]:
-                    self._download(*self._waiting[rule].pop(), 1.0, "audited")
+                self._waiting[match.hypothesis.rule].append((match.template, url, content_at))
+        if self.policy is not None and self.policy.worth:
+            self._audit(rng, self.policy.worth)
         self.parked = sum(map(len, self._waiting.values()))
         self.cpu *= 1e6 / len(addresses)
         self.nbytes = self._sightings.nbytes / max(1, len(self._sightings))
         return self
+
+    def _audit(self, rng: random.Random, worth: int) -> None:
+        """Look at some of what each rule has parked, and at some of each template."""
+        covered = {rule: len(rows) + self._explored[rule] for rule, rows in self._waiting.items()}
+        by_site = sum(covered.values())
+        for rule, requests in covered.items():
+            rows = self._waiting[rule]
+            rng.shuffle(rows)
+            seen: Counter[str] = Counter()
+            first: list[tuple[str, str, ContentAt]] = []
+            tried = self._learner.tried(rule, LOOKS)
+            for row in rows:
+                seen[row[0]] += 1
+                if seen[row[0]] <= LOOKS and row[0] not in tried:
+                    first.append(row)
+            others = [row for row in rows if row not in first]
+            wanted = ceil(sample_size(by_site, worth) * requests / by_site) - self._explored[rule]
+            looked_at = [*first, *others][: max(wanted, len(first))]
+            self._waiting[rule] = [row for row in rows if row not in looked_at]
+            for _, url, content_at in looked_at:
+                self._download(url, content_at, 1.0, "audited")
 
     def _download(self, url: str, content_at: ContentAt, done: float, why: str) -> None:
         content = content_at(done)
@@ -190,9 +222,9 @@ class Dry:
         lesson = self._learner.learn(Judged(url, self._kept.setdefault(content, url)))
         if lesson.learned and self.first_rule is None:
             self.first_rule = lesson.learned[0].keys
-        for one in lesson.suspended:
+        for one, _ in lesson.suspended:
             self._explored.pop(one.rule, None)
-            for other_url, other_content in self._waiting.pop(one.rule, ()):
+            for _, other_url, other_content in self._waiting.pop(one.rule, ()):
                 self._download(other_url, other_content, done, "released")
 
 

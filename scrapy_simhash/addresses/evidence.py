@@ -2,9 +2,9 @@
 
 A trial belongs to a template of addresses (``/shop/*``: the pages of a folder) and to all folders
 above.  The evidence of a folder may stand for a template in it only if at least three templates
-in the folder agree, and none disagrees; and no template is touched of which little was seen.  What
-a template has shown by itself stays shown until it fails: an e-process is a test at any time, and
-while a folder has one template, it tests both.
+in the folder agree, and none disagrees; for a template of which little was seen, only if eight
+agree.  What a template has shown by itself stays shown until it fails: an e-process is a test at
+any time, and while a folder has one template, it tests both.
 
 A rule that the user has frozen acts where it is frozen, whatever the evidence was.  But a failure
 that this process sees suspends it there: so nothing that it parks is lost.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
@@ -28,15 +28,21 @@ ERROR = 0.05
 # is checked more often, until it is shown to be right more often than the second.
 YOUNG_RATE = 0.90
 PROVEN_RATE = 0.98
-# With fewer trials of its own, a template is left alone.  Each trial has another kept page, so one
+# With fewer trials of its own, a template does not agree.  Each trial has another kept page, so one
 # wall teaches nothing.
 LEAST_KEYS = 5
 # A rule that is not less in doubt is right too seldom, and says nothing of why pages are copies.
 MOST_DOUBT = 0.1
 # So many templates in a folder must agree before it stands for all of them.
 LEAST_TEMPLATES = 3
-# Of a rule; in a folder for which there is no room, it never acts.  A scope takes 180 bytes.
+# If so many agree, it also stands for templates without trials of their own.  The next one
+# disagrees with a chance of 1 in 10 then, by Laplace's rule of succession.  If any share of its n
+# pages may differ, and three are looked at (LOOKS in parking.py), n / 200 are lost on the mean.
+WIDE_TEMPLATES = 8
+# Of a rule; those without room are templates without trials.  A scope takes 180 bytes.
 MAX_SCOPES = 128
+# Of so many templates, it is known what was found.
+MAX_STAGES = 1_000
 
 Stage = Literal["young", "proven"]
 _STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -126,30 +132,42 @@ class Hypothesis:
         """The chance that the next trial is wrong, by Laplace's rule of succession."""
         return (self.failures + 1) / (self.keys + self.failures + 2)
 
-    def count(self, template: str, is_right: bool, now: float, is_doubtful: bool = False) -> bool:
+    def count(
+        self,
+        template: str,
+        is_right: bool,
+        now: float,
+        is_doubtful: bool = False,
+        is_apart: bool = False,
+    ) -> bool:
         """Count a trial.  Cost: O(folders), of which there are at most 5.
 
         Return whether it is the first failure that this process sees in the template or in a folder
         above: only then may the rule stop acting anywhere.
 
-        A failure that *is_doubtful* counts until :meth:`clear_doubtful`.
+        A failure that *is_doubtful* counts until :meth:`clear_doubtful`; one that *is_apart*, in
+        its template only, if there is room for that.
 
         Without room for its template, one that was right counts nowhere, so that all that counts
         for a folder is also known of a template in it.
         """
         names = list(_folders_of(template))
         has_room = len(self.scopes.keys() | names) <= MAX_SCOPES
-        is_first_failure = False
+        is_first_failure, may_change = False, not is_right
         for name in names:
-            if has_room:
-                self.scopes.setdefault(name, Scope(len(self.scopes) + 1))
+            if has_room and name not in self.scopes:
+                self.scopes[name] = Scope(len(self.scopes) + 1)
+                may_change = True
             if (scope := self.scopes.get(name)) is not None:
-                is_first_failure |= not is_right and not scope.own_wrong
+                is_wrong = not is_right and not (is_apart and has_room and name != template)
+                is_first_failure |= is_wrong and not scope.own_wrong
                 scope.own_right += is_right and has_room
-                scope.own_wrong += not is_right
-                scope.own_doubtful += is_doubtful and not is_right
+                scope.own_wrong += is_wrong
+                scope.own_doubtful += is_doubtful and is_wrong
+                may_change |= scope.right in (LEAST_KEYS, *_needed(self.number, scope.number))
         self.seen = now
-        self._stages.clear()
+        if may_change:
+            self._stages.clear()
         if self.stage(template) is not None and self.learned is None:
             self.learned = now
         return is_first_failure
@@ -183,6 +201,8 @@ class Hypothesis:
     def stage(self, template: str) -> Stage | None:
         """Return how sure the rule is of a template; None if it may not act there."""
         if template not in self._stages:
+            if len(self._stages) >= MAX_STAGES:
+                self._stages.clear()
             self._stages[template] = self._stage(template)
         return self._stages[template]
 
@@ -191,20 +211,29 @@ class Hypothesis:
         if self._is_frozen(template):  # of a template that is not known, any failure counts
             seen = own or self.scopes.get("/")
             return None if seen is not None and seen.own_wrong else "proven"
-        if own is None or own.wrong or own.right < LEAST_KEYS:
+        if own is None or own.right < LEAST_KEYS:
+            is_like_others = (own is None or not own.wrong) and any(
+                self._by_folder(name, WIDE_TEMPLATES) for name in _folders_of(template)
+            )
+            return "young" if is_like_others else None
+        if own.wrong:
             return None
         found: Stage | None = None
         for name in _folders_of(template):
-            scope = self.scopes[name]
-            if scope.wrong:
-                continue
-            templates = self._templates_in(name)
-            agreeing = sum(self.scopes[one].right >= LEAST_KEYS for one in templates)
-            if templates == [template]:  # all trials in the folder were trials in this one
-                own.passed = _surer(own.passed, self._shown(scope))
-            elif agreeing >= LEAST_TEMPLATES:
-                found = _surer(found, self._shown(scope))
+            if self._templates_in(name) == [template]:  # all trials in the folder were in this one
+                own.passed = _surer(own.passed, self._shown(self.scopes[name]))
+            else:
+                found = _surer(found, self._by_folder(name, LEAST_TEMPLATES))
         return _surer(found, own.passed)
+
+    def _by_folder(self, name: str, least: int) -> Stage | None:
+        """Return what a folder shows of a template in it, if at least so many others agree."""
+        scope = self.scopes.get(name)
+        if scope is None or scope.wrong:
+            return None
+        known = (self.scopes[one] for one in self._templates_in(name))
+        agreeing = sum(one.right >= LEAST_KEYS and not one.wrong for one in known)
+        return self._shown(scope) if agreeing >= least else None
 
     def _is_frozen(self, template: str) -> bool:
         return any(
@@ -214,10 +243,10 @@ class Hypothesis:
 
     def _shown(self, scope: Scope) -> Stage | None:
         """Return what the trials in a scope show; all scopes of a site share its error."""
-        level = ERROR * share_of(self.number) * share_of(scope.number)
-        if scope.right >= keys_needed(PROVEN_RATE, level):
+        young, proven = _needed(self.number, scope.number)
+        if scope.right >= proven:
             return "proven"
-        return "young" if scope.right >= keys_needed(YOUNG_RATE, level) else None
+        return "young" if scope.right >= young else None
 
     def _templates_in(self, folder: str) -> list[str]:
         return [name for name in self.scopes if name.endswith("*") and name.startswith(folder)]
@@ -300,6 +329,13 @@ def template_of(address: Address) -> str:
     '/posts/*'
     """
     return f"{folder_of(address.path.rstrip('/'))[: MAX_URL - 1]}*"
+
+
+@lru_cache(maxsize=10_000)
+def _needed(hypothesis: int, scope: int) -> tuple[int, int]:
+    """Return how many keys show that a rule is young, and proven, in a scope with a number."""
+    level = ERROR * share_of(hypothesis) * share_of(scope)
+    return keys_needed(YOUNG_RATE, level), keys_needed(PROVEN_RATE, level)
 
 
 def _folders_of(template: str) -> Iterator[str]:

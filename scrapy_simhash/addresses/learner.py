@@ -33,12 +33,14 @@ class Judged(NamedTuple):
 
     *kept_url* is where its content was kept: at its own address if it is a kept page.  *jar* is the
     name of its cookie jar.  *is_doubtful*: it was kept for what may have changed by itself.
+    *leads_on*: it was kept for links or media.
     """
 
     url: str
     kept_url: str
     jar: str = ""
     is_doubtful: bool = False
+    leads_on: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -46,16 +48,22 @@ class Judged(NamedTuple):
         return self.url == self.kept_url
 
 
+class Suspended(NamedTuple):
+    """A rule that is refuted where it was not before: in one template, or in all."""
+
+    hypothesis: Hypothesis
+    template: str | None
+
+
 class Lesson(NamedTuple):
     """What a page taught: rules that it was a trial of, those that it refuted, those now acting.
 
-    Those *suspended* are refuted where they were not before.  *match*, if any, says which rule
-    would have made its download unnecessary.
+    *match*, if any, says which rule would have made its download unnecessary.
     """
 
     tried: tuple[Hypothesis, ...] = ()
     refuted: tuple[Hypothesis, ...] = ()
-    suspended: tuple[Hypothesis, ...] = ()
+    suspended: tuple[Suspended, ...] = ()
     learned: tuple[Hypothesis, ...] = ()
     match: Match | None = None
 
@@ -203,31 +211,33 @@ class Learner:
         is_copy = kept is not None and self._is_copy(about, address, kept)
         content = long_hash_of(page.kept_url)
         seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
+        known = match and self._seen(match.whole, match.salt)
         tried, refuted, suspended, learned = [], [], [], []
+
+        def count(one: Hypothesis, template: str, is_right: bool, before: Sighting | None) -> None:
+            # Links of a copy may have been known by a rule that is trusted no more.
+            is_apart = page.leads_on and before is not None and not before.is_kept
+            was_learned = one.learned is not None
+            is_new = one.count(template, is_right, now, page.is_doubtful, is_apart)
+            tried.append(one)
+            if not is_right:
+                refuted.append(one)
+                suspended.extend([Suspended(one, template if is_apart else None)] * is_new)
+            elif one.learned is not None and not was_learned:
+                learned.append(one)
+
         for hypothesis in about:
             canonical = hypothesis.applied(address) or address
-            # Links of a copy may have been known in a way that those of its page are not.
-            copies_count = (
-                not page.is_doubtful or hypothesis.stage(template_of(canonical)) is not None
-            )
-            key = own.key_of(canonical)
-            is_right = self._trial(hypothesis, key, kept, own.key, seen, copies_count)
-            if is_right is None:
-                continue
-            was_learned = hypothesis.learned is not None
             template = template_of(canonical)
-            is_new = hypothesis.count(template, is_right, now, page.is_doubtful)
-            tried.append(hypothesis)
-            if not is_right:
-                refuted.append(hypothesis)
-                suspended += [hypothesis] if is_new else []
-            elif hypothesis.learned is not None and not was_learned:
-                learned.append(hypothesis)
+            # Links of a copy may have been known in a way that those of its page are not.
+            copies_count = not page.is_doubtful or hypothesis.stage(template) is not None
+            key = own.key_of(canonical)
+            before = self._before(key, hypothesis.salt, own.key)
+            is_right = self._trial(hypothesis, key, kept, own.key, seen, before, copies_count)
+            if is_right is not None:
+                count(hypothesis, template, is_right, before)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
-            is_new = match.hypothesis.count(match.template, False, now, page.is_doubtful)
-            tried.append(match.hypothesis)
-            refuted.append(match.hypothesis)
-            suspended += [match.hypothesis] if is_new else []
+            count(match.hypothesis, match.template, False, known)
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._sightings.put(own.key, seen)
@@ -243,11 +253,17 @@ class Learner:
         hypothesis = self._book.hypothesis(rule)
         return hypothesis is not None and bool(hypothesis.acts())
 
-    def fail(self, rule: AddressRule, template: str) -> None:
-        """Count a failure that no trial has shown."""
+    def tried(self, rule: AddressRule, least: int) -> list[str]:
+        """Return the templates in which a rule was right so often at least."""
+        hypothesis = self._book.hypothesis(rule)
+        scopes = {} if hypothesis is None else hypothesis.scopes
+        return [name for name, scope in scopes.items() if scope.right >= least]
+
+    def fail(self, rule: AddressRule, template: str, is_apart: bool) -> None:
+        """Count a failure that no trial has shown; one *is_apart* counts in its template only."""
         hypothesis = self._book.hypothesis(rule)
         if hypothesis is not None:
-            hypothesis.count(template, False, time.time())
+            hypothesis.count(template, False, time.time(), is_apart=is_apart)
             self._book.note_trials(rule.host, 1, are_urgent=True)
 
     def clear_doubtful(self, url: str) -> None:
@@ -319,13 +335,14 @@ class Learner:
         kept: KeyedAddress | None,
         own: int,
         seen: Sighting,
+        before: Sighting | None,
         copies_count: bool,
     ) -> bool | None:
         """Return whether a rule is right of a page; None if this is no trial.  Take note of it.
 
-        *copies_count*: a page that is kept after a copy is a failure.
+        *before*: what was seen under its key.  *copies_count*: a page that is kept after a copy is
+        a failure.
         """
-        before = self._before(key, hypothesis.salt, own)
         if before is None and kept is not None:  # another process may have met the kept page
             kept_key = kept.key_of(hypothesis.applied(kept.address))
             if kept_key == key:

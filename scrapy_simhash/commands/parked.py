@@ -17,7 +17,7 @@ from rich.text import Text
 
 from scrapy_simhash.commands.base import Subcommand
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests
-from scrapy_simhash.crawl.parking import FILE
+from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.html import printable
@@ -97,7 +97,7 @@ class ParkedCommand(Subcommand[Parked]):
 
 def _files(place: Path) -> list[Path]:
     if place.is_dir():
-        return sorted([*place.glob(FILE), *place.glob("*-*-*T*.sqlite")])
+        return sorted([*place.glob(PARKED_FILE), *place.glob("*-*-*T*.sqlite")])
     beside = Path(f"{place}.parked")
     if beside.is_dir():
         return sorted(beside.glob("*.sqlite"))

@@ -6,9 +6,14 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.addresses.address import Address
+from scrapy_simhash.addresses.evidence import MOST_DOUBT
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_simhash.addresses.rule import AddressRule
     from scrapy_simhash.analysis.holdings import Holdings
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
@@ -37,7 +42,10 @@ async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> 
     if decision.reason == "new_text" or decision.verdict == "refresh":
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
-        kept = _kept_apart(reach, page.url, holdings, decision, index.noise(page.site))
+        known = index.address_rules.about(Address.of(page.url).host)
+        rules = (one.rule for one in known if one.doubt <= MOST_DOUBT)
+        noise = index.noise(page.site)
+        kept = _kept_apart(reach, page.url, holdings, decision, noise, rules)
         if kept is not None:
             await index.keep(page)
             return Decisions(kept, decision)
@@ -45,7 +53,12 @@ async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> 
 
 
 def _kept_apart(
-    reach: Reach, url: str, holdings: Holdings, decision: Decision, noise: Noise
+    reach: Reach,
+    url: str,
+    holdings: Holdings,
+    decision: Decision,
+    noise: Noise,
+    rules: Iterable[AddressRule],
 ) -> Decision | None:
     """Return the decision to keep a duplicate with addresses that the spider was never handed.
 
@@ -69,6 +82,7 @@ def _kept_apart(
         decision.representative,
         decision.kept_addresses,
         noise,
+        rules,
     )
     for reason, addresses in kinds.items():
         if own := [address for address in addresses if address in new.addresses]:

@@ -21,12 +21,11 @@ from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.parking import parking_place
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
-from scrapy_simhash.crawl.setup import active_settings, index_place
+from scrapy_simhash.crawl.setup import active_settings, index_place, parking_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
 from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits

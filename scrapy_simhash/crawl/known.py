@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from urllib.parse import quote, urlsplit
 
@@ -161,12 +161,6 @@ class Reach:
         for _, trial in self._trials.items():
             trial.different = 0
 
-    def _trusted_about(self, url: str) -> Iterator[AddressRule]:
-        """Yield the trusted rules that make another address of one; 5 us each."""
-        for rule, trial in self._trials.items():
-            if trial.is_trusted and _may_be_about(rule, url) and rule.rewritten(url) != url:
-                yield rule
-
     def new_among(
         self,
         addresses: Iterable[str],
@@ -174,14 +168,17 @@ class Reach:
         kept_url: str,
         kept: bytes | None = None,
         noise: Noise = QUIET,
+        rules: Iterable[AddressRule] = (),
     ) -> New:
         """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
 
         They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
-        which another process may have handed its spider.
+        which another process may have handed its spider.  *rules* are those that pages have been
+        copies by: new addresses that are known under one that is about the copy are aliases.
 
         Cost: 0.5 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
-        each trusted rule, and for each of at most :data:`MOST_ALIASES` 20 us.
+        each trusted rule, three times if rules are about the copy, and for each of at most
+        :data:`MOST_ALIASES` 20 us.
         """
         own = {noise.stripped(url), noise.stripped(kept_url)}
         kept_hashes = unpack_addresses(kept)
@@ -198,12 +195,14 @@ class Reach:
 
         new = {address for address in self.unmet(addresses) if not is_theirs(address)}
         rule = _rule_of(Address.of(url), Address.of(kept_url))
+        if len(new) > MOST_ALIASES:
+            return New(new)
+        trials = self._trials.items()
+        trusted = [one for one, trial in trials if trial.is_trusted]
+        of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)] if new else []
         if len(new) > MOST_NEW:
-            if len(new) > MOST_ALIASES:
-                return New(new)
-            rules = [*islice(self._trusted_about(url), MOST_OF_PAGE), *([rule] if rule else [])]
-            return New(new, all(is_known_by(rules, address) for address in new))
-        trusted = [rule for rule, trial in self._trials.items() if trial.is_trusted]
+            by = [*of_page, *([rule] if rule else [])]
+            return New(new, all(is_known_by(by, address) for address in new))
         session = _Session(url, kept_url)
 
         # Each with what it may be on the kept page; what is in neither form known is new.
@@ -213,15 +212,23 @@ class Reach:
             for address, others in forms.items()
             if not any(is_known(other) or is_known_by(trusted, other) for other in others)
         }
-        if rule is None:
-            return New(new)
-        is_right = all(
+        is_right = rule is not None and all(
             any(is_known_by([rule], other) for other in forms[address]) for address in new
         )
-        trial = self._trials[rule]
-        trial.same += is_right
-        trial.different += not is_right
-        return New(set() if is_right and trial.is_trusted else new, are_aliases=is_right)
+        if rule is not None:
+            trial = self._trials[rule]
+            trial.same += is_right
+            trial.different += not is_right
+            if is_right and trial.is_trusted:
+                return New(set(), are_aliases=True)
+        # By these, the page at its other address may have been dropped.
+        tried = [one for one, trial in trials if trial.same >= TRUSTED_AFTER]
+
+        def is_known_elsewhere(address: str) -> bool:
+            others = (one.rewritten(address) for one in of_page if _may_be_about(one, address))
+            return any(is_known(other) or is_known_by(tried, other) for other in others)
+
+        return New(new, is_right or all(map(is_known_elsewhere, new)))
 
 
 def _rule_of(address: Address, kept: Address) -> AddressRule | None:
@@ -232,6 +239,13 @@ def _rule_of(address: Address, kept: Address) -> AddressRule | None:
     if address[:3] == kept[:3]:
         return difference(address, kept)
     return difference(address._replace(parameters=()), kept._replace(parameters=()))
+
+
+def _about(url: str, rules: Iterable[AddressRule]) -> Iterator[AddressRule]:
+    """Yield the rules that make another address of one, each once; 5 us each."""
+    for rule in dict.fromkeys(rules):
+        if _may_be_about(rule, url) and rule.rewritten(url) != url:
+            yield rule
 
 
 def _may_be_about(rule: AddressRule, url: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,16 +128,18 @@ class ParkedRequests:
         """Return requests that another run asked for; they count as asked for now."""
         return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
 
-    def take(self, rule: AddressRule, limit: int) -> list[ParkedRequest]:
+    def take(self, rule: AddressRule, template: str | None, limit: int) -> list[ParkedRequest]:
         """Return the oldest requests of a rule; they count as asked for now.
 
-        Those that other rules have parked together with it are among them.
+        They are in one template, or in all.  Those that other rules have parked together with it
+        are among them, whatever the template is.
         """
         where = (
-            "state IN (?, ?) AND (rule = ? OR id IN (SELECT id FROM needed WHERE needed.rule = ?))"
-            " ORDER BY id LIMIT ?"
+            "state IN (?, ?) AND (rule = ? AND template = ifnull(?, template)"
+            " OR id IN (SELECT id FROM needed WHERE needed.rule = ?)) ORDER BY id LIMIT ?"
         )
-        return self._take(where, _PARKED, _WAITING, _written(rule), _written(rule), limit)
+        written = _written(rule)
+        return self._take(where, _PARKED, _WAITING, written, template, written, limit)
 
     def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
         """Return the requests of a rule that have a key; they count as asked for now."""
@@ -155,10 +157,26 @@ class ParkedRequests:
         """Return requests that wait, those of an earlier run as well; as :meth:`take_waiting`."""
         return self._take("state = ? ORDER BY id LIMIT ?", _WAITING, limit)
 
-    def sample(self, rule: AddressRule, after: int, limit: int) -> list[ParkedRequest]:
-        """Return requests of a rule by chance, of those parked *after* an id; as :meth:`take`."""
-        where = "state = ? AND rule = ? AND id > ? ORDER BY random() LIMIT ?"
-        return self._take(where, _PARKED, _written(rule), after, limit)
+    def sample(
+        self, rule: AddressRule, after: int, limit: int, each: int, tried: Collection[str]
+    ) -> list[ParkedRequest]:
+        """Return requests of a rule by chance, of those parked *after* an id; as :meth:`take`.
+
+        They are *limit*; or more, if only then there are *each* of every template that is not
+        *tried*.
+        """
+        known = f"template IN ({','.join('?' * len(tried))})"
+        where = f"""id IN (
+            WITH found AS (
+                SELECT id, NOT {known} AND place <= ? AS is_first FROM (
+                    SELECT id, template, row_number() OVER (PARTITION BY template ORDER BY random())
+                    AS place FROM parked WHERE state = ? AND rule = ? AND id > ?
+                )
+            )
+            SELECT id FROM found ORDER BY is_first DESC, random()
+            LIMIT max((SELECT total(is_first) FROM found), ?)
+        )"""  # noqa: S608 - only our own text
+        return self._take(where, *tried, each, _PARKED, _written(rule), after, limit)
 
     def asked(self, number: int) -> list[ParkedRequest]:
         """Return the request with an id, if it has no answer yet."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 import random
 import sqlite3
-import time
 from collections import Counter, deque
-from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simhash.addresses.bound import sample_size
@@ -27,10 +24,10 @@ from scrapy_simhash.crawl.dropped import RuledOut
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.redirects import redirects_in
-from scrapy_simhash.crawl.setup import index_place
+from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.places import is_in_redis
+from scrapy_simhash.rule.scope import site_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -55,11 +52,12 @@ _STATS: dict[What, str] = {
 logger = logging.getLogger(__name__)
 
 PARKED_META_KEY = "simhash_parked"
-# In JOBDIR.
-FILE = "simhash-parked.sqlite"
 # Of what a rule covers, so much is downloaded all the same; what is missing of a sample, when the
 # spider is idle.
 EXPLORED: dict[Stage, float] = {"young": 0.1, "proven": 0.05}
+# When the spider is idle, at least so many of each template are looked at: the rule may have had no
+# trial there.
+LOOKS = 3
 # So many requests are asked for again at a time; the others stay on disk.
 MOST_ASKED = 500
 MOST_TRIES = 10
@@ -125,13 +123,14 @@ class Parking:
             raise SettingsError(
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
-        if place.name != FILE:
+        if place.name != PARKED_FILE:
             remove_old(place.parent)
         self._warning = RareWarning(logger)
         self._under_way = UnderWay()
         self._asked: dict[int, Asked] = {}
         self._lives: dict[AddressRule, Counter[What]] = {}
-        self._releasing: deque[AddressRule] = deque()
+        # Rules, and the template in which each is refuted; None for all.
+        self._releasing: deque[tuple[AddressRule, str | None]] = deque()
         # By rule, the last request that was parked before its last audit, and how many it has had
         # explored or audited since it released any.
         self._looked_until: dict[AddressRule, int] = {}
@@ -211,11 +210,12 @@ class Parking:
             self._go_on()
         return asked
 
-    def release(self, rule: AddressRule) -> None:
-        """Ask for all that a rule has parked."""
-        self._looked_at.pop(rule, None)
-        if rule not in self._releasing:
-            self._releasing.append(rule)
+    def release(self, rule: AddressRule, template: str | None = None) -> None:
+        """Ask for all that a rule has parked, in one template or everywhere."""
+        if template is None:
+            self._looked_at.pop(rule, None)
+        if (rule, template) not in self._releasing:
+            self._releasing.append((rule, template))
         self._go_on()
 
     def release_content(self, content: int) -> None:
@@ -243,9 +243,16 @@ class Parking:
         for row in self._safely(self._store.take_all_waiting, MOST_WAITING) or ():
             self._ask(row, "released", tests_rule=False)
         self._go_on()
-        for rule, parked in (self._safely(self._store.counts) or {}).items():
-            if rule not in self._releasing:
-                self._audit(rule, parked)
+        covered = {
+            rule: parked + self._looked_at[rule]
+            for rule, parked in (self._safely(self._store.counts) or {}).items()
+        }
+        by_site: Counter[str] = Counter()
+        for rule, requests in covered.items():
+            by_site[site_of_host(rule.host)] += requests
+        for rule, requests in covered.items():
+            if (rule, None) not in self._releasing:
+                self._audit(rule, requests, by_site[site_of_host(rule.host)])
         if self._asked:
             raise DontCloseSpider
 
@@ -283,39 +290,43 @@ class Parking:
                 for row in self._safely(self._store.asked, number) or ():
                     self._ask(row, "released", asked.tries + 1, asked.tests_rule)
 
-    def _audit(self, rule: AddressRule, parked: int) -> None:
+    def _audit(self, rule: AddressRule, covered: int, by_site: int) -> None:
         """Look at requests of a rule by chance; at all if it does not hold any more.
 
-        Those that were explored count.
+        Those that were explored count.  *covered* are the requests that the rule has parked, and
+        those that were looked at; *by_site* are those of all rules of its site.
         """
-        if (wanted := self._wanted(rule, parked)) is None:
+        if (wanted := self._wanted(rule, covered, by_site)) is None:
             self.release(rule)
             return
         since = self._looked_until.get(rule, 0)
         self._looked_until[rule] = self._safely(self._store.last) or 0
-        rows = self._safely(self._store.sample, rule, since, wanted) or ()
+        watch = self._watches.get(rule.kind)
+        each = LOOKS if watch is None and self._worth else 0
+        tried = self._learner.tried(rule, LOOKS)
+        rows = self._safely(self._store.sample, rule, since, wanted, each, tried) or ()
         self._looked_at[rule] += len(rows)
-        if (watch := self._watches.get(rule.kind)) is not None:
+        if watch is not None:
             watch.note_audited(rule.drop, len(rows))
         for row in rows:
             self._ask(row, "audited")
 
-    def _wanted(self, rule: AddressRule, parked: int) -> int | None:
+    def _wanted(self, rule: AddressRule, covered: int, by_site: int) -> int | None:
         """Return how many requests of a rule are still to be looked at; None: it does not hold."""
         if (watch := self._watches.get(rule.kind)) is not None:
             room = watch.room_to_audit(rule.drop)
             return None if room is None else min(room, self._worth)
         if not self._learner.holds(rule):
             return None
-        looked_at = self._looked_at[rule]
-        return max(0, sample_size(parked + looked_at, self._worth) - looked_at)
+        share = covered / by_site
+        return max(0, ceil(sample_size(by_site, self._worth) * share) - self._looked_at[rule])
 
     def _go_on(self) -> None:
         """Ask for what is to be released, but not for all at once."""
         while (room := MOST_ASKED - len(self._asked)) > 0:
             rows = self._safely(self._store.take_owed, room)
             if not rows and self._releasing:
-                rows = self._safely(self._store.take, self._releasing[0], room)
+                rows = self._safely(self._store.take, *self._releasing[0], room)
                 if not rows:
                     self._releasing.popleft()
                     continue
@@ -382,17 +393,3 @@ def is_exempt(request: Request) -> bool:
         or is_start_request(request)
         or bool(request.meta.get("retry_times"))
     )
-
-
-def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:
-    """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
-
-    An index that is no file has one of this name.
-    """
-    if job := job_dir(crawler.settings):
-        return Path(job, FILE)
-    place = index_place(settings, crawler.spidercls.name, crawler.settings)
-    if place == "memory:" or is_in_redis(place):
-        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
-    started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
-    return Path(f"{place}.parked", f"{started}-{os.getpid()}.sqlite")

@@ -21,7 +21,7 @@ from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
-from scrapy_simhash.rule.page import MAY_BE_NOISE
+from scrapy_simhash.rule.page import MAY_BE_NOISE, NEW_ADDRESSES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,16 +148,18 @@ class AddressRules:
 
         If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
         of an earlier run are not known.  Not so if the page that it was parked for is kept no more,
-        or if the page is kept only for links that the rule makes known.
+        or if the page is kept only for links that the rule makes known.  Where it is kept for other
+        links or media, the rule is wrong in its template: those of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
         is_kept = decision.verdict in ("unique", "refresh") and not decision.is_alias
         if asked.tests_rule and is_kept:
-            self._learner.fail(asked.rule, asked.template)
+            leads_on = decision.reason in NEW_ADDRESSES
+            self._learner.fail(asked.rule, asked.template, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")
-            self._parking.release(asked.rule)
+            self._parking.release(asked.rule, asked.template if leads_on else None)
 
     def clear_doubtful(self, url: str) -> None:
         """Forget failures that were due to what is known now to change by itself."""
@@ -197,8 +199,9 @@ class AddressRules:
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
         is_doubtful = decision.reason in MAY_BE_NOISE
+        leads_on = decision.reason in NEW_ADDRESSES
         content_url = decision.content_url(page.url)
-        return self._learner.learn(Judged(page.url, content_url, jar, is_doubtful))
+        return self._learner.learn(Judged(page.url, content_url, jar, is_doubtful, leads_on))
 
     def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule
@@ -227,9 +230,9 @@ class AddressRules:
             )
         if lesson.refuted:
             stats.inc_value("simhash/rules/failures", len(lesson.refuted))
-        for one in lesson.suspended:
+        for one, template in lesson.suspended:
             if self._parking is not None:
-                self._parking.release(one.rule)
+                self._parking.release(one.rule, template)
             if one.frozen:
                 self._warn_of(one)
             elif one.learned is not None:

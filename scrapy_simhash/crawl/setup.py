@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import NotConfigured
 from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 
 from scrapy_simhash.errors import SettingsError
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+
+# In JOBDIR.
+PARKED_FILE = "simhash-parked.sqlite"
 
 # Read once for a crawl: several components need them, and some settings are files.
 _settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
@@ -125,3 +131,17 @@ def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> fro
     if unknown := sorted(set(names) - {*known}):
         raise SettingsError(f"{setting} may name {', '.join(known)}: got {unknown[0]!r}")
     return frozenset(names)
+
+
+def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:
+    """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
+
+    An index that is no file has one of this name.
+    """
+    if job := job_dir(crawler.settings):
+        return Path(job, PARKED_FILE)
+    place = index_place(settings, crawler.spidercls.name, crawler.settings)
+    if place == "memory:" or is_in_redis(place):
+        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
+    started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+    return Path(f"{place}.parked", f"{started}-{os.getpid()}.sqlite")

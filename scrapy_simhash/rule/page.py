@@ -55,6 +55,8 @@ KEPT_APART: tuple[Reason, ...] = (
 )
 # What is new in a page for these reasons may only have changed by itself.
 MAY_BE_NOISE: tuple[Reason, ...] = ("new_links", "new_media", "new_data")
+# It is kept for addresses that the spider was not handed.
+NEW_ADDRESSES: tuple[Reason, ...] = ("new_links", "new_media")
 # Reasons that come neither from a user's choice nor from a property of the page.
 FAILURES: tuple[Reason, ...] = (
     "extraction_failed",
