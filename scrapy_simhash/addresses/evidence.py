@@ -41,8 +41,8 @@ LEAST_TEMPLATES = 3
 WIDE_TEMPLATES = 8
 # Of a rule; those without room are templates without trials.  A scope takes 180 bytes.
 MAX_SCOPES = 128
-# Of so many templates, it is known what was found.
-MAX_STAGES = 1_000
+# Of so many templates, it is known what was found: the pages of a crawl come from few at a time.
+MAX_STAGES = 64
 
 Stage = Literal["young", "proven"]
 _STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -103,7 +103,9 @@ class Hypothesis:
         self.learned: float | None = None
         self.frozen: frozenset[str] = frozenset()
         self.scopes: dict[str, Scope] = {}
+        # What was found of a template, and how many agree in a folder.
         self._stages: dict[str, Stage | None] = {}
+        self._agreeing: dict[str, int] = {}
 
     @cached_property
     def salt(self) -> int:
@@ -167,7 +169,7 @@ class Hypothesis:
                 may_change |= scope.right in (LEAST_KEYS, *_needed(self.number, scope.number))
         self.seen = now
         if may_change:
-            self._stages.clear()
+            self._find_anew()
         if self.stage(template) is not None and self.learned is None:
             self.learned = now
         return is_first_failure
@@ -177,7 +179,7 @@ class Hypothesis:
         for scope in self.scopes.values():
             scope.own_wrong -= scope.own_doubtful
             scope.own_doubtful = 0
-        self._stages.clear()
+        self._find_anew()
 
     def freeze(self, where: Iterable[str], now: float) -> None:
         """Have the rule act in templates and folders; in none, only by its evidence again.
@@ -231,9 +233,15 @@ class Hypothesis:
         scope = self.scopes.get(name)
         if scope is None or scope.wrong:
             return None
-        known = (self.scopes[one] for one in self._templates_in(name))
-        agreeing = sum(one.right >= LEAST_KEYS and not one.wrong for one in known)
-        return self._shown(scope) if agreeing >= least else None
+        if name not in self._agreeing:
+            known = (self.scopes[one] for one in self._templates_in(name))
+            agreeing = sum(one.right >= LEAST_KEYS and not one.wrong for one in known)
+            self._agreeing[name] = agreeing
+        return self._shown(scope) if self._agreeing[name] >= least else None
+
+    def _find_anew(self) -> None:
+        self._stages.clear()
+        self._agreeing.clear()
 
     def _is_frozen(self, template: str) -> bool:
         return any(
@@ -270,7 +278,7 @@ class Hypothesis:
         times = [time for time in (self.learned, other.learned) if time is not None]
         self.learned = min(times, default=None)
         self.frozen = other.frozen
-        self._stages.clear()
+        self._find_anew()
 
     def as_json(self) -> dict[str, Any]:
         """Return the state to store, in values that JSON has."""
