@@ -98,7 +98,7 @@ class Sightings:
 
     def get(self, key: int, salt: int = 0) -> Sighting | None:
         """Return what was seen under a key; 1 us, and 0.2 us if there is nothing, mostly."""
-        if not self._filter[(key & _FILTER_MASK) >> 3] >> (key & 7) & 1:
+        if not self.may_have(key):
             return None
         salted = key ^ salt
         block = bisect_right(self._starts, salted)
