@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -287,6 +288,31 @@ def test_the_rules_of_a_site_are_audited_together(
         of_site = sum(n for rule, n in parked.items() if rule.host == host)
         assert of_site > 95 * len(aliases)
         assert 0 <= looked_at[host] - sample_size(of_site, 40) < len(aliases)
+
+
+def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
+    trap = AddressRule("trap", "a.example", "a.example/day/N", "")
+    refuted = AddressRule("suffix", "a.example", ".print", "")
+    with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
+        hypothesis = rules._index.address_rules.site("a.example").put_on_trial(SID, 0.0)
+        assert hypothesis is not None
+        hypothesis.freeze(["/"], 0.0)
+        assert rules._parking is not None
+        store = rules._parking._store
+        for i in range(100):
+            for rule, url in (
+                (SID, f"http://a.example/a/p{i}?sid=1"),
+                (trap, f"http://a.example/day/{i}"),
+                (refuted, f"http://a.example/a/p{i}.print"),
+            ):
+                request = pickle.dumps(Request(url).to_dict(), protocol=4)
+                store.park(rule, "/a/*", i, url, request)
+        with pytest.raises(DontCloseSpider):
+            rules._parking.spider_idle()
+    assert sum("sid" in request.url for request in sent) == sample_size(100, 40)
 
 
 def test_requests_are_taken_of_one_template(tmp_path: Path) -> None:

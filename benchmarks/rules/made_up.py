@@ -11,11 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import ceil
 from typing import Any, NamedTuple
 
 from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.bound import sample_size
+from scrapy_simhash.addresses.bound import sample_share
 from scrapy_simhash.addresses.learner import Judged, Learner
 from scrapy_simhash.addresses.sightings import Sightings
 from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
@@ -205,7 +204,7 @@ class Dry:
                 if seen[row[0]] <= LOOKS and row[0] not in tried:
                     first.append(row)
             others = [row for row in rows if row not in first]
-            wanted = ceil(sample_size(by_site, worth) * requests / by_site) - self._explored[rule]
+            wanted = sample_share(requests, by_site, worth) - self._explored[rule]
             looked_at = [*first, *others][: max(wanted, len(first))]
             self._waiting[rule] = [row for row in rows if row not in looked_at]
             for _, url, content_at in looked_at:

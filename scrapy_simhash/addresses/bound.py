@@ -94,6 +94,15 @@ def sample_size(requests: int, worth: int) -> int:
     return min(requests, ceil(sqrt(requests * worth / e)))
 
 
+def sample_share(requests: int, of: int, worth: int) -> int:
+    """Return how many of some requests to look at, if they are a part of those looked at together.
+
+    >>> [sample_share(n, 1_000, 150) for n in (10, 500, 1_000)]
+    [3, 118, 235]
+    """
+    return ceil(sample_size(of, worth) * requests / of)
+
+
 def _log_tail(trials: int, most: int, rate: float) -> float:
     """Return the logarithm of the chance that over *most* of *trials* happen, each with *rate*."""
     if most + 1 > trials * rate:  # the terms shrink from the first one on

@@ -7,7 +7,6 @@ import pickle
 import random
 import sqlite3
 from collections import Counter, deque
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
@@ -16,7 +15,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.request import request_from_dict
 
-from scrapy_simhash.addresses.bound import sample_size
+from scrapy_simhash.addresses.bound import sample_share
 from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
@@ -249,7 +248,8 @@ class Parking:
         }
         by_site: Counter[str] = Counter()
         for rule, requests in covered.items():
-            by_site[site_of_host(rule.host)] += requests
+            if rule.kind not in self._watches and self._learner.holds(rule):
+                by_site[site_of_host(rule.host)] += requests
         for rule, requests in covered.items():
             if (rule, None) not in self._releasing:
                 self._audit(rule, requests, by_site[site_of_host(rule.host)])
@@ -294,7 +294,7 @@ class Parking:
         """Look at requests of a rule by chance; at all if it does not hold any more.
 
         Those that were explored count.  *covered* are the requests that the rule has parked, and
-        those that were looked at; *by_site* are those of all rules of its site.
+        those that were looked at; *by_site* are those of all rules of its site that hold.
         """
         if (wanted := self._wanted(rule, covered, by_site)) is None:
             self.release(rule)
@@ -318,8 +318,7 @@ class Parking:
             return None if room is None else min(room, self._worth)
         if not self._learner.holds(rule):
             return None
-        share = covered / by_site
-        return max(0, ceil(sample_size(by_site, self._worth) * share) - self._looked_at[rule])
+        return max(0, sample_share(covered, by_site, self._worth) - self._looked_at[rule])
 
     def _go_on(self) -> None:
         """Ask for what is to be released, but not for all at once."""
