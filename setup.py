@@ -16,6 +16,8 @@ MODULES = {
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
 }
+# Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
+PLAIN_MODULES = ("analysis/values", "rule/hashes")
 # "" compiles if there is a C compiler; else the twins in Python serve.
 # "compiled" fails if there is none: a wheel for one platform must hold the modules.
 # "pure" makes a wheel for every platform, without them.
@@ -32,18 +34,28 @@ def extensions(build: str) -> list[Extension]:
         raise SystemExit(f"SIMHASH_BUILD must be one of {BUILDS}: got {build!r}")
     if build == "pure":
         return []
-    return [
-        Extension(
-            f"scrapy_simhash.{module.replace('/', '.')}",
-            sources=[f"scrapy_simhash/{module}.pyx"],
-            depends=[f"scrapy_simhash/{part}" for part in parts],
-            include_dirs=lxml.get_include(),
-            # Python was often built with -g, which makes the modules five times as large.
-            extra_compile_args=["-O3", "-g0"] if os.name == "posix" else [],
-            optional=build == "",
-        )
-        for module, parts in MODULES.items()
-    ]
+    from Cython.Build import cythonize
+
+    modules = {f"{module}.pyx": parts for module, parts in MODULES.items()}
+    modules |= {f"{module}.py": [f"{module}.pxd"] for module in PLAIN_MODULES}
+    compiled = cythonize(
+        [
+            Extension(
+                f"scrapy_simhash.{source.partition('.')[0].replace('/', '.')}",
+                sources=[f"scrapy_simhash/{source}"],
+                depends=[f"scrapy_simhash/{part}" for part in parts],
+                include_dirs=lxml.get_include(),
+                # Python was often built with -g, which makes the modules five times as large.
+                extra_compile_args=["-O3", "-g0"] if os.name == "posix" else [],
+            )
+            for source, parts in modules.items()
+        ],
+        build_dir="build",
+        quiet=True,
+    )
+    for one in compiled:
+        one.optional = build == ""
+    return list(compiled)
 
 
 def page_of_the_package() -> str:

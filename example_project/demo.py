@@ -61,10 +61,11 @@ def show(console: Console) -> None:
         return [one for one in decisions if one[key] == value]
 
     dropped = having("action", "drop")
+    kept = having("verdict", "unique") + having("verdict", "variant")
     saved = sum(one["body_bytes"] for one in dropped)
     whole = sum(one["body_bytes"] for one in decisions)
     console.print(
-        f"\nFound {len(decisions)} pages: kept {len(having('verdict', 'unique'))} "
+        f"\nFound {len(decisions)} pages: kept {len(kept)} "
         f"({items} items), dropped {len(dropped)}, "
         f"could not judge {len(having('verdict', 'skipped'))}.\n"
         f"Saved {saved:,} of {whole:,} bytes from being parsed and stored, and the links of "

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from scrapy_simhash.analysis.content import content_from
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.page import Analyser, PageAnalysis, view_from
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.index.contract import Run
+from scrapy_simhash.index.contract import Index, Run
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.holdings import PageValues
+from scrapy_simhash.rule.page import Page, View
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.scope import canonical_url, host_of, scope_key, section_of
-from scrapy_simhash.rule.sections import TemplateOf
-from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.rule.scope import canonical_url, folder_of, host_of, scope_key, section_of
+from scrapy_simhash.settings import ITEMS, SimhashSettings
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
 
@@ -65,7 +64,7 @@ class Pipeline:
             settings.verify,
             settings.max_tags,
             settings.max_depth,
-            settings.keep_apart,
+            settings.takes,
         )
         distance = VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
         parameters = Parameters(
@@ -97,19 +96,21 @@ class Pipeline:
         self,
         fetched: Fetched,
         workers: Workers,
-        template_of: TemplateOf,
+        known: Index,
         spider: str,
         run: Run | None = None,
     ) -> tuple[Page, PageAnalysis]:
         """Return a page as an index sees it, met by a *run* of *spider*, and its analysis.
 
+        The index says what is known of the page's site.
         Without a run, and with ``SIMHASH_SINCE = "ever"``, all kept pages stand for others.
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
         url, body, encoding, request_fingerprint, jar = fetched
         section = section_of(url)
-        analysis = await workers.analyse(body, encoding, url, template_of(section))
+        template, cuts = known.template(folder_of(url)), known.noise(section).cuts
+        analysis = await workers.analyse(body, encoding, url, template, cuts)
         content = analysis.content
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
@@ -124,22 +125,28 @@ class Pipeline:
             crawl=None if run is None else run.id,
             met_by=None if run is None or self.settings.since == "ever" else met_by(run.crawl),
             content_fingerprint=None if content is None else content.fingerprint,
-            identity=analysis.holdings.identity,
             addresses=analysis.addresses,
-            data=analysis.data,
+            own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,
             heading=None if content is None else content.heading,
             sketch=None if content is None else content.sketch,
             site=host_of(url),
             section=section,
             blocks=analysis.blocks,
-            holds=analysis.holdings.data,
+            holds=analysis.values,
             canonical=canonical_url(url, analysis.canonical),
-            view_under=None if analysis.source is None else partial(_view, analysis.source),
+            view_under=None
+            if analysis.source is None
+            else partial(_view, analysis.source, analysis.values),
         )
-        return page, analysis
+        return known.viewed(page), analysis
 
 
-def _view(source: bytes, template: Collection[int]) -> tuple[int, bytes] | None:
-    """Return the second view of a page under a template: fingerprint and sketch of its content."""
-    content = content_from(source, template)
-    return None if content is None else (content.fingerprint, content.sketch)
+def _view(source: bytes, held: PageValues, template: Collection[int]) -> View | None:
+    """Return what a page is under a template; it *held* the same addresses."""
+    found = view_from(source, template)
+    if found is None:
+        return None
+    content, values = found
+    stored = values.pack() if held.loose else None
+    values = replace(values, addresses=held.addresses, told=held.told, loose=held.loose)
+    return View(content.fingerprint, content.sketch, stored, values)

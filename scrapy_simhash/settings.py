@@ -23,6 +23,8 @@ SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
 # The tables of an index in Redis are planned for this many pages by default.
 EXPECTED_PAGES = 1_000_000
+# What the spider takes from pages: fields, links and files, or texts alone.
+ITEMS, TEXT = "items", "text"
 SCOPES = ("global", "site", "host", "spider")
 
 # Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
@@ -195,6 +197,7 @@ class SimhashSettings:
     action: str = _setting("drop", _choice(*ACTIONS))
     distance: int | None = _setting(None, _number(int, 0, 7))
     verify: bool = _setting(True, _BOOLEAN)
+    takes: str = _setting(ITEMS, _choice(ITEMS, TEXT))
     share: float = _setting(0.9, _number(float, 0.5, 1))
     index: str | None = _setting(
         None,
@@ -213,7 +216,6 @@ class SimhashSettings:
         None,
         Requirement("a mapping of words to weights, or the path of a JSON file of one", _read_idf),
     )
-    keep_apart: tuple[str, ...] = _setting((), Requirement("a list of rules", _read_names))
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
     protect_start_requests: bool = _setting(True, _BOOLEAN)

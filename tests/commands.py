@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scrapy_simhash.settings import TEXT
 from tests import forking
 
 # Where a crawl of the spider Links leaves its index.
@@ -15,9 +16,13 @@ INDEX = Path(".scrapy/simhash/links.simhash")
 SCRAPY = Path(sys.executable).with_name("scrapy")
 
 
+# The setting of the crawls of tests/conftest.py, whose indexes the subcommands open.
+_TAKES = ("-s", f"SIMHASH_TAKES={TEXT}")
+
+
 def simhash(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a subcommand in *folder*."""
-    return forking.run([SCRAPY, "simhash", *arguments], folder)
+    return forking.run([SCRAPY, "simhash", *arguments[:1], *_TAKES, *arguments[1:]], folder)
 
 
 def simhash_json(folder: Path, *arguments: str, code: int = 0) -> Any:

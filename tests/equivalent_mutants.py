@@ -194,15 +194,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "Both have the same length; it is only checked.",
     ),
     (
-        "scrapy_simhash/index/learned.py",
-        "take_settled",
-        """
--    yield replace(page, content_fingerprint=fingerprint, sketch=sketch, view_under=None)
-+    yield (replace(page, content_fingerprint=fingerprint, sketch=sketch))
-        """,
-        "These pages are only stored, which leaves it out.",
-    ),
-    (
         "scrapy_simhash/index/redis/lua/look_up.lua",
         "",
         """

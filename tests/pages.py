@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import blake2b
 
+from scrapy_simhash.rule.holdings import PageValues, Told
 from scrapy_simhash.rule.page import Decision, Page, Reason
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.sketch import Sketch
@@ -52,6 +55,21 @@ def page_with_content(
         site="site.example",
         blocks=(block,),
     )
+
+
+def values(numbers: Iterable[int]) -> array[int]:
+    """Values that are told apart by as few bits as are ever stored of one."""
+    return array("Q", (number * 0x9E3779B97F4A7C15 % (1 << 64) >> 40 << 40 for number in numbers))
+
+
+def with_values(page: Page, *numbers: int) -> Page:
+    """The page with the values of these numbers as its own, by which it is compared, too."""
+    told = {
+        value: Told("data", "", f"{number}")
+        for value, number in zip(values(numbers), numbers, strict=True)
+    }
+    holds = PageValues(own=values(numbers), own_loose=values(numbers), told=told)
+    return replace(page, holds=holds, own_values=holds.pack())
 
 
 def near(representative: str, distance: int) -> Decision:

@@ -38,6 +38,13 @@ def record(url: str, twin: str | None = None, second: float = 0, **fields: Any) 
     return Record.from_json(line(url, twin, second, **fields))
 
 
+def variant(url: str, near: str, reason: str, second: float = 0, **fields: Any) -> Record:
+    """A page that is kept although it is near the page at *near*."""
+    closest = {"url": near, "share": 0.97, "distance": 2}
+    found = line(url, near, second, action="pass", reason=reason, closest=closest)
+    return Record.from_json({**found, "verdict": "variant", **fields})
+
+
 def skipped(url: str, reason: str, error: str | None = None) -> Record:
     """A page that was not judged."""
     return record(url, verdict="skipped", reason=reason, error=error)

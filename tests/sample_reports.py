@@ -10,7 +10,7 @@ from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
 from scrapy_simhash.report.record import Record
-from tests.reports import record, skipped
+from tests.reports import record, skipped, variant
 
 SITE = "http://a.example"
 
@@ -59,6 +59,8 @@ def everywhere(text: str) -> dict[str, Any]:
     records += [record(f"{text}?{i}{text}=1", f"{text}/kept", second=i) for i in range(30)]
     records += [record(f"{text}to", f"{text}/kept", redirects=[text, text])]
     records += [record(f"{text}near", closest={"url": text, "share": 0.5, "distance": 3})]
+    told = [{"kind": "text", "place": text, "text": text}]
+    records += [variant(f"{text}variant", text, "new_text", new=told)]
     records += [skipped(text, "timed_out", text), skipped(text, text)]
     collector = Collector(duplicate_share=0)
     for one in records:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.settings import ITEMS
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
 
@@ -149,15 +150,16 @@ def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -
     assert found["content"]["share"] > 0.9
     held = '<img src="/p.jpg"><a href="/more" data-id="7">x</a></main>'
     (folder / "more.html").write_text(article(prose("the same text")).replace("</main>", held))
-    found = simhash_json(folder, "explain", site.url + "/a", "more.html")
-    assert found["decision"]["reason"] == "new_data"
-    assert found["new"] == {
-        "links": ["file:///more"],
-        "media": ["file:///p.jpg"],
-        "data": ["data-id: 7"],
-    }
-    shown = simhash(folder, "explain", site.url + "/a", "more.html").stdout
-    assert "data only in the second: data-id: 7" in shown
+    explain_all = ("explain", site.url + "/a", "more.html", "-s", f"SIMHASH_TAKES={ITEMS}")
+    found = simhash_json(folder, *explain_all)
+    assert found["decision"]["verdict"] == "variant"
+    new = {(one["kind"], one["place"]): one["text"] for one in found["new"]}
+    assert new["link", "a"] == "file:///more"
+    assert new["media", "img"] == "file:///p.jpg"
+    assert "data-id=7" in new["text", "main"]
+    shown = simhash(folder, *explain_all).stdout
+    assert "new in the second: link at a: file:///more" in shown
+    assert f"verdict on the second: variant ({found['decision']['reason']})" in shown
     shown = simhash(folder, "explain", site.url + "/a", site.url + "/d").stdout
     assert "verdict on the second: unique (new_text)" in shown
 

@@ -22,7 +22,9 @@ from scrapy_simhash.commands.export_lines import Line, page_from, record_of
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import WAITING, Analysed, analysed_pages, source_at
 from scrapy_simhash.errors import SourceError
+from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.settings import SimhashSettings
@@ -58,9 +60,8 @@ PAGE = Page(
     judged_at=1_700_000_000,
     crawl=4,
     content_fingerprint=1 << 63,
-    identity=b"\x00\xff",
     addresses=b"\x00\x00\x00\x01",
-    data=b"\x00\x00\x00\x02",
+    own_values=b"\x00\xff",
     heading=0xAB,
     sketch=b"\x01",
 )
@@ -75,9 +76,8 @@ RECORD = {
     "tokens": 300,
     "judged_at": 1_700_000_000,
     "content_fingerprint": "8000000000000000",
-    "identity": "00ff",
     "addresses": "00000001",
-    "data": "00000002",
+    "own_values": "00ff",
     "heading": "00000000000000ab",
     "sketch": "AQ==",
 }
@@ -167,7 +167,12 @@ class SlowWorkers:
         """Nothing to get ready."""
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -177,7 +182,7 @@ class SlowWorkers:
         try:
             if not self.finish:
                 await self.waiting[-1].wait()
-            return self.analyser.analyse(body, encoding, url, template)
+            return self.analyser.analyse(body, encoding, url, template, cuts)
         finally:
             self.under_way -= 1
 
@@ -211,7 +216,7 @@ def test_pages_are_analysed_side_by_side_in_their_order(
     pipeline: Pipeline, workers: SlowWorkers
 ) -> None:
     async def analyse() -> list[tuple[str, Analysed | None]]:
-        pages = analysed_pages(fetched(8, workers), pipeline, lambda site: frozenset(), "")
+        pages = analysed_pages(fetched(8, workers), pipeline, MemoryIndex(pipeline.parameters), "")
         return [pair async for pair in pages]
 
     found = asyncio.run(analyse())
@@ -224,7 +229,7 @@ def test_pages_are_analysed_side_by_side_in_their_order(
 
 def test_workers_are_closed_when_nobody_reads_on(pipeline: Pipeline, workers: SlowWorkers) -> None:
     async def analyse() -> None:
-        pages = analysed_pages(fetched(8, workers), pipeline, lambda site: frozenset(), "")
+        pages = analysed_pages(fetched(8, workers), pipeline, MemoryIndex(pipeline.parameters), "")
         async with aclosing(pages):
             assert (await anext(pages))[0] == "http://a.example/0"
             assert workers.under_way == 1
@@ -239,7 +244,7 @@ def test_workers_are_closed_when_a_source_breaks_off(
 ) -> None:
     async def analyse() -> None:
         source = fetched(3, workers, SourceError("torn.warc cannot be read"))
-        pages = analysed_pages(source, pipeline, lambda site: frozenset(), "")
+        pages = analysed_pages(source, pipeline, MemoryIndex(pipeline.parameters), "")
         with pytest.raises(SourceError, match=r"torn\.warc"):
             async for _ in pages:
                 pass

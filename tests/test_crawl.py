@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.settings import TEXT
 from scrapy_simhash.testing import CrawlFunction
 from tests import spiders
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
@@ -18,10 +19,11 @@ from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 def twins(site: Site) -> Site:
     """/a and /b have the same text but for a word; /other another; /b links to /behind.
 
-    The start page names /behind, too, but has no link there: /b leads nowhere new.
+    The start page names /behind as the next one, which the spider does not follow: /b leads nowhere
+    new.
     """
     start = article(prose("start"), ["/a", "/b", "/other"])
-    site["/"] = start.replace("<main>", '<main data-more="/behind">')
+    site["/"] = start.replace("<head>", '<head><link rel="next" href="/behind">')
     site["/a"] = article(prose("lamp", 2000))
     site["/b"] = article(prose("lamp", 2000) + " afterword", ["/behind"])
     site["/other"] = article(prose("bread"))
@@ -87,7 +89,10 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
     assert result.stats["simhash/dropped_bytes"] == len(body)
     assert result.stats["simhash/analysis_seconds"] > 0
     assert result.stats["simhash/index_seconds"] > 0
-    assert "4 pages judged, 3 unique, 0 near-duplicates and 1 exact ones (25.0%)" in result.log
+    assert (
+        "4 pages judged, 3 unique, 0 variants, 0 near-duplicates and 1 exact ones (25.0%)"
+        in result.log
+    )
     assert "dropped 1 pages" in result.log
 
 
@@ -143,7 +148,12 @@ def test_crawl_with_and_without_a_reactor(
     twins: Site, simhash_crawl: CrawlFunction, reactor: bool
 ) -> None:
     arguments = {"url": f"{twins.url}/"}
-    settings = {"TWISTED_REACTOR_ENABLED": reactor, "SIMHASH_WORKERS": 1, "SIMHASH_MIN_TOKENS": 20}
+    settings = {
+        "TWISTED_REACTOR_ENABLED": reactor,
+        "SIMHASH_WORKERS": 1,
+        "SIMHASH_MIN_TOKENS": 20,
+        "SIMHASH_TAKES": TEXT,
+    }
     result = simhash_crawl(spiders.Links, twins.url, arguments=arguments, **settings)
     assert result.kept == {"/", "/a", "/other"}
     assert result.dropped == {"/b": "/a"}

@@ -22,7 +22,7 @@ from scrapy_simhash.index.contract import Run
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.running import SILENT_SECONDS, RunningRun, crawl_to_join, is_dead
 from scrapy_simhash.rule.crawls import crawls_in, met_by, together
-from scrapy_simhash.rule.page import Found, Row
+from scrapy_simhash.rule.page import Found, Row, View
 from scrapy_simhash.rule.rule import SiteKnowledge, judge
 from scrapy_simhash.settings import SimhashSettings
 from tests.indexes import Blocking, open_index
@@ -149,7 +149,7 @@ def test_addresses_that_went_to_another_spider_are_none_that_this_one_knows() ->
 def test_page_that_was_taken_back_is_not_stored_once_more(place: str) -> None:
     """When a template settles, the pages before it are stored with what they are under it."""
 
-    def view_anew(template: Collection[int]) -> tuple[int, bytes] | None:
+    def view_anew(template: Collection[int]) -> View | None:
         pytest.fail("it was taken back")
 
     with open_index(place, VERIFIED) as index:

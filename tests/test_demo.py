@@ -115,7 +115,7 @@ def test_no_two_answers_are_the_same() -> None:
 def test_spider_keeps_one_of_each_article(simhash_crawl: CrawlFunction) -> None:
     with serve() as url:
         spider = "site_crawl.spiders.site.SiteSpider"
-        result = simhash_crawl(spider, url, arguments={"url": url})
+        result = simhash_crawl(spider, url, arguments={"url": url}, SIMHASH_TAKES="text")
     assert result.dropped["/print/lamp-en"] == "/article/lamp-en"
     assert result.dropped["/mirror/article/lamp-en"] == "/article/lamp-en"
     assert len(result.kept) == len(result.items) == 35

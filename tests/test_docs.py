@@ -10,6 +10,7 @@ from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
+from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import Decision, Reason, Verdict
 from scrapy_simhash.settings import PREFIX, SimhashSettings, setting_name
 from tests.documents import DOCS, FOLDER, documented_settings, read
@@ -73,7 +74,7 @@ def test_every_verdict_and_reason_stands_in_the_docs_once() -> None:
 def test_every_field_of_the_feed_stands_in_the_docs() -> None:
     from scrapy_simhash.report.record import Record
 
-    decision = Decision("unique", "new_links", new=("/",))
+    decision = Decision("variant", "new_links", new=(Told("link", "", "/"),))
     record = Record.of(decision, url="", body_bytes=0, redirects=("/",))
     feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]
     documented = [

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_simhash.analysis.content import content_from, content_of, pack_source
+from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.walk import visible_blocks
-from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SITES, Learned
+from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SECTIONS, Learned
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.page import Decision, Page
+from scrapy_simhash.rule.page import Decision, Page, View
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.rule.template import LASTING_PAGES
 from tests.indexes import Blocking, open_index
-from tests.pages import UNIQUE, VERIFIED, page_with_content
+from tests.pages import UNIQUE, VERIFIED, page_with_content, with_values
 
 FRAME = 1  # the block that all pages of the site have
 
@@ -33,9 +33,9 @@ def early_page(name: str = "early") -> Page:
     """A page that has another second view once the template is known: that of *later*."""
     first = page_with_content(name, range(1, 101), main_text=0xF0F0F0, content_fingerprint=0xFFFF)
 
-    def view_under(template: Collection[int]) -> tuple[int, bytes] | None:
+    def view_under(template: Collection[int]) -> View | None:
         assert FRAME in template
-        return later.content_fingerprint or 0, later.sketch or b""
+        return View(later.content_fingerprint or 0, later.sketch or b"", None, later.holds)
 
     later = later_page(name)
     return replace(first, view_under=view_under)
@@ -71,7 +71,7 @@ def test_early_page_is_found_by_what_it_is_under_the_template(index: Blocking) -
 def test_early_page_is_seen_under_the_template_of_its_section() -> None:
     seen: list[Collection[int]] = []
     news = replace(early_page(), section="site.example/news", view_under=None)
-    docs = replace(early_page(), section="site.example/docs", view_under=seen.append)
+    docs = replace(early_page("docs/early"), section="site.example/docs", view_under=seen.append)
     learned = Learned(0.9)
 
     async def learn(page: Page, count: int, *blocks: int) -> None:
@@ -81,8 +81,8 @@ def test_early_page_is_seen_under_the_template_of_its_section() -> None:
 
     asyncio.run(learn(news, 6 * LASTING_PAGES, FRAME))
     asyncio.run(learn(docs, 2 * LASTING_PAGES - 1, FRAME, FRAME + 1))
-    assert learned.blocks("site.example") == {FRAME}
-    assert not list(learned.take_settled("site.example"))
+    assert learned.repeated_blocks("site.example") == {FRAME}
+    assert not list(learned.take_settled(docs))
     assert set(map(frozenset, seen)) == {frozenset({FRAME, FRAME + 1})}
 
 
@@ -119,16 +119,17 @@ def test_content_from_the_source_is_that_of_the_page() -> None:
     assert tree is not None
     blocks = visible_blocks(tree)
     for template in ((), {blocks[1].id}, {block.id for block in blocks}):
-        again = content_from(pack_source(blocks, "T"), template)
-        assert again == content_of(blocks, template, "T")
+        again, title, state = unpack_source(pack_source(blocks, "T", (1, b"2")))
+        assert (title, state) == ("T", (1, b"2"))
+        assert content_of(again, template, title) == content_of(blocks, template, "T")
 
 
 def test_early_pages_are_bounded() -> None:
     learned = Learned(0.9)
-    for site in range(EARLY_SITES + 3):
+    for section in range(EARLY_SECTIONS + 3):
         for _ in range(EARLY_PAGES + 3):
-            learned._remember(replace(early_page(), site=f"{site}.example"))
-    assert len(learned._early) == EARLY_SITES
+            learned._remember(replace(early_page(), section=f"site.example/{section}"))
+    assert len(learned._early) == EARLY_SECTIONS
     assert {len(pages) for pages in learned._early.values()} == {EARLY_PAGES}
 
 
@@ -142,10 +143,10 @@ def framed(name: str, own: int, fingerprint: int) -> Page:
 
 def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking) -> None:
     assert index.check(framed("b", 3, 1)) == UNIQUE
-    index.check_and_add(replace(framed("a", 2, 0), identity=b"\0one "))
+    index.check_and_add(with_values(framed("a", 2, 0), 1))
     assert index.check(framed("b", 3, 1)).is_duplicate  # nothing is known of one page
-    other = replace(framed("other", 4, 0xFFFFFFFF), identity=b"\0two ")
-    assert index.check_and_add(other).verdict == "unique"
+    other = with_values(framed("other", 4, 0xFFFFFFFF), 2)
+    assert index.check_and_add(other).is_kept
     assert index.template("site.example") == frozenset()
     assert index.check(framed("b", 3, 1)) == UNIQUE
 
@@ -154,6 +155,6 @@ def test_pages_that_are_like_one_another_do_not_make_their_text_a_template(index
     settle(index)
     for i in range(3 * LASTING_PAGES):
         alike = replace(page_with_content(f"m{i}", range(500, 700), 1, 1), heading=i)
-        alike = replace(alike, blocks=(FRAME, 9), identity=b"\0" + i.to_bytes(4, "big"))
-        assert index.check_and_add(alike).verdict == "unique"
+        alike = with_values(replace(alike, blocks=(FRAME, 9)), i)
+        assert index.check_and_add(alike).verdict == ("variant" if i else "unique")
     assert index.template("site.example") == {FRAME}

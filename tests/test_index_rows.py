@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import opening
 from scrapy_simhash.rule.crawls import met_by
+from scrapy_simhash.rule.holdings import PageValues
 from tests.indexes import Blocking, groups, ids_by_name, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
 
@@ -80,7 +82,7 @@ def test_only_what_is_stored_of_a_page_is_kept(index: Blocking) -> None:
         site="site.example",
         section="site.example/a",
         blocks=(1, 2),
-        holds={1: (2,)},
+        holds=PageValues(loose=array("Q", [1])),
         canonical="http://site.example/other",
         view_under=lambda template: None,
     )

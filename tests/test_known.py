@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.known import MOST_ALIASES, TRUSTED_AFTER, WAYS, KnownAddresses, New, Reach
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
-from scrapy_simhash.rule.noise import Noise
+from scrapy_simhash.rule.noise import Cuts
 
 SITE = "http://a.example"
 
@@ -201,12 +201,12 @@ def test_more_links_than_are_stored_are_not_known() -> None:
 
 
 def test_parameters_that_change_by_themselves_make_nothing_new() -> None:
-    noise = Noise.from_bytes(b'[["ts", 1, 1]]')
+    cuts = Cuts(frozenset({"ts"}))
     found = Reach()
-    found.hand([f"{SITE}/x?ts=1"], noise)
-    assert not found.new_among([f"{SITE}/x"], f"{SITE}/a", f"{SITE}/b", None, noise).addresses
-    assert not found.new_among([f"{SITE}/a"], f"{SITE}/a?ts=2", f"{SITE}/b", None, noise).addresses
-    assert found.new_among([f"{SITE}/y"], f"{SITE}/a", f"{SITE}/b", None, noise).addresses
+    found.hand([f"{SITE}/x?ts=1"], cuts)
+    assert not found.new_among([f"{SITE}/x"], f"{SITE}/a", f"{SITE}/b", None, cuts).addresses
+    assert not found.new_among([f"{SITE}/a"], f"{SITE}/a?ts=2", f"{SITE}/b", None, cuts).addresses
+    assert found.new_among([f"{SITE}/y"], f"{SITE}/a", f"{SITE}/b", None, cuts).addresses
 
 
 def test_what_was_noise_is_not_held_against_a_rule() -> None:

@@ -1,4 +1,4 @@
-"""Folders import downwards only, know Scrapy only where they may, and hold short files."""
+"""Folders import downwards only, and know Scrapy only where they may."""
 
 from __future__ import annotations
 
@@ -90,11 +90,6 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 def test_every_layer_is_there_and_has_its_rank() -> None:
     assert {layer_of(module) for module in NAMES} == set(RANK)
-
-
-@pytest.mark.parametrize("path", MODULES, ids=module_of)
-def test_file_is_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
 
 
 def test_workers_do_not_import_scrapy() -> None:

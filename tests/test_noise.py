@@ -1,91 +1,336 @@
-"""What changes by itself between two visits to one address."""
+"""What changes by itself between two visits to one page, at the finest grain."""
 
 from __future__ import annotations
 
+import json
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+
 import pytest
 
+from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.index.learned import noise_key
 from scrapy_simhash.rule import noise as module
-from scrapy_simhash.rule.noise import Noise, Noises, Visit
+from scrapy_simhash.rule.holdings import Comparable, Told
+from scrapy_simhash.rule.noise import (
+    AGREEING,
+    EVERYWHERE,
+    NO_CUTS,
+    WHOLE,
+    Atom,
+    Cut,
+    Cuts,
+    Differences,
+    Noise,
+    Noises,
+    differences,
+    stripped,
+)
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
 
 SITE = "http://a.example"
+TEXT = "A bench of oak for two, made by hand in the north, with a back and two arms of iron."
+ANALYSER = Analyser.create(extractor="text")
 
 
-def visit(values: dict[int, list[int]], *addresses: str) -> Visit:
-    return Visit({1: [SITE + address for address in addresses]}, values)
+def visit(kind: str, places: dict[int, Sequence[str]]) -> dict[int, list[Atom]]:
+    return {place: [Atom(kind, text) for text in texts] for place, texts in places.items()}
 
 
-def test_a_place_with_nothing_in_common_is_noise() -> None:
+def cuts_of(kind: str, first: Sequence[str], second: Sequence[str]) -> set[Cut]:
+    """What differs in one place, 7, between two visits."""
+    found = differences(visit(kind, {7: first}), visit(kind, {7: second}))
+    assert {place for place, _ in found.changed} <= {7, EVERYWHERE}
+    return {cut for _, cut in found.changed}
+
+
+def addresses(*paths: str) -> list[str]:
+    return [SITE + path for path in paths]
+
+
+def learned(*visits: Differences) -> Noise:
     noise = Noise()
-    noise.learn(visit({7: [1], 8: [1], 9: [1, 2]}), visit({7: [2], 8: [1], 9: [2, 3]}))
-    assert noise.places == {7}
+    for found in visits:
+        noise.learn(found)
+    return noise
 
 
-def test_a_place_that_is_not_always_there_is_noise() -> None:
-    noise = Noise()
-    noise.learn(visit({7: [1]}), visit({}))
-    assert noise.places == {7}
+def changed(place: int, *cuts: Cut, same: Iterable[int] = ()) -> Differences:
+    return Differences(frozenset((place, cut) for cut in cuts), frozenset(same), frozenset())
 
 
-def test_a_place_that_mostly_stays_is_unlearned() -> None:
-    noise = Noise()
-    noise.learn(visit({7: [1]}), visit({7: [2]}))
-    noise.learn(visit({7: [1]}), visit({7: [1]}))
-    assert noise.places == {7}
-    noise.learn(visit({7: [1]}), visit({7: [1]}))
-    assert not noise.places
-    noise.learn(visit({7: [1]}), visit({7: [2]}))
-    assert noise.places == {7}
+# Two visits -------------------------------------------------------------------------------------
 
 
-def test_a_parameter_with_one_value_a_visit_is_noise_and_its_place_is_not() -> None:
-    noise = Noise()
-    noise.learn(visit({}, "/a?sid=1", "/b?x=3&sid=1"), visit({}, "/a?sid=2", "/b?x=3&sid=2"))
-    assert noise.parameters == {"sid"}
-    assert not noise.places
-    assert noise.stripped(f"{SITE}/b?x=3&sid=9") == f"{SITE}/b?x=3"
-    assert noise.stripped(f"{SITE}/b?x=3&side=9") == f"{SITE}/b?x=3&side=9"
-    assert noise.without({1: [f"{SITE}/a?sid=7"]}) == [f"{SITE}/a"]
+@pytest.mark.parametrize(
+    ("first", "second", "cuts"),
+    [
+        (["/17.jpg?sig=a"], ["/17.jpg?sig=b"], {("parameter", "sig")}),
+        (
+            ["/17.jpg?date=1&sig=a&w=2"],
+            ["/17.jpg?date=2&sig=b&w=2"],
+            {("parameter", "date"), ("parameter", "sig")},
+        ),
+        (
+            ["/17.jpg?sig=a", "/18.jpg?sig=b"],
+            ["/17.jpg?sig=c", "/18.jpg?sig=d"],
+            {("parameter", "sig")},
+        ),
+        (["/s/a/17.m3u8"], ["/s/b/17.m3u8"], {("segment", 4)}),
+        (["/s/a/17.ts", "/s/b/18.ts"], ["/s/c/17.ts", "/s/d/18.ts"], {("segment", 4)}),
+        (["/17.jpg"], ["/17.jpg"], set()),
+        (["/1", "/2"], ["/2", "/1"], set()),
+    ],
+)
+def test_of_an_address_what_changed_is_cut(
+    first: list[str], second: list[str], cuts: set[Cut]
+) -> None:
+    assert cuts_of("address", addresses(*first), addresses(*second)) == cuts
+
+
+@pytest.mark.parametrize(
+    "visits",
+    [
+        [["17", "23"], ["31", "42"]] * 3,
+        [["17", "23"], ["23", "31"]] * 3,
+        [["17"], ["23"], ["23"], ["31"], ["31"], ["17", "42"]],
+        [["17"], ["23"], ["23"], ["31"], ["31"], ["17"]],
+    ],
+    ids=["two others", "one other", "not always one", "values return"],
+)
+def test_a_rotating_box_teaches_nothing_of_a_parameter(visits: list[list[str]]) -> None:
+    shown = [
+        visit("address", {7: [f"{SITE}/view?id={number}" for number in one]}) for one in visits
+    ]
+    noise = learned(*map(differences, shown[::2], shown[1::2]))
+    assert "id" not in noise.cuts.parameters
+    assert ("parameter", "id") not in noise.cuts.places.get(7, ())
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (["/product?id=1"], ["/product?id=2"]),
-        (["/p?id=1", "/p?id=2"], ["/p?id=3", "/p?id=4"]),
+        (["/offer/17", "/offer/23"], ["/offer/31", "/offer/42"]),
+        (["/offer/17"], ["/deals/of/23"]),
+        (["/view?id=17", "/view?id=23"], ["/view?id=31"]),
+    ],
+)
+def test_a_rotating_box_of_one_place_is_cut_as_a_whole(first: list[str], second: list[str]) -> None:
+    assert cuts_of("address", addresses(*first), addresses(*second)) == {WHOLE}
+
+
+def test_a_box_that_shows_something_again_is_not_cut_as_a_whole() -> None:
+    assert not cuts_of("address", addresses("/1", "/2"), addresses("/2", "/3"))
+    assert not cuts_of("text", ["Ann", "Bob"], ["Bob", "Cid"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("17|1700000000|ab12", "17|1700000009|cd34", "17|"),
+        ("player-17-ab", "player-17-cd", "player-17-"),
+        ("exp=1;id=17", "exp=2;id=17", "id=17"),
+    ],
+)
+def test_a_token_keeps_what_does_not_change(first: str, second: str, kept: str) -> None:
+    [cut] = cuts_of("value", [first], [second])
+    cuts = Cuts(places={7: (cut,)})
+    assert cuts.text(7, first) == cuts.text(7, second)
+    assert kept in cuts.text(7, first)
+    assert cuts.text(7, first.replace("17", "23", 1)) != cuts.text(7, first)
+
+
+def test_a_value_of_one_word_is_cut_as_a_whole() -> None:
+    assert cuts_of("value", ["ab12"], ["cd34"]) == {WHOLE}
+
+
+def test_a_time_within_a_text_is_cut_between_the_words_around_it() -> None:
+    first, second = "Updated 3 minutes ago", "Updated 17 minutes ago"
+    assert cuts_of("text", [first], [second]) == {("between", "Updated ", " minutes ago")}
+    both = cuts_of("text", ["Oak", first, "Iron"], ["Oak", second, "Iron"])
+    assert both == {("between", "Updated ", " minutes ago")}
+
+
+def test_of_a_text_without_words_around_nothing_is_known() -> None:
+    assert not cuts_of("text", ["39 EUR", "5", "6"], ["39 EUR", "4", "6"])
+    assert cuts_of("text", ["5"], ["4"]) == {WHOLE}
+
+
+def test_a_long_text_that_changes_is_not_cut() -> None:
+    first, second = f"{TEXT} In stock: 3", f"{TEXT} In stock: 2"
+    assert not any(cut[0] == "between" for cut in cuts_of("text", ["x", first], ["x", second]))
+
+
+def test_texts_of_other_number_are_not_compared_one_by_one() -> None:
+    assert not cuts_of("text", ["Ann", "at 1 pm"], ["Ann"])
+    assert not cuts_of("value", ["a-1", "a-2"], ["a-2", "a-3", "a-1"])
+
+
+def test_a_place_that_only_one_visit_has_is_noise() -> None:
+    assert differences(visit("text", {7: ["Sale"]}), {}).changed == {(7, WHOLE)}
+
+
+def test_the_parameter_of_all_links_has_no_place() -> None:
+    first, second = (
+        visit("address", {7: addresses(f"/a?s={n}", f"/b?x=3&s={n}"), 8: addresses(f"/c?s={n}")})
+        for n in (1, 2)
+    )
+    found = differences(first, second)
+    assert found.changed == {(EVERYWHERE, ("parameter", "s"))}
+    assert found.same_places == {7, 8}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["/p?id=1"], ["/p?id=2"]),
+        (["/p?id=1", "/q?id=2"], ["/p?id=3", "/q?id=4"]),
         (["/a?lang=en", "/b?lang=en"], ["/a?lang=en", "/b?lang=en"]),
     ],
 )
-def test_a_parameter_that_tells_pages_apart_is_no_noise(
+def test_a_parameter_that_tells_addresses_apart_is_not_one_of_the_visit(
     first: list[str], second: list[str]
 ) -> None:
+    found = differences(*(visit("address", {7: addresses(*v)}) for v in (first, second)))
+    assert EVERYWHERE not in {place for place, _ in found.changed}
+
+
+# What is learned --------------------------------------------------------------------------------
+
+
+def test_a_cut_needs_three_pages_that_agree() -> None:
     noise = Noise()
-    noise.learn(visit({}, *first), visit({}, *second))
-    assert not noise.parameters
-    x, y, z = f"{SITE}/x", f"{SITE}/other/y", f"{SITE}/z"
-    own = noise.without({1: [x, y], 2: [z]})
-    assert own == ([x, y, z] if first == second else [y, z])
+    for number in range(1, AGREEING + 1):
+        assert not noise.cuts
+        noise.learn(changed(7, WHOLE))
+        assert bool(noise.cuts) == (number == AGREEING)
+    assert noise.cuts.places == {7: (WHOLE,)}
+
+
+def test_three_pages_that_change_in_other_ways_do_not_agree() -> None:
+    noise = learned(changed(7, WHOLE), changed(7, ("words", 1, 0)), changed(8, WHOLE))
+    assert not noise.cuts
+
+
+def test_the_parameter_of_all_links_is_known_at_once() -> None:
+    noise = learned(changed(EVERYWHERE, ("parameter", "s")))
+    assert noise.cuts.parameters == {"s"}
+    assert noise.cuts.address(7, f"{SITE}/a?s=1&x=2") == f"{SITE}/a?x=2"
+
+
+def test_what_stayed_in_over_half_of_the_visits_is_no_noise() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 3, *[changed(9, same=[7])] * 3)
+    assert noise.cuts.places == {7: (WHOLE,)}
+    noise.learn(changed(9, same=[7]))
+    assert not noise.cuts
+    noise.learn(changed(7, WHOLE))
+    assert noise.cuts
+
+
+def test_a_parameter_that_stays_is_unlearned() -> None:
+    stays = Differences(frozenset(), frozenset(), frozenset({"s"}))
+    noise = learned(changed(EVERYWHERE, ("parameter", "s")), stays)
+    assert noise.cuts.parameters == {"s"}
+    noise.learn(stays)
+    assert not noise.cuts.parameters
+
+
+def test_a_visit_that_does_not_show_a_place_says_nothing_of_it() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 3, *[changed(8)] * 9)
+    assert noise.cuts.places == {7: (WHOLE,)}
+
+
+def test_other_cuts_have_another_number() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 3)
+    before = noise.cuts
+    noise.learn(changed(7, WHOLE))
+    assert noise.cuts is before
+    noise.learn(changed(EVERYWHERE, ("parameter", "s")))
+    assert noise.cuts.number != before.number
 
 
 def test_what_is_watched_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WATCHED", 2)
-    noise = Noise()
-    for place in range(5):
-        noise.learn(visit({place: [1]}), visit({place: [2]}))
-    assert noise.places == {3, 4}
+    noise = learned(*[changed(place, WHOLE) for place in range(1, 6) for _ in range(3)])
+    assert set(noise.cuts.places) == {4, 5}
+
+
+# Cuts -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cut", "value", "left"),
+    [
+        (WHOLE, "ab12", ""),
+        (("words", 2, 0), "17|1700|ab", "17|\0noise"),
+        (("words", 0, 2), "1700|ab", "\0noise|ab"),
+        (("words", 2, 2), "a|b|c", "a|\0noise|c"),
+        (("words", 2, 2), "a|b", "a|b"),
+        (("between", "Updated ", " ago"), "Updated 3 hours ago", "Updated \0noise ago"),
+        (("between", "Updated ", " ago"), "Updated ago", "Updated ago"),
+        (("between", "Updated ", " ago"), "Posted 3 hours ago", "Posted 3 hours ago"),
+        (("between", "", " left"), "3 left", "\0noise left"),
+        (("parameter", "s"), "a?s=1", "a?s=1"),
+        (("segment", 3), "a/b/c/d", "a/b/c/d"),
+    ],
+)
+def test_cut_of_a_value(cut: Cut, value: str, left: str) -> None:
+    cuts = Cuts(places={7: (cut,)})
+    assert cuts.text(7, value) == left
+    assert cuts.text(8, value) == value
+
+
+@pytest.mark.parametrize(
+    ("cut", "address", "left"),
+    [
+        (WHOLE, "/ad/17", ""),
+        (("parameter", "s"), "/a?s=1&x=2", "/a?x=2"),
+        (("parameter", "s"), "/a?s=1", "/a"),
+        (("parameter", "s"), "/a?size=1", "/a?size=1"),
+        (("segment", 4), "/s/ab/17.ts?q=1", "/s/\0noise/17.ts?q=1"),
+        (("segment", 9), "/s/ab/17.ts", "/s/ab/17.ts"),
+        (("words", 1, 0), "/s/ab", "/s/ab"),
+    ],
+)
+def test_cut_of_an_address(cut: Cut, address: str, left: str) -> None:
+    cuts = Cuts(places={7: (cut,)})
+    assert cuts.address(7, SITE + address) == (left and SITE + left)
+    assert cuts.address(8, SITE + address) == SITE + address
+
+
+def test_several_cuts_of_one_place_are_all_made() -> None:
+    cuts = Cuts(frozenset({"s"}), {7: (("parameter", "t"), ("segment", 3))})
+    assert cuts.address(7, f"{SITE}/ab/x?s=1&t=2&u=3") == f"{SITE}/\0noise/x?u=3"
+    assert cuts.address(8, f"{SITE}/ab/x?s=1&t=2&u=3") == f"{SITE}/ab/x?t=2&u=3"
+    assert stripped(f"{SITE}/a?s=1&x", {"s"}) == f"{SITE}/a?x"
+    assert not NO_CUTS
+    assert cuts
+
+
+# The state --------------------------------------------------------------------------------------
+
+ALL_CUTS: tuple[Cut, ...] = (
+    WHOLE,
+    ("parameter", "t"),
+    ("segment", 4),
+    ("words", 1, 0),
+    ("between", "Updated ", " ago"),
+)
 
 
 def test_state_comes_back_and_is_merged_once() -> None:
-    noise, other = Noise(), Noise()
-    noise.learn(visit({7: [1]}), visit({7: [2]}))
-    other.learn(visit({8: [1]}, "/a?s=1", "/b?s=1"), visit({8: [2]}, "/a?s=2", "/b?s=2"))
+    noise = learned(*[changed(7, *ALL_CUTS)] * 3, changed(EVERYWHERE, ("parameter", "s")))
+    again = Noise.from_bytes(noise.to_bytes())
+    assert again.to_bytes() == noise.to_bytes()
+    assert again.cuts == noise.cuts
+    assert set(again.cuts.places[7]) == set(ALL_CUTS)
+    other = learned(*[changed(8, WHOLE)] * 2)
     for _ in range(2):
-        noise.merge(Noise.from_bytes(other.to_bytes()))
-    assert noise.places == {7, 8}
-    assert noise.parameters == {"s"}
-    assert Noise.from_bytes(noise.to_bytes()).to_bytes() == noise.to_bytes()
+        other.merge(again)
+    assert set(other.cuts.places) == {7}
+    other.learn(changed(8, WHOLE))
+    assert set(other.cuts.places) == {7, 8}
 
 
 @pytest.mark.parametrize(
@@ -95,42 +340,170 @@ def test_state_comes_back_and_is_merged_once() -> None:
         b"{",
         b"7",
         b"[7]",
-        b'[["x", 1, 2]]',
-        b"[[7, 1]]",
-        b"[[null, 1, 1]]",
-        b"[[[7, 8], 1, 1]]",
+        b'[["x", ["whole"], 1, 1]]',
+        b'[[7, ["whole"], 1]]',
+        b'[[7, ["whole"], 1, 2]]',
+        b'[[7, ["whole"], 1, -1]]',
+        b'[[7, "whole", 1, 1]]',
+        b'[[7, ["words", "a", "b", "c"], 1, 1]]',
+        b"[[7, [1], 1, 1]]",
+        b'[[7, ["words", 1.5], 1, 1]]',
+        b'[[7, [["whole"]], 1, 1]]',
+        b"[[7, null, 1, 1]]",
+        b'[[7, ["whole"], null, 1]]',
+        b'[[7, ["words", 1], 3, 3]]',
+        b'[[7, ["parameter", 3], 3, 3]]',
+        b'[[7, ["segment", "a"], 3, 3]]',
+        b'[[0, ["whole"], 3, 3]]',
         b"[" * 9999,
+        b"\xff\xfe",
     ],
 )
-def test_damaged_state_is_refused_and_ignored(stored: bytes) -> None:
-    with pytest.raises(ValueError, match=r".*"):
-        Noise.from_bytes(stored)
+def test_damaged_state_is_refused_or_harmless(stored: bytes) -> None:
     noises = Noises()
     noises.restore("a.example", stored)
-    assert not noises.of("a.example").places
+    cuts = noises.of("a.example").cuts
+    cuts.text(7, "17|1700|ab")
+    assert cuts.address(7, f"{SITE}/a/b") == f"{SITE}/a/b"
+    if not cuts:
+        return
+    assert Noise.from_bytes(stored).to_bytes() == json.dumps(json.loads(stored)).encode()
 
 
-def test_the_sites_that_are_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SITES", 2)
+@pytest.mark.parametrize("stored", [b"", b"{", b"7", b'[["x", ["whole"], 1, 1]]', b"[" * 9999])
+def test_damaged_state_is_refused(stored: bytes) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        Noise.from_bytes(stored)
+
+
+def test_the_sections_that_are_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SECTIONS", 2)
     noises = Noises()
-    for site in "abc":
-        noises.learn(site, visit({7: [1]}), visit({7: [2]}))
-    assert [bool(noises.of(site).places) for site in "abc"] == [False, True, True]
+    for section in "abc":
+        noises.learn(section, changed(EVERYWHERE, ("parameter", "s")))
+    assert [bool(noises.of(section).cuts) for section in "abc"] == [False, True, True]
 
 
-def test_each_index_learns_what_changes_by_itself(place: str) -> None:
+def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
     with open_index(place, PARAMETERS) as index:
-        index.learn_noise("a.example", visit({7: [1]}), visit({7: [2]}))
-        assert index.noise("a.example").places == {7}
-        assert not index.noise("b.example").places
+        index.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))
+        assert index.noise("a.example/shop").cuts.parameters == {"s"}
+        assert not index.noise("a.example").cuts
+        assert not index.noise("a.example/blog").cuts
 
 
 def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
+    section = "a.example/shop"
     with open_index(lasting_place, PARAMETERS) as index:
-        index.learn_noise("a.example", visit({7: [1]}), visit({7: [2]}))
-        assert index.noise("a.example").places == {7}
+        for _ in range(AGREEING):
+            index.learn_noise(section, changed(7, *ALL_CUTS))
     with open_index(lasting_place, PARAMETERS) as index:
-        assert index.noise("a.example").places == {7}
-        assert [site for site, _ in index.templates()] == [noise_key("a.example")]
-        index.learn_noise("a.example", visit({8: [1]}), visit({8: [2]}))
-        assert index.noise("a.example").places == {7, 8}
+        assert set(index.noise(section).cuts.places[7]) == set(ALL_CUTS)
+        assert [key for key, _ in index.templates()] == [noise_key(section)]
+        for _ in range(AGREEING):
+            index.learn_noise(section, changed(8, WHOLE))
+        assert set(index.noise(section).cuts.places) == {7, 8}
+
+
+# Real pages -------------------------------------------------------------------------------------
+
+# A page with an id and what changes at each visit; the id is in the same place.
+Page = Callable[[int, int], str]
+
+
+def page(inside: str) -> str:
+    return (
+        f"<!DOCTYPE html><html><head><title>Page</title></head><body><main><h1>Bench</h1>"
+        f"<p>{TEXT}</p>{inside}</main></body></html>"
+    )
+
+
+def noise_of(html: Page, pages: int = AGREEING) -> Noise:
+    """What second visits to some pages teach."""
+    noise = Noise()
+    for number in range(pages):
+        first, second = (
+            zlib.compress(page(html(number, 10 * number + visit)).encode()) for visit in (1, 2)
+        )
+        noise.learn(ANALYSER.compare(first, second, "utf-8", f"{SITE}/page/{number}"))
+    return noise
+
+
+def new(html: Page, cuts: Cuts, number: int, visit: int) -> list[Told]:
+    """What is new on a page beside page 50 at its visit 501."""
+    told = [
+        ANALYSER.all_told(page(html(*of)).encode(), "utf-8", f"{SITE}/page/{of[0]}", cuts)
+        for of in ((50, 501), (number, visit))
+    ]
+    kept, own = told
+    found = Comparable(f"{SITE}/page/{number}", own, own.pack(), "a").new_beside(
+        f"{SITE}/page/50", kept.pack(), "a"
+    )
+    assert found is not None
+    return [own.told.get(value, Told("text", "", "...")) for value in found]
+
+
+def pad(number: int) -> str:
+    """A number as a token, of letters and digits."""
+    return f"{number * 7919:08x}ab"
+
+
+PAGES: dict[str, Page] = {
+    "presigned picture": lambda n, v: (
+        f'<img src="/i/{n}.jpg?X-Amz-Date={v}&X-Amz-Signature={pad(v)}">'
+    ),
+    "presigned pictures": lambda n, v: "".join(
+        f'<img src="/i/{n}-{i}.jpg?X-Amz-Signature={pad(10 * v + i)}">' for i in range(3)
+    ),
+    "player": lambda n, v: f'<iframe src="/embed/{n}?token={pad(v)}"></iframe>',
+    "segment": lambda n, v: f'<video src="/s/{pad(v)}/{n}.m3u8"></video>',
+    "token": lambda n, v: f'<div data-player="{n}|{17_000 + v}|{pad(v)}"></div>',
+    "nonce": lambda n, v: (
+        f'<form method="post"><input name="_token" type="hidden" value="{pad(v)}">'
+        f'<input name="item" type="hidden" value="{n}"></form>'
+    ),
+    "script": lambda n, v: f'<script>var page = {{id: {n}, csrf: "{pad(v)}"}};</script>',
+    "time": lambda n, v: f"<p>Updated {v} seconds ago</p><p>Item {n} of all</p>",
+    "views": lambda n, v: f"<p>Seen by {v} people</p><p>Item {n}</p>",
+    "session": lambda n, v: (
+        f'<a href="/cart?s={v}">Cart</a><a href="/start?s={v}">Start</a><a href="/of/{n}">x</a>'
+    ),
+    "advertisement": lambda n, v: (
+        f'<div class="banner"><a href="/ads/{pad(v)}"><img src="/ads/{pad(v)}.gif"></a></div>'
+        f'<p class="item">Item {n}</p>'
+    ),
+    "box": lambda n, v: (
+        f'<ul class="others"><li><a href="/view?id={v}">Of {pad(v)}</a></li>'
+        f'<li><a href="/view?id={v + 5}">Of {pad(v + 5)}</a></li></ul>'
+        f'<p class="item"><a href="/view?id={n}">Order {n}</a></p>'
+    ),
+}
+
+
+@pytest.mark.parametrize("html", PAGES.values(), ids=PAGES)
+def test_what_changes_by_itself_is_no_news_and_what_stays_is(html: Page) -> None:
+    assert new(html, NO_CUTS, 50, 509)
+    cuts = noise_of(html).cuts
+    assert not new(html, cuts, 50, 509)
+    assert new(html, cuts, 51, 509)
+
+
+@pytest.mark.parametrize("html", PAGES.values(), ids=PAGES)
+def test_two_pages_are_not_enough(html: Page) -> None:
+    cuts = noise_of(html, AGREEING - 1).cuts
+    assert not cuts.places
+
+
+def test_a_stock_that_changes_on_one_page_is_no_noise() -> None:
+    def html(number: int, visit: int) -> str:
+        left = visit if number == 1 else 5
+        return f"<p class=stock>{left} left</p><p>Item 7</p>"
+
+    assert not noise_of(html, 9).cuts
+    assert new(lambda n, v: f"<p class=stock>{v} left</p><p>Item 7</p>", NO_CUTS, 50, 502)
+
+
+def test_a_box_of_others_says_nothing_of_links_elsewhere() -> None:
+    cuts = noise_of(PAGES["box"]).cuts
+    assert "id" not in cuts.parameters
+    assert {told.text for told in new(PAGES["box"], cuts, 51, 501)} >= {f"{SITE}/view?id=51"}

@@ -64,7 +64,7 @@ def test_a_kept_page_of_another_site_must_have_all_of_a_page(
     decision = judged(page, kept).decision
     assert decision.reason == reason
     if reason == "other_site":
-        assert decision.verdict == "unique"
+        assert decision.verdict == "variant"
         assert decision.closest is not None
         assert decision.closest.url == KEPT_URL
 
@@ -121,7 +121,7 @@ def test_a_page_that_another_site_has_altered_is_kept(
     assert reasons["/original"] == "same_text"  # all of it is in a kept page
     assert reasons["/other"] == "other_site"
     assert reasons["/again"] == "share_in_common"  # within a site, as ever
-    assert result.stats["simhash/kept_apart/other_site"] == 1
+    assert result.stats["simhash/variant/other_site"] == 1
     assert result.stats["simhash/of_another_site"] == 1
 
 

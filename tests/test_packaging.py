@@ -92,7 +92,7 @@ def test_sdist_of_the_sdist_is_the_same(sdist: Path, tmp_path: Path) -> None:
 def test_pure_wheel_is_for_every_platform_and_has_what_the_package_reads(pure_wheel: Path) -> None:
     assert pure_wheel.name == f"{NAME}-py3-none-any.whl"
     names = {n for n in zipfile.ZipFile(pure_wheel).namelist() if ".dist-info/" not in n}
-    sources = (".pyx", ".pxi", ".h")
+    sources = (".pyx", ".pxi", ".pxd", ".h")
     assert names == {
         name
         for name in tracked()

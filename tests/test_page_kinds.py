@@ -9,17 +9,17 @@ import pytest
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Page
-from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.settings import TEXT, SimhashSettings
 from tests.indexes import Blocking, open_index
 
-ANALYSER = Analyser.create()
+ANALYSER = Analyser.create(takes=TEXT)
 SITE = "shop.example"
 
 
 @pytest.fixture
 def index() -> Iterator[Blocking]:
-    """An index with the default settings."""
-    with open_index("memory:", Pipeline.of(SimhashSettings()).parameters) as opened:
+    """An index with the default settings, but for texts alone."""
+    with open_index("memory:", Pipeline.of(SimhashSettings(takes=TEXT)).parameters) as opened:
         yield opened
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.workers.pool import InProcess
 from scrapy_simhash.workers.recall import RecallingWorkers, _Known
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -20,7 +21,7 @@ from tests.conftest import CrawlFixture, Site, article, prose
 URL = "http://site.example/"
 ANALYSER = Analyser.create()
 PAGE = article(prose("page"), ["/menu", "/more"]).replace("<p>", "<p>One.</p><p>").encode()
-BLOCKS = ANALYSER.analyse(PAGE, "utf-8", URL).content.blocks  # type: ignore[union-attr]
+IDS = ANALYSER.analyse(PAGE, "utf-8", URL).repeatable
 
 
 class Counting(InProcess):
@@ -33,14 +34,19 @@ class Counting(InProcess):
         self.failures: list[AnalysisReason] = []
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
         self.asked += 1
         if self.gate is not None:
             await self.gate()
         if self.failures:
             raise AnalysisError(self.failures.pop(0), "as the test wants it")
-        return await super().analyse(body, encoding, url, template)
+        return await super().analyse(body, encoding, url, template, cuts)
 
 
 @pytest.fixture
@@ -133,7 +139,7 @@ def test_url_counts_for_an_extractor_that_is_told_it(counting: Counting) -> None
     assert Analyser.create(extractor="tests.extractors.rude_text").reads_urls
 
 
-@given(st.sets(st.sampled_from(BLOCKS)), st.sets(st.sampled_from([*BLOCKS, 1, 2, 3])))
+@given(st.sets(st.sampled_from(IDS)), st.sets(st.sampled_from([*IDS, 1, 2, 3])))
 def test_recalled_analysis_is_what_a_new_one_would_be(before: set[int], now: set[int]) -> None:
     counting = Counting()
     recalling = RecallingWorkers(counting, url_counts=False)
@@ -144,7 +150,22 @@ def test_recalled_analysis_is_what_a_new_one_would_be(before: set[int], now: set
 
     given_now = asyncio.run(before_and_now())
     assert untimed(given_now) == untimed(ANALYSER.analyse(PAGE, "utf-8", URL, now))
-    assert given_now.recalled == (before == now & set(BLOCKS))
+    assert given_now.recalled == (before == now & set(IDS))
+
+
+def test_body_is_analysed_anew_when_more_is_known_to_change_by_itself(
+    counting: Counting, recalling: RecallingWorkers
+) -> None:
+    cuts = Cuts(frozenset({"session"}), number=1)
+
+    async def all_told() -> list[bool]:
+        told = [NO_CUTS, cuts, cuts]
+        return [
+            (await recalling.analyse(PAGE, "utf-8", URL, frozenset(), one)).recalled for one in told
+        ]
+
+    assert asyncio.run(all_told()) == [False, False, True]
+    assert counting.asked == 2
 
 
 def test_bodies_met_at_once_wait_for_one_analysis(

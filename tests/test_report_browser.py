@@ -15,7 +15,7 @@ import pytest
 
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.outcome import OUTCOMES
-from tests.reports import record
+from tests.reports import record, variant
 from tests.sample_reports import HOSTILE, SITE, collected, everywhere, session_ids
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -127,8 +127,10 @@ def test_huge_numbers_and_long_names_are_not_cut_off(
     browser: Any, tmp_path: Path, viewport: dict[str, int]
 ) -> None:
     records = [
-        record(f"{SITE}/{'W' * (60 + i)}/{i}", reason=reason, second=i)
-        for i, reason in enumerate(("new_text", "other_identity", "new_links") * 15)
+        record(f"{SITE}/{'W' * (60 + i)}/{i}", second=i)
+        if reason is None
+        else variant(f"{SITE}/{'W' * (60 + i)}/{i}", f"{SITE}/near", reason, second=i)
+        for i, reason in enumerate((None, "other_site", "new_links") * 15)
     ]
     report = collected(*records)
     for row in (*report["outcomes"], *report["sections"], *report["timeline"]["bins"]):

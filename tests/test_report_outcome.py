@@ -13,7 +13,7 @@ from scrapy_simhash.report.collector import SECTIONS, Collector
 from scrapy_simhash.report.document import ROWS, About, report_of
 from scrapy_simhash.report.outcome import OUTCOMES, WHYS, outcome_of, why_of
 from scrapy_simhash.report.record import Record
-from tests.reports import record, skipped
+from tests.reports import record, skipped, variant
 from tests.sample_reports import SITE, collected
 
 KEPT = f"{SITE}/kept"
@@ -23,8 +23,10 @@ KEPT = f"{SITE}/kept"
     ("page", "outcome", "why"),
     [
         (record(SITE), "kept", "new_text"),
-        (record(SITE, reason="new_links"), "kept_apart", "new_links"),
-        (record(SITE, reason="other_site"), "kept_apart", "other_site"),
+        (record(SITE, reason="shell"), "kept", "shell"),
+        (variant(SITE, KEPT, "new_text"), "variant", "new_text"),
+        (variant(SITE, KEPT, "new_links"), "variant", "new_links"),
+        (variant(SITE, KEPT, "other_site"), "variant", "other_site"),
         (record(SITE, verdict="refresh", reason="seen_before"), "passed", "seen_before"),
         (record(SITE, verdict="refresh", reason="moved"), "passed", "moved"),
         (record(SITE, KEPT, action="pass", reason="wall"), "passed", "wall"),
@@ -64,7 +66,7 @@ def crawl() -> list[Record]:
     return [
         record(f"{SITE}/", second=0),
         record(f"{SITE}/article/1", second=0),
-        record(f"{SITE}/article/2", reason="new_links", second=1),
+        variant(f"{SITE}/article/2", f"{SITE}/article/1", "new_links", second=1),
         record(f"{SITE}/print/1", f"{SITE}/article/1", second=1, analysis_seconds=0.5),
         record(f"{SITE}/print/2", f"{SITE}/article/1", second=1, analysis_seconds=0),
         skipped(f"{SITE}/print/3", "not_html"),
@@ -79,13 +81,13 @@ def test_outcomes_are_counted_in_all_over_time_and_by_section() -> None:
     report = collected(*crawl())
     assert report["outcomes"] == [
         {"outcome": "kept", "why": "new_text", "pages": 2},
-        {"outcome": "kept_apart", "why": "new_links", "pages": 1},
+        {"outcome": "variant", "why": "new_links", "pages": 1},
         {"outcome": "dropped", "why": "share_in_common", "pages": 2},
         {"outcome": "not_judged", "why": "not_html", "pages": 1},
     ]
     assert [(row["section"], row["pages"], numbers(row)) for row in report["sections"]] == [
         ("a.example/print/", 3, {"dropped": 2, "not_judged": 1}),
-        ("a.example/article/", 2, {"kept": 1, "kept_apart": 1}),
+        ("a.example/article/", 2, {"kept": 1, "variant": 1}),
         ("a.example/", 1, {"kept": 1}),
     ]
     first, second = report["timeline"]["bins"]
@@ -97,7 +99,7 @@ def test_outcomes_are_counted_in_all_over_time_and_by_section() -> None:
     assert (second["pages"], second["duplicates"], numbers(second)) == (
         3,
         2,
-        {"kept_apart": 1, "dropped": 2},
+        {"variant": 1, "dropped": 2},
     )
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.report.record import Action, Record
+from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict
 
 SITE = "http://a.example"
@@ -65,6 +66,30 @@ UNIQUE_LINE = (
     '"start_request": true, "error": null, "time": "2026-11-01T12:00:00.250+00:00"}'
 )
 
+VARIANT = replace(
+    UNIQUE,
+    decision=Decision(
+        "variant",
+        "new_links",
+        f"{SITE}/article/lamp",
+        distance=0,
+        share=1.0,
+        closest=NearMiss(1.0, 0, f"{SITE}/article/lamp"),
+        new=(Told("link", "div offer a", f"{SITE}/order/17"), Told("text", "p", "39 EUR")),
+    ),
+)
+VARIANT_LINE = (
+    '{"url": "http://a.example/print/lamp", "verdict": "variant", '
+    '"representative": "http://a.example/article/lamp", "distance": 0, "share": 1.0, '
+    '"closest": {"share": 1.0, "distance": 0, "url": "http://a.example/article/lamp"}, '
+    '"reason": "new_links", "new": ['
+    '{"kind": "link", "place": "div offer a", "text": "http://a.example/order/17"}, '
+    '{"kind": "text", "place": "p", "text": "39 EUR"}], '
+    '"changed": null, "action": "pass", "fingerprint": "0000000000c0ffee", '
+    '"tokens": 312, "body_bytes": 41207, "analysis_seconds": 0.012346, "index_seconds": 0.000321, '
+    '"start_request": true, "error": null, "time": "2026-11-01T12:00:00.250+00:00"}'
+)
+
 SKIPPED = Record(
     url=f"{SITE}/video",
     decision=Decision("skipped", "timed_out"),
@@ -90,8 +115,13 @@ SKIPPED_LINE = (
 
 LINES = pytest.mark.parametrize(
     ("record", "line"),
-    [(DUPLICATE, DUPLICATE_LINE), (UNIQUE, UNIQUE_LINE), (SKIPPED, SKIPPED_LINE)],
-    ids=["duplicate", "unique", "skipped"],
+    [
+        (DUPLICATE, DUPLICATE_LINE),
+        (UNIQUE, UNIQUE_LINE),
+        (VARIANT, VARIANT_LINE),
+        (SKIPPED, SKIPPED_LINE),
+    ],
+    ids=["duplicate", "unique", "variant", "skipped"],
 )
 
 shares = st.integers(0, 1000).map(lambda thousandths: thousandths / 1000)
@@ -102,7 +132,8 @@ distances = st.integers(0, 64)
 @st.composite
 def decisions(draw: st.DrawFn) -> Decision:
     verdict: Verdict = draw(st.sampled_from(get_args(Verdict)))
-    has_kept_page = verdict in ("near_duplicate", "exact_duplicate", "refresh")
+    has_kept_page = verdict in ("variant", "near_duplicate", "exact_duplicate", "refresh")
+    told = st.builds(Told, st.text(), st.text(), st.text())
     return Decision(
         verdict,
         draw(st.sampled_from(get_args(Reason))),
@@ -111,6 +142,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         draw(st.none() | shares),
         draw(st.booleans()) if verdict == "refresh" else None,
         draw(st.none() | st.builds(NearMiss, shares, distances, st.text())),
+        new=draw(st.lists(told, max_size=3).map(tuple)) if verdict == "variant" else (),
     )
 
 
@@ -141,7 +173,9 @@ def test_line_of_a_record_is_as_it_always_was(record: Record, line: str) -> None
 def test_line_is_read_as_the_record_that_wrote_it(record: Record, line: str) -> None:
     read = Record.from_json(json.loads(line))
     assert read == record
-    assert read.decision.closest == record.decision.closest  # decisions do not compare it
+    # Decisions do not compare these.
+    assert read.decision.closest == record.decision.closest
+    assert read.decision.new == record.decision.new
 
 
 @given(records)
@@ -149,6 +183,7 @@ def test_any_record_comes_back_from_its_line(record: Record) -> None:
     read = Record.from_json(json.loads(json.dumps(record.as_json())))
     assert read == record
     assert read.decision.closest == record.decision.closest
+    assert read.decision.new == record.decision.new
 
 
 def test_whether_a_body_was_known_is_all_that_the_feed_does_not_say() -> None:
@@ -205,6 +240,7 @@ def test_record_is_of_the_time_at_which_it_was_made() -> None:
 def test_kept_url_is_that_of_the_representative_of_duplicates_only() -> None:
     assert DUPLICATE.kept_url == f"{SITE}/article/lamp"
     assert UNIQUE.kept_url == UNIQUE.url
+    assert VARIANT.kept_url == VARIANT.url
     again = Decision("refresh", "seen_before", f"{SITE}/before", 0, changed=False)
     assert replace(UNIQUE, decision=again).kept_url == UNIQUE.url
 
@@ -242,6 +278,8 @@ def test_reason_and_action_of_a_later_version_are_taken_as_they_are() -> None:
         ("share", 1.001, ValueError, "must be from 0 to 1: got 1.001"),
         ("closest", {"share": 0.5, "distance": 3}, KeyError, "url"),
         ("closest", {"share": float("nan"), "distance": 3, "url": ""}, ValueError, "got nan"),
+        ("new", [{"kind": "text", "text": ""}], KeyError, "place"),
+        ("new", ["http://a.example/"], TypeError, "string indices"),
         ("body_bytes", float("inf"), OverflowError, "infinity"),
         ("analysis_seconds", "long", ValueError, "long"),
         ("redirects", {"first": SITE}, KeyError, "0"),

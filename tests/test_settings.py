@@ -20,6 +20,7 @@ def read(**settings: Any) -> SimhashSettings:
 def test_defaults() -> None:
     assert read().action == "drop"
     assert read().verify
+    assert read().takes == "items"
     assert read().share == 0.9
     assert read().workers >= 1
     assert read(SIMHASH_ACTION=None) == read()
@@ -93,6 +94,8 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_IDF", {"a": 0}),
         ("SIMHASH_IDF", {}),
         ("SIMHASH_VERIFY", "often"),
+        ("SIMHASH_TAKES", "links"),
+        ("SIMHASH_TAKES", ["items"]),
         ("SIMHASH_SHARE", 0.4),
         ("SIMHASH_SHARE", 1.1),
         ("SIMHASH_MIN_TOKENS", -1),

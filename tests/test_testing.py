@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     links = ["article.html", "print.html", "gone.html", "http://news.example/"]
     (folder / "index.html").write_text(article(prose("start"), links))
     (folder / "article.html").write_text(article(prose("lamp", 300)))
-    (folder / "print.html").write_text(article(prose("lamp", 300), title="Print"))
+    (folder / "print.html").write_text(article(prose("lamp", 300)))
     return folder
 
 

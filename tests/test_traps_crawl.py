@@ -13,6 +13,7 @@ from scrapy import Request
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.addresses.traps import BUDGET
+from scrapy_simhash.settings import ITEMS
 from tests.commands import simhash_json
 from tests.conftest import (
     Crawl,
@@ -153,7 +154,7 @@ def test_an_archive_with_content_is_no_trap(site: Site, crawl: CrawlFixture, tex
     site.pages = Calendar(special)
     for day in range(1, last + 1):
         site.pages[f"/event/{day}"] = Reply(article(prose(f"event{day}x")))
-    done = crawl("Parks", **USE, CLOSESPIDER_PAGECOUNT=400)
+    done = crawl("Parks", **USE, CLOSESPIDER_PAGECOUNT=400, SIMHASH_TAKES=ITEMS)
     assert {f"/day/{day}" for day in range(1, last + 1)} <= done.seen()
     assert not traps_stats(done)
 

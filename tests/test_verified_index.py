@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.identity import identity_of
+from scrapy_simhash.rule.holdings import PageValues
 from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import MAX_COMPARED
 from scrapy_simhash.rule.sketch import Sketch
 from tests.indexes import Blocking, open_index
-from tests.pages import UNIQUE
+from tests.pages import UNIQUE, values, with_values
 from tests.pages import VERIFIED as PARAMETERS
 from tests.pages import page_with_content as page
 from tests.redis_servers import new_redis_url
@@ -55,22 +55,19 @@ def test_unique_page_says_what_it_came_closest_to(index: Blocking) -> None:
     assert found.closest.share == pytest.approx(60 / 140, abs=0.1)
 
 
-def named(name: str, *identifiers: int, main_text: int = 0) -> Page:
-    identity = identity_of(set(identifiers))
-    return replace(page(name, range(1, 101), main_text), identity=identity)
+def test_page_with_a_value_of_its_own_is_a_variant(index: Blocking) -> None:
+    def named(name: str, *values: int) -> Page:
+        return with_values(page(name, range(1, 101)), *values)
 
-
-def test_page_that_names_another_thing_is_another_page(index: Blocking) -> None:
     index.check_and_add(named("a", 1))
     found = index.check_and_add(named("b", 2))
-    assert (found.verdict, found.reason) == ("unique", "other_identity")
-    assert found.closest is not None
-    assert found.closest.url == "http://site.example/a"
+    assert (found.verdict, found.reason) == ("variant", "new_data")
+    assert found.representative == "http://site.example/a"
     assert index.check_and_add(named("c", 2)).representative == "http://site.example/b"
     assert index.check_and_add(named("d")).is_duplicate
     index.check_and_add(named("e", 3, 4))
     assert index.check_and_add(named("f", 4)).representative == "http://site.example/e"
-    assert index.check_and_add(named("g", 4, 5)).reason == "other_identity"
+    assert index.check_and_add(named("g", 4, 5)).verdict == "variant"
 
 
 def test_same_main_text_needs_less_of_the_rest(index: Blocking) -> None:
@@ -215,7 +212,7 @@ def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blo
 SECTIONS = ["site.example/de", "site.example/en", "site.example/fr", "site.example/ja"]
 
 
-def teach_sections(index: Blocking) -> None:
+def teach_sections(index: Blocking, are_values: bool = False) -> None:
     """Let the pages of each section have a header of its own, and all one footer."""
     for i in range(160):
         fingerprint = (i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
@@ -227,9 +224,9 @@ def teach_sections(index: Blocking) -> None:
             content_fingerprint=fingerprint,
         )
         blocks = (7, 100 + section, 1000 + i)
-        assert index.check_and_add(replace(unique, section=SECTIONS[section], blocks=blocks)) == (
-            UNIQUE
-        )
+        loose = values(blocks if are_values else ())
+        of_section = replace(unique, section=SECTIONS[section], blocks=blocks)
+        assert index.check_and_add(replace(of_section, holds=PageValues(loose=loose))) == UNIQUE
 
 
 def test_what_a_section_repeats_is_template_in_it(index: Blocking) -> None:
@@ -261,14 +258,14 @@ def test_what_the_section_of_the_kept_page_repeats_does_not_count(index: Blockin
     assert index.check(replace(copy, sketch=Sketch.of(other).to_bytes())) == UNIQUE
 
 
-def test_what_the_section_of_the_kept_page_repeats_is_no_new_data(index: Blocking) -> None:
-    teach_sections(index)
-    kept = replace(page("de/kept", range(1, 101)), section=SECTIONS[0])
+def test_what_the_section_of_the_kept_page_repeats_is_no_new_value(index: Blocking) -> None:
+    teach_sections(index, are_values=True)
+    kept = replace(with_values(page("de/kept", range(1, 101))), section=SECTIONS[0])
     index.check_and_add(kept)  # its value 100 was not stored, since its section repeats it
     copy = replace(page("print/kept", range(1, 101)), section="site.example/print")
-    assert index.check(replace(copy, holds={1: (7, 100)})).is_duplicate
+    assert index.check(with_values(copy, 7, 100)).is_duplicate
     for other in (99, 101):
-        assert index.check(replace(copy, holds={1: (100, other)})).reason == "new_data"
+        assert index.check(with_values(copy, 100, other)).reason == "new_data"
 
 
 def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
@@ -293,6 +290,17 @@ def test_what_a_section_repeats_is_there_after_reopening(lasting_place: str) -> 
         teach_sections(index)
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.template(SECTIONS[2]) == {7, 102}
+
+
+def test_values_that_a_section_repeats_are_there_after_reopening(lasting_place: str) -> None:
+    with open_index(lasting_place, PARAMETERS) as index:
+        teach_sections(index, are_values=True)
+    with open_index(lasting_place, PARAMETERS) as index:
+        repeated = {7, 102, *values([7, 102])}
+        assert index.template(SECTIONS[2]) == repeated
+        assert index.template(f"{SECTIONS[2]}/news") == repeated
+        assert index.repeated_blocks(SECTIONS[2]) == {7, 102}
+        assert index.template("site.example/it") == {7}, "values are those of one section"
 
 
 def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:

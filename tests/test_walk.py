@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 from hypothesis import example, given
@@ -11,12 +13,11 @@ from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
 from scrapy_simhash.analysis import extraction, hidden
-from scrapy_simhash.analysis.attributes import IDENTIFIERS
 from scrapy_simhash.analysis.elements import BESIDE_NAMES, BESIDE_ROLES
 from scrapy_simhash.analysis.engine import compiled_walk
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.hidden import MARK, hidden_in, is_hiding
-from scrapy_simhash.analysis.reading import MAX_IDENTIFIER, NAMED_AROUND, Finding
+from scrapy_simhash.analysis.reading import Block, Event
 from scrapy_simhash.analysis.walk import reference_walk, walk
 
 if compiled_walk is None:
@@ -38,7 +39,7 @@ VALUES = {
     "style": st.sampled_from(["display:none", "color: red", "left: -9999px", "url(x.png)"]),
     "hidden": st.just(""),
     "open": st.just(""),
-    "itemprop": st.sampled_from(["name", *sorted(IDENTIFIERS)[:3], "x:sku name"]),
+    "itemprop": st.sampled_from(["name", "sku", "x:sku name"]),
     "content": st.sampled_from(["", "A 17", "é"]),
     "value": st.sampled_from(["", "B 18"]),
     "name": st.sampled_from(["", "field"]),
@@ -91,25 +92,64 @@ def unmarked(html: str, monkeypatch: pytest.MonkeyPatch) -> HtmlElement:
     return tree
 
 
-def findings(html: str) -> list[Finding]:
+Read = tuple[list[Block], list[Event]]
+
+
+def joined(read: Read) -> Read:
+    """Join texts that follow each other: one may come in several pieces."""
+    blocks, events = read
+    found: list[Event] = []
+    for event in events:
+        if isinstance(event, str) and found and isinstance(found[-1], str):
+            found[-1] += event
+        else:
+            found.append(event)
+    return blocks, found
+
+
+def both(tree: HtmlElement, with_events: bool = True) -> Read:
+    """Return what both walks read."""
+    assert compiled_walk is not None
+    read = joined(compiled_walk.walk(tree, with_events))
+    assert read == joined(reference_walk(tree, with_events))
+    return read
+
+
+def events_of(html: str) -> list[Event]:
     tree = parse(f"<html><body>{html}</body></html>")
     assert tree is not None
-    assert compiled_walk is not None
-    found: list[Finding] = compiled_walk.walk(tree, True)[1]
-    assert found == reference_walk(tree, True)[1]
-    return found
+    return both(tree)[1]
 
 
 @given(documents(), st.booleans())
 @example("<html><main><nav>a</nav><aside>b</aside></main><p>c</html>", True)
 @example("<html><aside role=main>a</aside><div class=ad><h1>b</h1></div></html>", True)
-def test_both_walks_read_the_same(html: str, with_findings: bool) -> None:
+@example("<html><p>a<!-- x -->b<b></b>c<?y z?>d</p>e</html>", True)
+def test_both_walks_read_the_same(html: str, with_events: bool) -> None:
     tree = parse(html)
     if tree is not None:
-        assert compiled_walk is not None
-        blocks, found = compiled_walk.walk(tree, with_findings)
-        assert (blocks, found) == reference_walk(tree, with_findings)
-        assert all(type(one) is Finding for one in found)
+        _, events = both(tree, with_events)
+        assert with_events or not events
+
+
+@given(documents())
+def test_events_tell_the_whole_tree(html: str) -> None:
+    """Each element with its attributes, its text, its children and its end, in order."""
+    tree = parse(html)
+    if tree is None:
+        return
+
+    def told(element: HtmlElement) -> Iterator[Event]:
+        if isinstance(element.tag, str):
+            yield element.tag, tuple(chain.from_iterable(element.items()))
+            yield element.text or ""
+            for child in element:
+                yield from told(child)
+            yield None
+        yield element.tail or ""
+
+    expected = [event for event in told(tree) if event != ""]
+    assert both(tree)[1] == joined(([], expected))[1]
 
 
 @given(documents())
@@ -130,7 +170,12 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
     response = HtmlResponse("http://a.example/", body=html, encoding="utf-8")
     tree = parse(html)
     if tree is not None:
-        read = Counter((one.tag, one.name, one.value) for one in walk(tree)[1])
+        elements = [event for event in walk(tree)[1] if isinstance(event, tuple)]
+        read = Counter(
+            (tag, *pair)
+            for tag, attributes in elements
+            for pair in zip(attributes[::2], attributes[1::2], strict=True)
+        )
         for tag, name in (("a", "href"), ("img", "src")):
             selected = response.xpath(f"//{tag}/@{name}").getall()
             assert not Counter((tag, name, value) for value in selected) - read
@@ -140,35 +185,22 @@ def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse("<html><body><p>Some text.</body></html>")
     assert tree is not None
     assert walk(tree)[0][0].text == "Some text."
-    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_findings: ([], []))
+    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: ([], []))
     assert walk(tree) == ([], [])
 
 
 def test_more_names_than_are_remembered() -> None:
     elements = [f'<x-{i} data-{i}="{i}" title="t">{i}</x-{i}><p>.' for i in range(3_000)]
-    found = findings("".join(elements))
-    assert [one.value for one in found[::2]] == [str(i) for i in range(3_000)]
+    events = events_of("".join(elements))
+    own = [one for one in events if isinstance(one, tuple) and one[0].startswith("x-")]
+    assert own == [(f"x-{i}", (f"data-{i}", str(i), "title", "t")) for i in range(3_000)]
 
 
 def test_pages_of_any_depth() -> None:
     html = f"<html><body>{'<i><b class=x>' * 100_000}text"
     tree = parse(html)
     assert tree is not None
-    assert compiled_walk is not None
-    assert compiled_walk.walk(tree, True) == reference_walk(tree, True)
-
-
-def test_what_an_identifier_says_is_cut() -> None:
-    (sku, prop) = findings(f"<div itemprop=sku><p>é{'ab' * 200_000}<p>more</div>")
-    assert (sku.kind, prop.kind) == ("identifier", "property")
-    assert sku.aside == ("é" + "ab" * 200)[: MAX_IDENTIFIER + 1]
-
-
-def test_only_the_nearest_names_are_around() -> None:
-    boxes = "".join(f"<div class={name}>" for name in "abcdef")
-    (link,) = findings(f"{boxes}<p><a href=/>x</a>")
-    assert link.around == tuple(f"div {name}" for name in "def")
-    assert len(link.around) == NAMED_AROUND
+    both(tree)
 
 
 def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,13 +62,6 @@ cdef class Names:
 
     cdef const unsigned char *elements[SLOTS]
     cdef int flags[SLOTS]
-    cdef const unsigned char *owners[SLOTS]
-    cdef const unsigned char *attributes[SLOTS]
-    cdef list kinds
-
-    def __cinit__(self):
-        self.kinds = [None] * SLOTS
-
     cdef int flags_of(self, const unsigned char *name) except -1:
         """Return what an element of a name is."""
         cdef size_t slot = <uintptr_t>name >> 3
@@ -87,25 +80,6 @@ cdef class Names:
             self.flags[slot] = found
         return found
 
-    cdef object kind_of(self, const unsigned char *element, const unsigned char *name):
-        """Return what an attribute of a name holds in an element of a name, or None."""
-        cdef size_t slot = (<uintptr_t>element >> 3) * 31 + (<uintptr_t>name >> 3)
-        cdef int tries
-        for tries in range(TRIES):
-            slot &= SLOTS - 1
-            if self.attributes[slot] == name and self.owners[slot] == element:
-                return self.kinds[slot]
-            if self.attributes[slot] == NULL:
-                break
-            slot += 1
-        kind = kind_of(text_of(element), text_of(name))
-        slot &= SLOTS - 1
-        if self.attributes[slot] == NULL:
-            self.attributes[slot] = name
-            self.owners[slot] = element
-            self.kinds[slot] = kind
-        return kind
-
 
 cdef str text_of(const unsigned char *name):
     return PyUnicode_DecodeUTF8(<const char *>name, strlen(<const char *>name), NULL)
@@ -118,26 +92,10 @@ cdef int flags_of(str tag) except -1:
         | (CONTENT if tag in CONTENT_ELEMENTS else 0)
         | (HEADING if tag == "h1" else 0)
         | (LINK if tag == "a" else 0)
-        | (SCRIPT if tag == "script" else 0)
         | (BESIDE if tag in BESIDE_ELEMENTS else 0)
         | (NAV if tag == "nav" else 0)
         | (NEVER_BESIDE_FLAG if tag in NEVER_BESIDE else 0)
-        | (WHOLE if tag in WHOLE_PAGE else 0)
         | (MAIN if tag == "main" else 0)
         | (HIDDEN if tag in HIDDEN_ELEMENTS else 0)
         | (DIALOG if tag == "dialog" else 0)
     )
-
-
-cdef str text_in(const xmlNode *node):
-    """Return the first characters of the text in an element: more than an identifier may have."""
-    cdef const xmlNode *below = node
-    cdef size_t length = 0
-    pieces = []
-    while below != NULL and length <= <size_t>max_identifier:
-        if is_text(below):
-            text = decoded(below)
-            length += len(text)
-            pieces.append(text)
-        below = following(<xmlNode *>below, node)
-    return "".join(pieces)

@@ -9,7 +9,7 @@ document, so what is known of a name is found by its address::
     <div class="x">a<a href="/">b</a></div>      node    what the walk does
                                                  div     the block before it ends
                                                  "a"     put into the buffer
-                                                 a       held: link, href, "/"
+                                                 a       an event with its attributes
                                                  "b"     put into the buffer, counted as linked
                                                  /div    the buffer becomes a block
 """
@@ -27,7 +27,6 @@ from lxml.includes.tree cimport (
     xmlNode,
 )
 
-from scrapy_simhash.analysis.attributes import identifiers_in, kind_of
 from scrapy_simhash.analysis.elements import (
     BESIDE_ELEMENTS,
     BESIDE_ROLES,
@@ -36,19 +35,11 @@ from scrapy_simhash.analysis.elements import (
     HIDDEN_ELEMENTS,
     NEVER_BESIDE,
     UNSEEN_ELEMENTS,
-    WHOLE_PAGE,
     is_named_beside,
     is_named_beside_in_content,
-    without_digits,
 )
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.reading import (
-    LINK_SHARE,
-    MAX_IDENTIFIER,
-    NAMED_AROUND,
-    Block,
-    Finding,
-)
+from scrapy_simhash.analysis.reading import LINK_SHARE, Block
 
 
 cdef extern from "_murmur3.h":
@@ -61,11 +52,9 @@ cdef enum:
     CONTENT = 4
     HEADING = 8
     LINK = 16
-    SCRIPT = 32
     BESIDE = 64
     NAV = 128
     NEVER_BESIDE_FLAG = 256
-    WHOLE = 512
     MAIN = 1024
     HIDDEN = 2048
     DIALOG = 4096
@@ -74,19 +63,17 @@ cdef enum:
     TRIES = 8
 
 cdef double link_share = LINK_SHARE
-cdef Py_ssize_t named_around = NAMED_AROUND
-cdef Py_ssize_t max_identifier = MAX_IDENTIFIER
 cdef object new_tuple = tuple.__new__
 
 import_lxml__etree()
 
 
-def walk(_Element tree not None, bint with_findings):
+def walk(_Element tree not None, bint with_events):
     """See ``walk.py``."""
     walker = Walk()
-    walker.with_findings = with_findings
+    walker.with_events = with_events
     walker.run(tree._c_node)
-    return walker.blocks, walker.findings
+    return walker.blocks, walker.events
 
 
 def hidden_in(_Element tree not None, is_hiding):
@@ -118,16 +105,14 @@ cdef class Walk:
     """One walk: what is open, the text of the block so far, and what was found."""
 
     cdef Names names
-    cdef bint with_findings
+    cdef bint with_events
     cdef readonly list blocks
-    cdef readonly list findings
+    cdef readonly list events
     cdef int links, contents, headings
     cdef const xmlNode *beside  # the outermost open element of this kind, and of the next
     cdef const xmlNode *unseen
 
-    cdef const xmlNode **path
-    cdef Py_ssize_t depth, room
-    cdef list arounds  # of the first open elements
+    cdef dict bare  # the events of elements without attributes, by tag
 
     cdef unsigned char *text
     cdef size_t length, capacity
@@ -135,10 +120,9 @@ cdef class Walk:
 
     def __cinit__(self):
         self.names = Names()
-        self.blocks, self.findings, self.arounds = [], [], []
+        self.blocks, self.events, self.bare = [], [], {}
 
     def __dealloc__(self):
-        PyMem_Free(self.path)
         PyMem_Free(self.text)
 
     cdef int run(self, xmlNode *root) except -1:
@@ -150,8 +134,11 @@ cdef class Walk:
                     node = node.children
                     continue
                 self.close(node)
-            elif self.unseen == NULL and is_text(node) and node.content != NULL:
-                self.say(node)
+            elif is_text(node) and node.content != NULL:
+                if self.with_events:
+                    self.events.append(decoded(node))
+                if self.unseen == NULL:
+                    self.say(node)
             while node != root and node.next == NULL:
                 node = node.parent
                 self.close(node)
@@ -173,19 +160,8 @@ cdef class Walk:
             self.links += 1
         if self.unseen == NULL and flags & UNSEEN:
             self.unseen = node
-        if self.with_findings:
-            if self.depth == self.room:
-                self.room = 2 * self.room + 64
-                path = PyMem_Realloc(self.path, self.room * sizeof(xmlNode *))
-                if path == NULL:
-                    raise MemoryError
-                self.path = <const xmlNode **>path
-            self.path[self.depth] = node
-            self.depth += 1
-            if flags & SCRIPT:
-                self.read_script(node)
-            elif node.properties != NULL:
-                self.read_attributes(node)
+        if self.with_events:
+            self.begin(node)
         return 0
 
     cdef int close(self, const xmlNode *node) except -1:
@@ -196,10 +172,8 @@ cdef class Walk:
             self.headings -= (flags & HEADING) != 0
         elif flags & LINK:
             self.links -= 1
-        if self.with_findings:
-            self.depth -= 1
-            if len(self.arounds) > self.depth:
-                self.arounds.pop()
+        if self.with_events:
+            self.events.append(None)
         if self.beside == node:
             self.beside = NULL
         if self.unseen == node:
@@ -298,73 +272,23 @@ cdef class Walk:
             below = following(<xmlNode *>below, node)
         return True
 
-    cdef int read_script(self, const xmlNode *node) except -1:
-        cdef const xmlNode *piece = node.children
-        pieces = []
-        while piece != NULL and is_text(piece):
-            pieces.append(decoded(piece))
-            piece = piece.next
-        code = "".join(pieces)
-        if code:
-            self.found("script", node, "", code, value_of(attribute(node, "type")))
-        return 0
-
-    cdef int read_attributes(self, const xmlNode *node) except -1:
+    cdef int begin(self, const xmlNode *node) except -1:
+        """Note that an element begins, with its attributes."""
         cdef const xmlAttr *held = node.properties
+        cdef str tag = text_of(node.name)
+        if held == NULL:
+            event = self.bare.get(tag)
+            if event is None:
+                event = self.bare[tag] = (tag, ())
+            self.events.append(event)
+            return 0
+        attributes = []
         while held != NULL:
-            kind = self.names.kind_of(node.name, held.name)
-            if kind is not None:
-                self.read_attribute(node, held, kind)
+            attributes.append(text_of(held.name))
+            attributes.append(value_of(held))
             held = held.next
+        self.events.append((tag, tuple(attributes)))
         return 0
-
-    cdef int read_attribute(self, const xmlNode *node, const xmlAttr *held, str kind) except -1:
-        name, value, aside = text_of(held.name), value_of(held), None
-        if kind == "link":
-            aside = value_of(attribute(node, "rel"))
-        elif kind == "field":
-            aside = value_of(attribute(node, "name"))
-        elif kind == "property":
-            if attribute(node, "content") != NULL:
-                aside = value_of(attribute(node, "content"))
-            if identifiers_in(value):
-                said = aside or value_of(attribute(node, "value")) or text_in(node)
-                self.found("identifier", node, name, value, said[: max_identifier + 1])
-        self.found(kind, node, name, value, aside)
-        return 0
-
-    cdef int found(
-        self, str kind, const xmlNode *node, str name, str value, str aside
-    ) except -1:
-        cdef bint beside = self.beside != NULL
-        finding = (kind, text_of(node.name), name, value, aside, self.around(), beside)
-        self.findings.append(new_tuple(Finding, finding))
-        return 0
-
-    cdef tuple around(self):
-        """Return what names the innermost open element and those around it."""
-        cdef Py_ssize_t i
-        cdef tuple around = ()
-        if self.arounds:
-            around = self.arounds[len(self.arounds) - 1]
-        for i in range(len(self.arounds), self.depth):
-            name = self.name_of(self.path[i])
-            if name:
-                around = (*around, name)[-named_around:]
-            self.arounds.append(around)
-        return around
-
-    cdef str name_of(self, const xmlNode *node):
-        """Return tag, class, id and role; empty if it has only a tag."""
-        cdef const xmlAttr *class_ = attribute(node, "class")
-        cdef const xmlAttr *id_ = attribute(node, "id")
-        cdef const xmlAttr *role = attribute(node, "role")
-        if class_ == NULL and id_ == NULL and role == NULL:
-            return ""
-        if self.names.flags_of(node.name) & WHOLE:
-            return ""
-        words = without_digits(f"{value_of(class_)} {value_of(id_)} {value_of(role)}")
-        return f"{text_of(node.name)} {words}" if words else ""
 
 
 cdef inline bint is_space(unsigned char character) noexcept:

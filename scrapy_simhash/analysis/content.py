@@ -11,6 +11,7 @@ import marshal
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from lxml.html import HtmlElement
 
@@ -101,15 +102,15 @@ def _heading_of(blocks: list[Block]) -> int | None:
     return hash_feature("\n".join(headings)) if headings else None
 
 
-def pack_source(blocks: list[Block], title: str) -> bytes:
-    """Return what :func:`content_of` needs of a page, compressed."""
-    return zlib.compress(marshal.dumps((title, *zip(*blocks, strict=True))), 1)
+def pack_source(blocks: list[Block], title: str, state: Any) -> bytes:
+    """Return what :func:`content_of` needs of a page, and a state of its values, compressed."""
+    return zlib.compress(marshal.dumps((title, state, *zip(*blocks, strict=True))), 1)
 
 
-def content_from(source: bytes, template: Collection[int]) -> Content | None:
-    """Return the content of a page under a template, from what :func:`pack_source` returned."""
-    title, *fields = marshal.loads(zlib.decompress(source))  # noqa: S302 - our own
-    return content_of(list(map(Block._make, zip(*fields, strict=True))), template, title)
+def unpack_source(source: bytes) -> tuple[list[Block], str, Any]:
+    """Return the blocks, the title and the state that :func:`pack_source` packed."""
+    title, state, *fields = marshal.loads(zlib.decompress(source))  # noqa: S302 - our own
+    return list(map(Block._make, zip(*fields, strict=True))), title, state
 
 
 def _hashes_in_place(in_place: list[Block]) -> dict[int, int]:

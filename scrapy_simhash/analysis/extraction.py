@@ -19,7 +19,7 @@ from w3lib.encoding import html_to_unicode
 
 from scrapy_simhash.analysis.auto_text import auto_text, is_thread
 from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
-from scrapy_simhash.analysis.reading import Block, Finding
+from scrapy_simhash.analysis.reading import Block, Event
 from scrapy_simhash.analysis.resiliparse_text import (
     has_resiliparse,
     may_explode,
@@ -74,7 +74,7 @@ class ParsedPage:
     html: str
     tree: HtmlElement | None
     blocks: list[Block]
-    findings: list[Finding]
+    events: list[Event]
 
 
 def main_text(name: str, page: ParsedPage) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.analysis.content import (
     Content,
@@ -14,6 +14,7 @@ from scrapy_simhash.analysis.content import (
     content_of,
     pack_source,
     title_of,
+    unpack_source,
 )
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
@@ -31,14 +32,21 @@ from scrapy_simhash.analysis.extraction import (
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
-from scrapy_simhash.analysis.gist import MAX_CHARACTERS, Gist, gist_of
-from scrapy_simhash.analysis.holdings import NOTHING, Holdings, holdings_of
-from scrapy_simhash.analysis.naming import is_callable_of_users, names_in, naming_by
+from scrapy_simhash.analysis.gist import Gist, gist_of
 from scrapy_simhash.analysis.text import fingerprint_text
+from scrapy_simhash.analysis.values import (
+    NO_STATE,
+    atoms_of,
+    base_of,
+    links_of,
+    read_values,
+    values_under,
+)
 from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.holdings import pack_addresses, pack_data
-from scrapy_simhash.settings import MAX_DEPTH, MAX_TAGS
+from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageValues, pack_addresses
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences
+from scrapy_simhash.settings import ITEMS, MAX_DEPTH, MAX_TAGS, TEXT
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -52,12 +60,12 @@ class PageAnalysis:
     share, *tokens* the number of words (and CJK characters), *seconds* the time it took.
     *content* is the second view of the page; it is None if the page has none, or if the settings
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
-    there.  *holdings* are what it holds beside its text, *addresses* and *data* what is stored of
-    them (:mod:`scrapy_simhash.rule.holdings`); these are empty, too, if the settings do not ask for
-    verification.  *source* is what the content can be computed from again
-    (:func:`~scrapy_simhash.analysis.content.content_from`), if no template was given.  *gist* are
-    the words and numbers of a page with little text and data; None if there are more.  *recalled*
-    says that this is the analysis of an earlier page with the same bytes.
+    there.  *values* are those of the page (:mod:`scrapy_simhash.analysis.values`): where the spider
+    takes texts alone, its links; without verification, none.  *addresses* are what is stored of its
+    links.  *source* is what content and values can be computed from again (:func:`view_from`), if
+    no template was given.  *gist* are the words and numbers of a page with little text; None if
+    there are more.  *recalled* says that this is the analysis of an earlier page with the same
+    bytes.
     """
 
     fingerprint: int
@@ -67,18 +75,22 @@ class PageAnalysis:
     content: Content | None = None
     recalled: bool = False
     canonical: str | None = None
-    holdings: Holdings = NOTHING
+    values: PageValues = NO_VALUES
     addresses: bytes | None = None
-    data: bytes | None = None
     source: bytes | None = None
     gist: Gist | None = None
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """The ids of all that a site may repeat: the blocks of the page, and its values."""
+        """The ids of the blocks of the page, which its site may repeat."""
         if self.content is None:
             return ()
-        return (*self.content.blocks, *chain.from_iterable(self.holdings.data.values()))
+        return self.content.blocks
+
+    @property
+    def repeatable(self) -> tuple[int, ...]:
+        """The ids of all on which the analysis depends: blocks and values."""
+        return (*self.blocks, *self.values.loose)
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,7 @@ class Analyser:
     verify: bool
     max_tags: int
     max_depth: int
-    keep_apart: tuple[str, ...]
+    takes: str
     identity: str
 
     @classmethod
@@ -106,20 +118,17 @@ class Analyser:
         verify: bool = True,
         max_tags: int = MAX_TAGS,
         max_depth: int = MAX_DEPTH,
-        keep_apart: Iterable[str] = (),
+        takes: str = ITEMS,
     ) -> Analyser:
-        """Return the analyser for these settings; *verify* asks for content and holdings.
+        """Return the analyser for these settings; *verify* asks for content and values.
 
-        *keep_apart* are rules for what names a page (:mod:`scrapy_simhash.analysis.naming`).
+        *takes* says what the spider takes from a page: :data:`ITEMS` or :data:`TEXT`.
         Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
         Where resiliparse cannot be imported, *extractor* "auto" is "trafilatura".
 
-        :raises SettingsError: there is no such extractor, feature scheme, or rule for names.
+        :raises SettingsError: there is no such extractor or feature scheme.
         """
-        rules = tuple(sorted(keep_apart))
-        for rule in rules:
-            naming_by(rule)
         extractor = resolved(extractor)
         scheme = FeatureScheme.from_name(features, stop_words, idf)
         identity = "; ".join(
@@ -128,16 +137,15 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                "content 5" if verify else "unverified",
-                *(f"keep apart {rule}" for rule in rules),
+                f"content 6 for {takes}" if verify else "unverified",
             ]
         )
-        return cls(extractor, scheme, verify, max_tags, max_depth, rules, identity)
+        return cls(extractor, scheme, verify, max_tags, max_depth, takes, identity)
 
     @property
     def reads_urls(self) -> bool:
         """Whether the analysis may depend on the URL: a callable of the user's receives it."""
-        return self.extractor not in NAMED or any(map(is_callable_of_users, self.keep_apart))
+        return self.extractor not in NAMED
 
     def load(self) -> None:
         """Import the modules that the analysis needs, before the first page comes in."""
@@ -150,46 +158,61 @@ class Analyser:
             trafilatura_text(parse(page))
 
     def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Collection[int] = ()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: Collection[int] = (),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
         """Extract the main text and the content of *body*, and fingerprint them.
 
-        *template* holds the ids of the blocks and values that the site is known to repeat.
+        *template* holds the ids of the blocks and values that the site is known to repeat, *cuts*
+        say what changes by itself there.
 
         :raises AnalysisError: the page cannot be analysed; the reason is ``too_many_tags``,
             ``too_deep`` or ``extraction_failed``.
         """
         started = perf_counter()
         try:
-            return self._analyse(body, encoding, url, template, started)
+            return self._analyse(body, encoding, url, template, cuts, started)
         except AnalysisError:
             raise
         except (Exception, SystemExit) as exc:  # a hostile page may cause any exception
             raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
 
     def _analyse(
-        self, body: bytes, encoding: str | None, url: str, template: Collection[int], started: float
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: Collection[int],
+        cuts: Cuts,
+        started: float,
     ) -> PageAnalysis:
         page = self._parsed(body, encoding, url, self.verify)
-        content, canonical, holdings = None, None, NOTHING
-        addresses, data, source, gist = None, None, None, None
+        content, canonical, values = None, None, NO_VALUES
+        addresses, source, gist = None, None, None
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
             if self.verify:
                 title = title_of(page.tree)
                 content = content_of(page.blocks, template, title)
-                source = None if template else pack_source(page.blocks, title)
-                texts = [block.text for block in page.blocks if not block.is_beside]
-                is_little = sum(map(len, texts)) <= MAX_CHARACTERS
-                told: dict[int, str] | None = {} if texts and is_little else None
-                names = names_in(page, self.keep_apart)
-                holdings = holdings_of(page.tree, page.blocks, page.findings, url, names, told)
-                if told is not None:
-                    gist = gist_of((title, *texts, *told.values()))
-                values = chain.from_iterable(holdings.data.values())
-                data = pack_data(value for value in values if value not in template)
-                if holdings.is_whole:
-                    addresses = pack_addresses(set(holdings.addresses()))
+                base = base_of(page.tree, url)
+                state = NO_STATE
+                if self.takes == TEXT:
+                    values = links_of(page.events, base)
+                else:
+                    reader = read_values(page.events, url, base, cuts)
+                    values, state = reader.values(template), reader.state()
+                if not template:
+                    source = pack_source(page.blocks, title, state)
+                held = (one.text for one in values.told.values() if "<" in one.text)
+                texts = (block.text for block in page.blocks if not block.is_beside)
+                gist = gist_of((title, *texts, *held))
+                if values.is_whole:
+                    links = {one.address for one in values.addresses if one.kind in LEADING}
+                    addresses = pack_addresses(links)
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -198,32 +221,40 @@ class Analyser:
             seconds=perf_counter() - started,
             content=content,
             canonical=canonical,
-            holdings=holdings,
+            values=values,
             addresses=addresses,
-            data=data,
             source=source,
             gist=gist,
         )
 
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
         """Return the text that the fingerprint of a page is computed from."""
-        return main_text(self.extractor, self._parsed(body, encoding, url, with_findings=False))
+        return main_text(self.extractor, self._parsed(body, encoding, url, with_events=False))
 
-    def data_by_hash(self, body: bytes, encoding: str | None, url: str) -> dict[int, str]:
-        """Return the data that a page holds, by its hashes: names and value in one text."""
-        told: dict[int, str] = {}
-        tree = self._tree(decode(body, encoding))
-        if tree is not None:
-            holdings_of(tree, *walk(tree), url, told=told)
-        return told
+    def all_told(
+        self, body: bytes, encoding: str | None, url: str, cuts: Cuts = NO_CUTS
+    ) -> PageValues:
+        """Return the values of a page, and what each of them is."""
+        page = self._parsed(body, encoding, url, with_events=True)
+        if page.tree is None:
+            return NO_VALUES
+        reader = read_values(page.events, url, base_of(page.tree, url), cuts)
+        return reader.values((), tell_all=True)
 
-    def _parsed(
-        self, body: bytes, encoding: str | None, url: str, with_findings: bool
-    ) -> ParsedPage:
+    def compare(self, first: bytes, second: bytes, encoding: str | None, url: str) -> Differences:
+        """Return what differs between two visits to a page, by their bodies."""
+        visits = []
+        for body in first, second:
+            page = self._parsed(zlib.decompress(body), encoding, url, with_events=True)
+            base = url if page.tree is None else base_of(page.tree, url)
+            visits.append(atoms_of(page.events, url, base))
+        return differences(*visits)
+
+    def _parsed(self, body: bytes, encoding: str | None, url: str, with_events: bool) -> ParsedPage:
         html = decode(body, encoding)
         tree = self._tree(html)
-        wants_blocks = self.verify or self.extractor in READS_BLOCKS
-        read = walk(tree, with_findings) if tree is not None and wants_blocks else ([], [])
+        wants_blocks = self.verify or with_events or self.extractor in READS_BLOCKS
+        read = walk(tree, with_events) if tree is not None and wants_blocks else ([], [])
         return ParsedPage(body, encoding, url, html, tree, *read)
 
     def _tree(self, html: str) -> HtmlElement | None:
@@ -234,3 +265,19 @@ class Analyser:
         if tree is not None and is_deeper(tree, self.max_depth):
             raise AnalysisError("too_deep", f"nested deeper than {self.max_depth} levels")
         return tree
+
+
+def view_from(source: bytes, template: Collection[int]) -> View | None:
+    """Return the content of a page and its values under a template; None if it has no content."""
+    blocks, title, state = unpack_source(source)
+    content = content_of(blocks, template, title)
+    if content is None:
+        return None
+    return View(content, values_under(state, template))
+
+
+class View(NamedTuple):
+    """What a page is under a template."""
+
+    content: Content
+    values: PageValues

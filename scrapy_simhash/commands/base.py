@@ -62,6 +62,7 @@ def decision_as_json(decision: Decision) -> dict[str, object]:
     """Return a decision as values that JSON has, without the links of the kept page."""
     found = asdict(decision)
     del found["kept_addresses"]
+    found["new"] = [one._asdict() for one in decision.new]
     return found
 
 

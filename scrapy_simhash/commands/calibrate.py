@@ -16,7 +16,7 @@ from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
 from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.rule.page import KEPT_APART, Page, Reason, Verdict
+from scrapy_simhash.rule.page import VARIANT_REASONS, Page, Reason, Verdict
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
@@ -57,7 +57,7 @@ class DistanceCounts:
 class Calibration:
     """What each distance would drop of a number of pages; *chosen* is the one of the settings.
 
-    *kept_apart* are the pages, by their reason, that a crawl with the chosen distance would keep
+    *variant* are the pages, by their reason, that a crawl with the chosen distance would keep
     although their text is known, each page with the kept one, as *examples* has them.  The counts
     of the distances know nothing of links and pictures.
     """
@@ -66,7 +66,7 @@ class Calibration:
     verified: bool
     chosen: int
     distances: list[DistanceCounts]
-    kept_apart: dict[str, int]
+    variant: dict[str, int]
     examples: dict[str, list[tuple[str, str]]]
 
 
@@ -109,7 +109,7 @@ class CalibrateCommand(Subcommand[Calibration]):
             verified=parameters.share is not None,
             chosen=parameters.distance,
             distances=distances,
-            kept_apart={reason: len(pairs) for reason, pairs in apart.items()},
+            variant={reason: len(pairs) for reason, pairs in apart.items()},
             examples={reason: pairs[: options.samples] for reason, pairs in apart.items()},
         )
 
@@ -138,7 +138,7 @@ class CalibrateCommand(Subcommand[Calibration]):
                     f"k = {row.distance}: {pair.url} for {pair.representative} "
                     f"(distance {pair.distance}{share})",
                 )
-        for reason, number in found.kept_apart.items():
+        for reason, number in found.variant.items():
             console.print(f"kept although their text is known ({reason}): {number:,}")
             for url, kept_url in found.examples[reason]:
                 print_line(console, f"  {url} beside {kept_url}")
@@ -149,29 +149,30 @@ async def _pages(
 ) -> tuple[list[Page], dict[Reason, list[tuple[str, str]]]]:
     """Return the pages of a source that have text, analysed with what their sites repeat.
 
-    With them, the URLs of those that a crawl in this order would keep although their text is known.
+    With them, the URLs of those that are variants in a crawl in this order, and of what they are
+    near.
     """
     learning = MemoryIndex(pipeline.parameters)
     reach = Reach()
     pages = []
-    apart: dict[Reason, list[tuple[str, str]]] = {reason: [] for reason in KEPT_APART}
+    variants: dict[Reason, list[tuple[str, str]]] = {reason: [] for reason in VARIANT_REASONS}
     with progress("Analysing pages", source.count) as advance:
         async with aclosing(
-            analysed_pages(source.read(), pipeline, learning.template, spider="")
+            analysed_pages(source.read(), pipeline, learning, spider="")
         ) as analysed:
             async for _, one in analysed:
                 advance(1)
                 if one is None:
                     continue
-                page, analysis = one
+                page, _ = one
                 pages.append(page)
-                decision, by_text = await decide(learning, reach, page, analysis.holdings)
-                if decision.reason in KEPT_APART and decision.closest is not None:
-                    apart[decision.reason].append((page.url, decision.closest.url))
+                decision, by_values = await decide(learning, reach, page)
+                if decision.verdict == "variant":
+                    variants[decision.reason].append((page.url, decision.representative or ""))
                 if not decision.is_duplicate:
-                    reach.hand((page.url, *analysis.holdings.addresses()))
-                await learning.learn(page, by_text)
-    return pages, apart
+                    reach.hand([page.url, *(one.address for one in page.holds.addresses)])
+                await learning.learn(page, by_values)
+    return pages, variants
 
 
 async def _duplicates(pages: list[Page], parameters: Parameters) -> list[Duplicate]:

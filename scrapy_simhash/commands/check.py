@@ -13,6 +13,7 @@ from scrapy_simhash.commands.base import (
     print_line,
 )
 from scrapy_simhash.commands.pages import analysed_page, load
+from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
 from scrapy_simhash.rule.page import Decision
 
@@ -57,13 +58,12 @@ class CheckCommand(Subcommand[Checked]):
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:
-            page, _ = await analysed_page(fetched, pipeline, index.template, options.spider)
+            page, _ = await analysed_page(fetched, pipeline, index, options.spider)
             decision = await index.check(page)
             at_first = None
-            if decision.verdict == "unique":
-                plain, _ = await analysed_page(
-                    fetched, pipeline, lambda site: frozenset(), options.spider
-                )
+            if decision.is_kept:
+                nothing = MemoryIndex(pipeline.parameters)
+                plain, _ = await analysed_page(fetched, pipeline, nothing, options.spider)
                 found = await index.check(replace(plain, site=UNKNOWN_SITE, section=""))
                 at_first = found if found.is_duplicate else None
         return Checked(page.url, decision, at_first, page.fingerprint, page.tokens)

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table as Grid
 
-from scrapy_simhash.addresses.address import MAX_URL
 from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of, print_line
 from scrapy_simhash.commands.pages import analysed_page, load
 from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.rule.comparison import overlap
+from scrapy_simhash.rule.holdings import Comparable, PageValues, Told
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.rule.scope import section_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from rich.console import Console
 
-    from scrapy_simhash.analysis.holdings import Holdings
     from scrapy_simhash.rule.page import Page
 
 # Enough to see what a page is about, and in what it differs.
 SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
-SHOWN_HOLDINGS = 5
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,8 @@ class ContentOverlap:
 class Explanation:
     """What two pages have in common, and the decision on the second.
 
-    *distance* is that of the main texts, *limit* the largest that makes a candidate.  *new* are
-    some of the links, media and data that only the second page has.
+    *distance* is that of the main texts, *limit* the largest that makes a candidate.  *new* is all
+    that only the second page has, with its kind, place and text.
     """
 
     decision: Decision
@@ -68,7 +65,7 @@ class Explanation:
     content: ContentOverlap | None
     features_in_common: int
     pages: list[OnePage]
-    new: dict[str, list[str]]
+    new: list[Told]
 
 
 class ExplainCommand(Subcommand[Explanation]):
@@ -91,19 +88,19 @@ class ExplainCommand(Subcommand[Explanation]):
         analyser = pipeline.analyser
         places = (options.first, options.second)
         fetched = [load(place) for place in places]
-        pages, held, texts = [], [], []
+        index, reach = MemoryIndex(pipeline.parameters), Reach()
+        pages, texts = [], []
         for number, one in enumerate(fetched):
-            page, analysis = await analysed_page(one, pipeline, lambda site: frozenset())
-            held.append(analysis.holdings)
+            page, _ = await analysed_page(one, pipeline, index)
             # The two are compared even where they have one address, or scopes of their own.
             pages.append(replace(page, request_fingerprint=bytes([number]), scope=""))
             texts.append(analyser.main_text(one.body, one.encoding, one.url))
         features = [set(analyser.scheme.features(text)) for text in texts]
-        index, reach = MemoryIndex(pipeline.parameters), Reach()
         await index.check_and_add(pages[0])
-        reach.hand([pages[0].url, *held[0].addresses()])
-        decision, _ = await decide(index, reach, pages[1], held[1])
-        data = analyser.data_by_hash(fetched[1].body, fetched[1].encoding, pages[1].url)
+        reach.hand([pages[0].url, *(one.address for one in pages[0].holds.addresses)])
+        decision, _ = await decide(index, reach, pages[1])
+        second = fetched[1]
+        told = analyser.all_told(second.body, second.encoding, second.url)
         return Explanation(
             decision=decision,
             distance=(pages[0].fingerprint ^ pages[1].fingerprint).bit_count(),
@@ -123,11 +120,12 @@ class ExplainCommand(Subcommand[Explanation]):
                     places, pages, texts, features, reversed(features), strict=True
                 )
             ],
-            new=_new(held[0], held[1], data),
+            new=_new(pages[0], pages[1], told),
         )
 
     def as_json(self, found: Explanation) -> object:
-        return {**asdict(found), "decision": decision_as_json(found.decision)}
+        new = [one._asdict() for one in found.new]
+        return {**asdict(found), "decision": decision_as_json(found.decision), "new": new}
 
     def show(self, found: Explanation, console: Console) -> None:
         for page in found.pages:
@@ -149,30 +147,17 @@ class ExplainCommand(Subcommand[Explanation]):
                 f"content: distance {content.distance}, share in common "
                 f"{content.share:.3f} of {content.compared} shingles compared"
             )
-        for kind, new in found.new.items():
-            for one in new:
-                print_line(console, f"{kind} only in the second: {one}")
+        for one in found.new:
+            print_line(console, f"new in the second: {one.kind} at {one.place or '-'}: {one.text}")
         decision = found.decision
         console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
 
 
-def _new(one: Holdings, other: Holdings, data: Mapping[int, str]) -> dict[str, list[str]]:
-    """Return some of what only the *other* page holds, by kind; *data* says what hashes mean."""
-    known = set(one.addresses())
-    values = set(chain.from_iterable(one.data.values()))
-    new = {
-        "links": [url for url in chain.from_iterable(other.links.values()) if url not in known],
-        "media": [url for url in chain.from_iterable(other.media.values()) if url not in known],
-        "data": [
-            *(url for url in chain.from_iterable(other.mentioned.values()) if url not in known),
-            *(
-                data.get(value, "many values in one place")[:MAX_URL]
-                for value in chain.from_iterable(other.data.values())
-                if value not in values
-            ),
-        ],
-    }
-    return {kind: list(dict.fromkeys(found))[:SHOWN_HOLDINGS] for kind, found in new.items()}
+def _new(one: Page, other: Page, told: PageValues) -> list[Told]:
+    """Return what only the *other* page has: all, or nothing where values are not compared."""
+    values = Comparable(other.url, other.holds, other.own_values, other.section)
+    new = values.new_beside(one.url, one.own_values, section_of(one.url)) or []
+    return [told.told[value] for value in new if value in told.told]
 
 
 def _content(one: Page, other: Page) -> ContentOverlap | None:

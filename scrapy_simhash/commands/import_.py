@@ -74,7 +74,7 @@ async def _import_source(
     with progress("Analysing pages", source.count) as advance:
         async with (
             open_index(index_place, pipeline.parameters, expected) as index,
-            aclosing(analysed_pages(source.read(), pipeline, index.template, spider)) as pages,
+            aclosing(analysed_pages(source.read(), pipeline, index, spider)) as pages,
         ):
             async for _, found in pages:
                 advance(1)

@@ -13,9 +13,9 @@ from scrapy.utils.request import fingerprint
 
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
+from scrapy_simhash.index.contract import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.sections import TemplateOf
 from scrapy_simhash.workers.pool import InProcess
 
 TIMEOUT_SECONDS = 30
@@ -38,14 +38,14 @@ def load(place: str, url: str | None = None) -> Fetched:
 
 
 async def analysed_page(
-    fetched: Fetched, pipeline: Pipeline, template_of: TemplateOf, spider: str = ""
+    fetched: Fetched, pipeline: Pipeline, known: Index, spider: str = ""
 ) -> tuple[Page, PageAnalysis]:
     """Return a page as an index sees it, and its analysis; this process analyses it.
 
     :raises SourceError: it cannot be analysed, or has no text to compare.
     """
     try:
-        return await pipeline.page(fetched, InProcess(pipeline.analyser), template_of, spider)
+        return await pipeline.page(fetched, InProcess(pipeline.analyser), known, spider)
     except AnalysisError as exc:
         if exc.reason == "no_text":
             raise SourceError(str(exc)) from exc

@@ -87,7 +87,7 @@ async def _judge_anew(
     source = source_at(place)
     with progress(f"Analysing {place.name}", source.count) as advance:
         wanted = _wanted(source.read(), requests, advance)
-        async with aclosing(analysed_pages(wanted, pipeline, index.template, spider)) as pages:
+        async with aclosing(analysed_pages(wanted, pipeline, index, spider)) as pages:
             async for url, found in pages:
                 if found is not None and url in requests:
                     await index.check_and_add(found.page)

@@ -29,9 +29,9 @@ from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
+from scrapy_simhash.index.contract import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.sections import TemplateOf
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (
@@ -88,7 +88,7 @@ class Analysed(NamedTuple):
 
 
 async def analysed_pages(
-    pages: Iterable[Fetched], pipeline: Pipeline, template_of: TemplateOf, spider: str
+    pages: Iterable[Fetched], pipeline: Pipeline, known: Index, spider: str
 ) -> AsyncGenerator[tuple[str, Analysed | None], None]:
     """Yield the URL of each page, and what was found in it; None of one that an index cannot judge.
 
@@ -102,7 +102,7 @@ async def analysed_pages(
 
     async def analysed(fetched: Fetched) -> Analysed | None:
         try:
-            return Analysed(*await pipeline.page(fetched, workers, template_of, spider))
+            return Analysed(*await pipeline.page(fetched, workers, known, spider))
         except AnalysisError:
             return None
 

@@ -11,7 +11,6 @@ from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.feed import DecisionsFeed
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
-from scrapy_simhash.rule.page import KEPT_APART
 from scrapy_simhash.rule.scope import owner_of
 
 if TYPE_CHECKING:
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_APART: dict[Reason, str] = {
+_NEW: dict[Reason, str] = {
+    "new_text": "with new text",
     "new_links": "with new links",
     "new_media": "with new media",
     "new_data": "with new data",
-    "other_identity": "that name another thing",
     "other_site": "that a page of another site has nearly",
 }
 
@@ -94,8 +93,8 @@ class SimhashAccount:
             stats.inc_value("simhash/moved")
         if decision.changed is False:
             stats.inc_value("simhash/unchanged")
-        if decision.reason in KEPT_APART:
-            stats.inc_value(f"simhash/kept_apart/{decision.reason}")
+        if decision.verdict == "variant":
+            stats.inc_value(f"simhash/variant/{decision.reason}")
         if decision.is_duplicate:
             stats.inc_value(f"simhash/distance/{decision.distance}")
             if owner_of(record.kept_url) != owner_of(record.url):
@@ -134,6 +133,7 @@ def summary(stats: StatsCollector) -> str:
     share = f" ({(near + exact) / judged:.1%})" if judged else ""
     lines = [
         f"Near-duplicates: {judged:,.0f} pages judged, {get('unique'):,.0f} unique, "
+        f"{get('variant'):,.0f} variants, "
         f"{near:,.0f} near-duplicates and {exact:,.0f} exact ones{share}, "
         f"{get('refresh'):,.0f} seen before"
         + (f", {moved:,.0f} at another address than before" if (moved := get("moved")) else ""),
@@ -144,10 +144,10 @@ def summary(stats: StatsCollector) -> str:
         lines.append(
             "  dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
         )
-    apart = {what: get(f"kept_apart/{reason}") for reason, what in _APART.items()}
-    if any(apart.values()):
-        counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in apart.items())
-        lines.append(f"  pages kept although their text is known: {counts}")
+    if get("variant"):
+        variants = {what: get(f"variant/{reason}") for reason, what in _NEW.items()}
+        counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in variants.items() if pages)
+        lines.append(f"  variants are near a kept page, and passed: {counts}")
     if elsewhere := get("of_another_site"):
         lines.append(f"  of {elsewhere:,.0f} duplicates, the kept page is on another site")
     if visits := get("second_visits"):

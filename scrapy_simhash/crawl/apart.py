@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.evidence import MOST_DOUBT
+from scrapy_simhash.rule.holdings import LEADING, Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason
+from scrapy_simhash.rule.rule import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy_simhash.addresses.rule import AddressRule
-    from scrapy_simhash.analysis.holdings import Holdings
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
-    from scrapy_simhash.rule.noise import Noise
+    from scrapy_simhash.rule.noise import Cuts
     from scrapy_simhash.rule.page import Page
-
-# As many of a page's new addresses are shown.
-SHOWN_ADDRESSES = 3
 
 
 class Decisions(NamedTuple):
@@ -31,8 +28,8 @@ class Decisions(NamedTuple):
     text: Decision
 
 
-async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> Decisions:
-    """Store a page, and decide on it: a duplicate by its text is kept for addresses that are new.
+async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
+    """Store a page, and decide on it: a duplicate by its values is kept for links that are new.
 
     Where candidates are not verified, the index alone decides.  A copy may be judged as soon as the
     caller waits for anything: before, it must say what the spider is handed, or the copy seems to
@@ -44,21 +41,15 @@ async def decide(index: Index, reach: Reach, page: Page, holdings: Holdings) -> 
     elif decision.is_duplicate and index.parameters.share is not None:
         known = index.address_rules.about(Address.of(page.url).host)
         rules = (one.rule for one in known if one.doubt <= MOST_DOUBT)
-        noise = index.noise(page.site)
-        kept = _kept_apart(reach, page.url, holdings, decision, noise, rules)
-        if kept is not None:
+        variant = _leading_on(reach, page, decision, index.noise(page.section).cuts, rules)
+        if variant is not None:
             await index.keep(page)
-            return Decisions(kept, decision)
+            return Decisions(variant, decision)
     return Decisions(decision, decision)
 
 
-def _kept_apart(
-    reach: Reach,
-    url: str,
-    holdings: Holdings,
-    decision: Decision,
-    noise: Noise,
-    rules: Iterable[AddressRule],
+def _leading_on(
+    reach: Reach, page: Page, decision: Decision, cuts: Cuts, rules: Iterable[AddressRule]
 ) -> Decision | None:
     """Return the decision to keep a duplicate with addresses that the spider was never handed.
 
@@ -68,24 +59,23 @@ def _kept_apart(
         return None
     share = 1.0 if decision.share is None else decision.share
     closest = NearMiss(share, decision.distance or 0, decision.representative)
-    kept = partial(Decision, "unique", closest=closest)
-    if not holdings.is_whole:
+    kept = partial(Decision, "variant", representative=closest.url, distance=closest.distance)
+    kept = partial(kept, share=share, closest=closest)
+    if not page.holds.is_whole:
         return kept("new_links")
-    kinds: dict[Reason, list[str]] = {
-        "new_links": noise.without(holdings.links),
-        "new_media": noise.without(holdings.media),
-        "new_data": noise.without(holdings.mentioned),
-    }
+    addresses = [one for one in page.holds.addresses if one.kind in LEADING]
     new = reach.new_among(
-        chain.from_iterable(kinds.values()),
-        url,
-        decision.representative,
+        dict.fromkeys(one.address for one in addresses),
+        page.url,
+        closest.url,
         decision.kept_addresses,
-        noise,
+        cuts,
         rules,
     )
-    for reason, addresses in kinds.items():
-        if own := [address for address in addresses if address in new.addresses]:
-            shown = tuple(own[:SHOWN_ADDRESSES])
-            return kept(reason, new=shown, is_alias=new.are_aliases)
+    reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
+    for kind, reason in reasons:
+        own = [one for one in addresses if one.kind == kind and one.address in new.addresses]
+        if own:
+            shown = dict.fromkeys(Told(kind, "", one.address) for one in own)
+            return kept(reason, new=tuple(shown)[:SHOWN], is_alias=new.are_aliases)
     return None

@@ -35,8 +35,8 @@ from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, Settings
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.page import MAY_BE_NOISE, Decision, Reason
-from scrapy_simhash.rule.scope import host_of, scope_key
+from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.scope import scope_key, section_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -182,7 +182,7 @@ class SimhashDownloaderMiddleware:
 
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
-        if decision.verdict in ("unique", "refresh"):
+        if decision.is_kept or decision.verdict == "refresh":
             if self._rules is not None:
                 self._rules.forget(response.url, jar_of(request))
             scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
@@ -208,7 +208,7 @@ class SimhashDownloaderMiddleware:
             return
         if self._walls is not None and not OWN_META_KEYS & request.meta.keys():
             self._walls.note_request(request)
-        self._reach.hand([request.url], self.index.noise(host_of(request.url)))
+        self._reach.hand([request.url], self.index.noise(section_of(request.url)).cuts)
         if self._rules is not None:
             self._rules.consider(request)
 
@@ -301,20 +301,20 @@ class SimhashDownloaderMiddleware:
         self, request: Request, response: Response, page: Page, analysis: PageAnalysis
     ) -> tuple[Decision, Action]:
         """Return the decision on a page that the spider may get, and what is done with it."""
-        decision, by_text = await decide(self.index, self._reach, page, analysis.holdings)
+        decision, by_text = await decide(self.index, self._reach, page)
         if self._walls is not None:
             decision = self._walls.seen(page.request_fingerprint, page.url, decision)
         self._visits.note_judged()
         may_be_missing = self._rules is not None and self._rules.missing.holds(page.url)
-        if decision.reason in MAY_BE_NOISE and not may_be_missing:
-            self._visits.consider(request, page, analysis)
+        if decision.may_be_noise and not may_be_missing:
+            self._visits.consider(request, response, page)
         if self._rules is not None:
             self._rules.note_links(request, page, decision, analysis, self._reach)
         action = self._policy.action(request, response, decision)
         is_followed = action == "flag" and self.settings.follow_duplicate_links
         if action == "pass" or is_followed:
-            handed = (response.url, *analysis.holdings.addresses())
-            self._reach.hand(handed, self.index.noise(page.site))
+            self._reach.hand([response.url], self.index.noise(page.section).cuts)
+            self._reach.hand(one.address for one in page.holds.addresses)
         await self.index.learn(page, by_text)
         if self._rules is not None:
             await self._rules.learn(request, page, decision, len(response.body))
@@ -326,8 +326,9 @@ class SimhashDownloaderMiddleware:
         if first is None or self._selection.why_not(request, response):
             return
         try:
-            page, analysis = await self._analysed(request, response)
-            if await self._visits.compare(first, page, analysis):
+            page, _ = await self._analysed(request, response)
+            compare = partial(self._visits.compare, first, page, response)
+            if await compare(self.pipeline.analyser, self.workers):
                 self._reach.start_trials_over()
                 if self._rules is not None:
                     self._rules.clear_doubtful(page.url)
@@ -353,9 +354,7 @@ class SimhashDownloaderMiddleware:
             jar_of(request),
         )
         run = await self._run.current()
-        return await self.pipeline.page(
-            fetched, self.workers, self.index.template, self.spider_name, run
-        )
+        return await self.pipeline.page(fetched, self.workers, self.index, self.spider_name, run)
 
     def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import attrgetter
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import MAX_DIFFERENCES, AddressRule, difference
+from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.holdings import unpack_addresses
-from scrapy_simhash.rule.noise import QUIET, Noise
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts, stripped
+from scrapy_simhash.rule.rewriting import Session
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
@@ -134,9 +135,10 @@ class Reach:
         self._kept = KnownAddresses(KEPT_SLOTS)
         self._trials: Heaviest[AddressRule, _Trial] = Heaviest(RULES, _Trial, attrgetter("pages"))
 
-    def hand(self, addresses: Iterable[str], noise: Noise = QUIET) -> None:
+    def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
-        self._handed.add(map(noise.stripped, addresses) if noise.parameters else addresses)
+        names = cuts.parameters
+        self._handed.add((stripped(one, names) for one in addresses) if names else addresses)
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
         """Return the addresses that the spider has not got yet; 0.3 us each."""
@@ -167,12 +169,12 @@ class Reach:
         url: str,
         kept_url: str,
         kept: bytes | None = None,
-        noise: Noise = QUIET,
+        cuts: Cuts = NO_CUTS,
         rules: Iterable[AddressRule] = (),
     ) -> New:
         """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
 
-        They come without parameters of *noise*.  *kept* are the packed addresses of the kept page,
+        They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.  *rules* are those that pages have been
         copies by: new addresses that are known under one that is about the copy are aliases.
 
@@ -180,7 +182,7 @@ class Reach:
         each trusted rule, three times if rules are about the copy, and for each of at most
         :data:`MOST_ALIASES` 20 us.
         """
-        own = {noise.stripped(url), noise.stripped(kept_url)}
+        own = {stripped(one, cuts.parameters) for one in (url, kept_url)}
         kept_hashes = unpack_addresses(kept)
 
         def is_theirs(address: str) -> bool:
@@ -203,7 +205,7 @@ class Reach:
         if len(new) > MOST_NEW:
             by = [*of_page, *([rule] if rule else [])]
             return New(new, all(is_known_by(by, address) for address in new))
-        session = _Session(url, kept_url)
+        session = Session(url, kept_url)
 
         # Each with what it may be on the kept page; what is in neither form known is new.
         forms = {address: (address, *session(address)) for address in new}
@@ -253,66 +255,6 @@ def _may_be_about(rule: AddressRule, url: str) -> bool:
     return rule.host in url and rule.drop.partition("&")[0] in url
 
 
-class _Session:
-    """Says what the links of a copy would be on the kept page.
-
-    Where a link names the copy in its query ("log in and come back"), it would name the kept page.
-    Where it has a parameter with the value that the copy's own address has, it would have that of
-    the kept page.  Parameters only if the two addresses differ in few.
-    """
-
-    def __init__(self, url: str, kept_url: str) -> None:
-        self._own, self._kept = _parameters(url), _parameters(kept_url)
-        self._host = urlsplit(url).netloc
-        differing = {name for name, _ in self._own.items() ^ self._kept.items()}
-        self._names = differing if len(differing) <= MAX_DIFFERENCES else set()
-        self._named = [
-            (own, kept)
-            for own, kept in zip(_names_of(url), _names_of(kept_url), strict=True)
-            if len(own) > 1
-        ]
-
-    def __call__(self, link: str) -> list[str]:
-        """Return what a link of the copy may be on the kept page; nothing if it would be the same.
-
-        Whether the kept page has a parameter of its own in its links is not known: both are tried.
-        """
-        start, mark, query = link.partition("?")
-        others = [
-            start + mark + query.replace(own, kept, 1) for own, kept in self._named if own in query
-        ][:1]
-        if not self._names or self._host not in link:
-            return others
-        parts = urlsplit(link)
-        if parts.netloc != self._host:
-            return others
-        found = _parameters(link)
-        if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self._names):
-            return others  # the next page of a list, say
-        own = {name: value for name, value in found.items() if name not in self._names}
-        # A link without a parameter that the copy has is in no session.
-        names = (name for name in self._kept if name in found or name not in self._own)
-        given = [{name: self._kept[name]} for name in names if name in self._names]
-        for more in ({}, *given, {n: v for one in given for n, v in one.items()}):
-            # In the place where the link had it, if it had it.
-            changed = {name: {**own, **more}.get(name) for name in (*found, *own, *more)}
-            pieces = [f"{name}={value}" for name, value in changed.items() if value is not None]
-            others.append(parts._replace(query="&".join(pieces)).geturl())
-        return others
-
-
-def _names_of(url: str) -> tuple[str, ...]:
-    """Return what a query may name a page by: its address or path, quoted or not; longest first."""
-    parts = urlsplit(url)
-    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    return quote(url, safe=""), url, quote(path, safe=""), path
-
-
-def _pair(piece: str) -> tuple[str, str]:
-    name, _, value = piece.partition("=")
-    return name, value
-
-
 def _marks(url: str) -> Iterable[str]:
     """Yield what stands for an address with any value of one of its parameters."""
     parts = urlsplit(url)
@@ -326,8 +268,3 @@ def _marks(url: str) -> Iterable[str]:
 def _mark(short: str, rule: AddressRule) -> str:
     """Return what :func:`_marks` yields for the parameter that a rule drops."""
     return f"{short} {rule.drop}"
-
-
-def _parameters(url: str) -> dict[str, str]:
-    """Return the parameters of an address as they are written; of a repeated one the last."""
-    return dict(_pair(piece) for piece in urlsplit(url).query.split("&") if piece)

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 WRITE_SECONDS = 15
 STATS = "simhash/"
 # The label for the second part of a stat's name, as in simhash/skipped/not_html.
-LABELS = {"skipped": "reason", "distance": "bits", "alarms": "alarm", "kept_apart": "reason"}
+LABELS = {"skipped": "reason", "distance": "bits", "alarms": "alarm", "variant": "reason"}
 
 
 class SimhashPrometheus:

@@ -21,7 +21,7 @@ from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
-from scrapy_simhash.rule.page import MAY_BE_NOISE, NEW_ADDRESSES
+from scrapy_simhash.rule.page import NEW_ADDRESSES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,11 +123,10 @@ class AddressRules:
         Whatever fails, nothing but a lesson is lost.
         """
         try:
-            noise = self._index.noise(page.site)
-            links = noise.without(analysis.holdings.links)
+            links = [one.address for one in page.holds.addresses if one.kind == "link"]
             unmet = reach.unmet(links)
             if not decision.is_duplicate:
-                sight = sight_of(page.url, decision, analysis, reach, noise, links, unmet)
+                sight = sight_of(page, decision, analysis.gist, reach, links, unmet)
                 self.traps.learn(page.url, sight)
             self.missing.learn(request, page, decision, analysis.gist, links, unmet)
         except Exception:
@@ -154,8 +153,8 @@ class AddressRules:
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        is_kept = decision.verdict in ("unique", "refresh") and not decision.is_alias
-        if asked.tests_rule and is_kept:
+        is_kept = decision.is_kept or decision.verdict == "refresh"
+        if asked.tests_rule and is_kept and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
             self._learner.fail(asked.rule, asked.template, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")
@@ -198,7 +197,7 @@ class AddressRules:
             return Lesson()
         if redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
-        is_doubtful = decision.reason in MAY_BE_NOISE
+        is_doubtful = decision.may_be_noise
         leads_on = decision.reason in NEW_ADDRESSES
         content_url = decision.content_url(page.url)
         return self._learner.learn(Judged(page.url, content_url, jar, is_doubtful, leads_on))

@@ -153,7 +153,7 @@ class CrawlMissing:
 
     def _are_alike(self, one: Said, other: Said) -> bool:
         """Whether two pages say the same, as far as two pages alone can show it."""
-        template = self._index.template(one.page.section or one.page.site)
+        template = self._index.repeated_blocks(one.page.section or one.page.site)
         return one.is_like(other) or has_same_text(
             one.page, other.page, self._index.parameters, template
         )

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.gist import Gist
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.crawl.parking import Parking
-    from scrapy_simhash.rule.noise import Noise
-    from scrapy_simhash.rule.page import Decision
+    from scrapy_simhash.rule.page import Decision, Page
 
 logger = logging.getLogger(__name__)
 
@@ -143,33 +142,33 @@ def _rule_of(trap: Trap, pattern: str) -> AddressRule:
 
 
 def sight_of(
-    url: str,
+    page: Page,
     decision: Decision,
-    analysis: PageAnalysis,
+    gist: Gist | None,
     reach: Reach,
-    noise: Noise,
     links: list[str],
     unmet: list[str],
 ) -> Sight:
     """Return what a page says about its pattern.
 
-    It has these *links*, without noise, of which the spider has not met some.
+    It has these *links*, of which the spider has not met some.
     """
     known_text = decision.reason == "new_links"
-    held, gist = analysis.holdings, analysis.gist
+    held = page.holds
     if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
         return Sight(has_more=True)
-    if len(links) > MAX_LINKS or reach.unmet(noise.without(held.media)):
+    media = [one.address for one in held.addresses if one.kind == "media"]
+    if len(links) > MAX_LINKS or reach.unmet(media):
         return Sight(has_more=True)
-    own = noise.stripped(url)
-    new = dict.fromkeys([*unmet, *reach.unmet(noise.without(held.mentioned))])
-    leads = tuple(pattern_of(Address.of(link)) for link in new if link != own)
+    mentioned = [one.address for one in held.addresses if one.kind == "data"]
+    new = dict.fromkeys([*unmet, *reach.unmet(mentioned)])
+    leads = tuple(pattern_of(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)
     return Sight(
         words=gist.words,
         numbers=gist.numbers,
-        own_numbers=frozenset(_own_numbers(url, links)),
+        own_numbers=frozenset(_own_numbers(page.url, links)),
         leads=leads,
     )
 

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl.asking import ask_for_us
-from scrapy_simhash.rule.noise import Visit
 from scrapy_simhash.rule.rule import has_same_text
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.http import Request
+    from scrapy.http import Request, Response
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.page import Analyser
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.page import Page
+    from scrapy_simhash.workers.pool import Workers
 
 VISIT_META_KEY = "simhash_second_visit"
 
 # A visit is asked for at these of the pages of a pattern that are kept although their text is
 # known.
-ASKED_AT = (1, 8, 64, 512)
+ASKED_AT = (1, 2, 3, 16)
 # So many for the whole crawl, and this share of its pages.
-FREE_VISITS = 5
-MOST_SHARE = 0.01
+FREE_VISITS = 20
+MOST_SHARE = 0.02
 # Patterns that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_PATTERNS = 1_000
 MAX_UNDER_WAY = 100
@@ -33,7 +34,7 @@ MAX_UNDER_WAY = 100
 
 class _FirstVisit(NamedTuple):
     page: Page
-    visit: Visit
+    body: bytes  # compressed
 
 
 class SecondVisits:
@@ -56,7 +57,7 @@ class SecondVisits:
         """Count one more judged page."""
         self._judged += 1
 
-    def consider(self, request: Request, page: Page, analysis: PageAnalysis) -> None:
+    def consider(self, request: Request, response: Response, page: Page) -> None:
         """Ask for a page once more that was kept although its text is known, if that may help."""
         pattern = Address.of(page.url).pattern
         met = self._met[pattern] = self._met.pop(pattern, 0) + 1
@@ -72,7 +73,7 @@ class SecondVisits:
             return
         self._asked += 1
         self._crawler.stats.inc_value("simhash/second_visits")
-        self._under_way[number] = _FirstVisit(page, visit_of(analysis))
+        self._under_way[number] = _FirstVisit(page, zlib.compress(response.body, 1))
         if len(self._under_way) > MAX_UNDER_WAY:
             self._under_way.popitem(last=False)
 
@@ -80,19 +81,23 @@ class SecondVisits:
         """Return what the first visit saw, for the answer of the second; None if it is unknown."""
         return self._under_way.pop(number, None)
 
-    async def compare(self, first: _FirstVisit, page: Page, analysis: PageAnalysis) -> bool:
+    async def compare(
+        self,
+        first: _FirstVisit,
+        page: Page,
+        response: Response,
+        analyser: Analyser,
+        workers: Workers,
+    ) -> bool:
         """Learn from the second visit to a page; return whether it shows the text of the first."""
-        template = self._index.template(page.section or page.site)
+        template = self._index.repeated_blocks(page.section or page.site)
         if page.url != first.page.url or not has_same_text(
             page, first.page, self._index.parameters, template
         ):
             return False
         self._crawler.stats.inc_value("simhash/second_visits_compared")
-        await self._index.learn_noise(page.site, first.visit, visit_of(analysis))
+        second = zlib.compress(response.body, 1)
+        encoding = getattr(response, "encoding", None)
+        found = await workers.run(analyser.compare, first.body, second, encoding, page.url)
+        await self._index.learn_noise(page.section or page.site, found)
         return True
-
-
-def visit_of(analysis: PageAnalysis) -> Visit:
-    """Return what a page held, as noise is learned from it."""
-    held = analysis.holdings
-    return Visit({**held.links, **held.media, **held.mentioned}, held.data)

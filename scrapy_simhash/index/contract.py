@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.learned import Learned
-from scrapy_simhash.rule.noise import Noise, Visit
+from scrapy_simhash.rule.noise import Differences, Noise
 from scrapy_simhash.rule.page import Decision, Page, Row
 from scrapy_simhash.rule.rule import Parameters
 
@@ -56,20 +56,31 @@ class Index(ABC):
     def __str__(self) -> str:
         """Return where the index is, as SIMHASH_INDEX would name it."""
 
-    def template(self, site: str) -> frozenset[int]:
-        """Return the ids of the blocks and values that *site* is known to repeat.
+    def template(self, folder: str) -> frozenset[int]:
+        """Return the ids of the blocks and values that the pages of a folder are known to repeat.
 
-        For a section of a site (``host/folder``): those that the site or the section repeats.
+        *folder* is that of :func:`~scrapy_simhash.rule.scope.folder_of`.
         """
-        return self._learned.blocks(site)
+        return self._learned.template(folder)
 
-    def noise(self, site: str) -> Noise:
-        """Return what is known to change by itself on *site*."""
-        return self._learned.noise(site)
+    def viewed(self, page: Page) -> Page:
+        """Return a page as it is under what its site is known to repeat by now.
 
-    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
-        """Learn what changes by itself on *site* from two visits to one address, and store it."""
-        await self._learned.learn_noise(site, first, second)
+        That may have become known while the page was analysed.
+        """
+        return self._learned.viewed(page)
+
+    def repeated_blocks(self, section: str) -> frozenset[int]:
+        """Return the ids of the blocks that a section of a site, or the site, repeats."""
+        return self._learned.repeated_blocks(section)
+
+    def noise(self, section: str) -> Noise:
+        """Return what is known to change by itself in a section of a site."""
+        return self._learned.noise(section)
+
+    async def learn_noise(self, section: str, found: Differences) -> None:
+        """Learn from two visits to one page of a section what changes by itself, and store it."""
+        await self._learned.learn_noise(section, found)
 
     @property
     def address_rules(self) -> RuleBook:
@@ -102,8 +113,9 @@ class Index(ABC):
     async def add(self, page: Page) -> Decision:
         """Judge *page* and store it; when this returns, both are done for good.
 
-        Atomic among all who share the index.  A ``unique`` page becomes a representative; a
-        ``refresh`` stays one, with its new text; one that has moved takes the place of what it was.
+        Atomic among all who share the index.  A ``unique`` page, or a ``variant``, becomes a
+        representative; a ``refresh`` stays one, with its new text; one that has moved takes the
+        place of what it was.
 
         :raises IndexUnavailableError: the index did not answer; nothing was stored.
         """
@@ -130,7 +142,7 @@ class Index(ABC):
         Other pages may be judged meanwhile.
         """
         await self._learned.learn(page, decision)
-        await self._view_anew(self._learned.take_settled(page.site))
+        await self._view_anew(self._learned.take_settled(page))
 
     async def _view_anew(self, pages: Iterable[Page]) -> None:
         """Store representatives with another second view, if they are there with the same text.

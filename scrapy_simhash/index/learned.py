@@ -1,7 +1,9 @@
 """What is learned of sites: this process learns it, and the index stores it for all.
 
-What a site repeats (its template) is stored under its name, what changes by itself (its noise)
-under :func:`noise_key` of it, and the rules for its addresses under :func:`rules_key`.
+What a site and each section of it repeat (blocks) is stored under its name, the values that a
+section repeats, or a folder beside the content, under names that end with :data:`_VALUES` and
+:data:`_BESIDE`, what changes by itself in a section (its noise) under :func:`noise_key` of it, and
+the rules for the addresses of a site under :func:`rules_key`.
 """
 
 from __future__ import annotations
@@ -12,26 +14,34 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from cachetools import FIFOCache
+
 from scrapy_simhash.addresses.book import RuleBook, SiteRules
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.rule.noise import Noise, Noises, Visit
+from scrapy_simhash.rule.holdings import BESIDE, PLACE
+from scrapy_simhash.rule.noise import Differences, Noise, Noises
 from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import SiteKnowledge
-from scrapy_simhash.rule.template import Templates
+from scrapy_simhash.rule.scope import folder_of, section_of_folder
+from scrapy_simhash.rule.template import VALUES_SHARE, Templates
 
 # Calls a function with the stored state of a site (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
 Exchange = Callable[[str, Callable[["bytes | None"], bytes]], Awaitable[bytes]]
 
-# A template is settled after 30 pages, or never, if a site repeats nothing.  The text of a page
-# takes about 20 KB, compressed; so all early pages take under 25 MB.
-EARLY_PAGES = 60
-EARLY_SITES = 20
+# A template is settled after 30 pages, or never, if a site repeats nothing.  What a page is viewed
+# anew from takes about 25 KB, compressed; so all early pages take under 40 MB.
+EARLY_PAGES = 40
+EARLY_SECTIONS = 40
 
 
 # No host ends like these.
 _NOISE = " noise"
 _RULES = " rules"
+_VALUES, _BESIDE = " values", " beside"
+
+# Pages with the same text teach once what their section repeats: so many are remembered.
+TEXTS_KEPT = 50_000
 
 
 def noise_key(site: str) -> str:
@@ -54,37 +64,63 @@ class Learned:
 
     def __init__(self, share: float | None, exchange: Exchange | None = None) -> None:
         self._share = share
-        self._templates = Templates()
+        self._blocks = Templates()
+        self._values = Templates(VALUES_SHARE, 0)
         self._noises = Noises()
         self.rules = RuleBook()
+        self._compares_values = False
         self._early: OrderedDict[str, list[Page]] = OrderedDict()
+        self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
 
     def of(self, page: Page) -> SiteKnowledge:
         """Return what a page is judged by.
 
-        Templates that are not settled count as well.  They must not decide what a page is found by,
-        since many of their blocks change.
+        Blocks of templates that are not settled count as well.  They must not decide what a page is
+        found by, since many of them change.
         """
-        template = self._union(self._templates.likely_blocks, page.section or page.site)
-        return SiteKnowledge(template, self.noise(page.site).places, self.blocks)
+        section = page.section or page.site
+        likely = self._union(self._blocks.likely_blocks, section)
+        return SiteKnowledge(
+            likely, self.repeated_blocks, self._values_of(section), self._values_of
+        )
 
-    def blocks(self, site: str) -> frozenset[int]:
+    def template(self, folder: str) -> frozenset[int]:
+        """Return the ids of the blocks and values that the pages of a folder are known to repeat.
+
+        *folder* is that of :func:`~scrapy_simhash.rule.scope.folder_of`.
+        """
+        section = section_of_folder(folder)
+        if not self._is_settled(section):
+            return frozenset()
+        beside = self._values.blocks(f"{folder}{_BESIDE}")
+        return self.repeated_blocks(section) | self._values_of(section) | beside
+
+    def _is_settled(self, section: str) -> bool:
+        """Whether it is known what a section repeats: values, or blocks where none are compared."""
+        if self._compares_values:
+            return bool(self._values_of(section))
+        return bool(self._blocks.blocks(section.partition("/")[0]))
+
+    def repeated_blocks(self, section: str) -> frozenset[int]:
         """Return the ids of the blocks that a site, or a section and its site, repeat."""
-        return self._union(self._templates.blocks, site)
+        return self._union(self._blocks.blocks, section)
+
+    def _values_of(self, section: str) -> frozenset[int]:
+        return self._values.blocks(f"{section}{_VALUES}")
 
     def _union(self, blocks_of: Callable[[str], frozenset[int]], site: str) -> frozenset[int]:
         host, is_section, _ = site.partition("/")
         return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
-    def noise(self, site: str) -> Noise:
-        """Return what is known to change by itself on *site*."""
-        return self._noises.of(site)
+    def noise(self, section: str) -> Noise:
+        """Return what is known to change by itself in a section."""
+        return self._noises.of(section)
 
-    async def learn_noise(self, site: str, first: Visit, second: Visit) -> None:
-        """Learn from two visits to one address of a site, and store what is known now."""
-        self._noises.learn(site, first, second)
-        await self._store_noise(site)
+    async def learn_noise(self, section: str, found: Differences) -> None:
+        """Learn from two visits to one page of a section, and store what is known now."""
+        self._noises.learn(section, found)
+        await self._store_noise(section)
 
     async def store_rules(self, site: str) -> None:
         """Store the rules for the addresses of a site, with what others have learned of them."""
@@ -110,21 +146,41 @@ class Learned:
         pages look alike.
         """
         is_one_more = decision.closest is not None and decision.closest.share >= (self._share or 2)
-        for place in {page.site, page.section or page.site}:
-            is_known = is_one_more and self._templates.blocks(place)
-            if decision.verdict == "unique" and page.blocks and not is_known:
-                self._templates.learn(place, page.blocks)
-            if self._templates.take_due(place):
-                await self._store(place)
-        if decision.verdict == "unique" and page.view_under is not None:
+        section = page.section or page.site
+        for place in {page.site, section}:
+            is_known = is_one_more and self._blocks.blocks(place)
+            if decision.is_kept and page.blocks and not is_known:
+                self._blocks.learn(place, page.blocks)
+            await self._store_if_due(self._blocks, place)
+        if page.holds.loose and decision.verdict != "exact_duplicate":
+            await self._learn_values(page, section)
+        if decision.is_kept and page.view_under is not None:
             self._remember(page)
 
+    async def _learn_values(self, page: Page, section: str) -> None:
+        """Learn from the values of a page, also of one that is dropped, but of each text once."""
+        text = section, page.digest
+        if page.tokens and text in self._texts:
+            return
+        self._texts[text] = None
+        self._compares_values = True
+        loose = page.holds.loose
+        self._values.learn(f"{section}{_VALUES}", loose)
+        beside = f"{folder_of(page.url)}{_BESIDE}"
+        self._values.learn(beside, [value for value in loose if value & PLACE == BESIDE])
+        for key in f"{section}{_VALUES}", beside:
+            await self._store_if_due(self._values, key)
+
+    async def _store_if_due(self, templates: Templates, key: str) -> None:
+        if templates.take_due(key):
+            await self._store(key)
+
     def _remember(self, page: Page) -> None:
-        """Remember a page that is kept before the template of its site is settled."""
-        pages = self._early.setdefault(page.site, [])
+        """Remember a page that is kept before the template of its section is settled."""
+        pages = self._early.setdefault(page.section or page.site, [])
         if len(pages) < EARLY_PAGES:
             pages.append(page)
-        if len(self._early) > EARLY_SITES:
+        if len(self._early) > EARLY_SECTIONS:
             self._early.popitem(last=False)
 
     def forget(self, scope: str, request_fingerprint: bytes) -> None:
@@ -133,23 +189,30 @@ class Learned:
         for pages in self._early.values():
             pages[:] = [one for one in pages if (one.scope, one.request_fingerprint) != taken]
 
-    def take_settled(self, site: str) -> Iterator[Page]:
-        """Yield the pages that were kept before the template of *site* was settled, once it is.
+    def take_settled(self, page: Page) -> Iterator[Page]:
+        """Yield the pages that were kept before the template of a page's section was settled.
 
-        Each has the view that it would have now.
+        Once it is, each has the view that it would have now.
         """
-        if site not in self._early or not self._templates.blocks(site):
+        section = page.section or page.site
+        if section not in self._early or not self._is_settled(section):
             return
-        for page in self._early.pop(site):
-            view = page.view_under and page.view_under(self.blocks(page.section or site))
-            if view is not None:
-                fingerprint, sketch = view
-                yield replace(page, content_fingerprint=fingerprint, sketch=sketch, view_under=None)
+        for early in self._early.pop(section):
+            viewed = self.viewed(early)
+            if viewed is not early:
+                yield viewed
+
+    def viewed(self, page: Page) -> Page:
+        """Return a page as it is under its template, if that is settled now, but was not before."""
+        template = self.template(folder_of(page.url)) if page.view_under is not None else None
+        view = page.view_under(template) if page.view_under is not None and template else None
+        return page if view is None else replace(page, **view._asdict(), view_under=None)
 
     async def store_all(self) -> None:
         """Store what was learned since the last time; ignore what the index cannot store."""
-        for site in self._templates.take_changed():
-            await self._store(site)
+        for templates in self._blocks, self._values:
+            for key in templates.take_changed():
+                await self._store(key)
         for site in self.rules.take_changed():
             await self.store_rules(site)
 
@@ -162,7 +225,7 @@ class Learned:
             self.rules.restore(of_rules, state)
             return
         with suppress(ValueError):
-            self._templates.restore(site, state)
+            self._templates_of(site).restore(site, state)
 
     async def adopt(self, site: str, state: bytes) -> None:
         """Take over the state of a site from another index, and store it."""
@@ -179,12 +242,16 @@ class Learned:
             with suppress(IndexUnavailableError):  # another visit will store it
                 await self._exchange(noise_key(site), partial(self._noises.merged, site))
 
-    async def _store(self, site: str) -> None:
+    def _templates_of(self, key: str) -> Templates:
+        return self._values if key.endswith((_VALUES, _BESIDE)) else self._blocks
+
+    async def _store(self, key: str) -> None:
         if self._exchange is None:
             return
+        templates = self._templates_of(key)
         try:
-            stored = await self._exchange(site, lambda stored: self._templates.merged(site, stored))
+            stored = await self._exchange(key, lambda stored: templates.merged(key, stored))
         except IndexUnavailableError:  # it can be learned again
-            self._templates.note_lost(site)
+            templates.note_lost(key)
         else:
-            self._templates.note_stored(site, stored)
+            templates.note_stored(key, stored)

@@ -56,7 +56,7 @@ class MemoryIndex(Index):
         row = self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
-        if decision.verdict == "unique":
+        if decision.is_kept:
             for row_id in [*self._groups.get(row.id, ()), row.id]:
                 self._delete(row_id)  # the row itself last: it has no heir then
         elif decision.verdict == "refresh":

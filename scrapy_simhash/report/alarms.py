@@ -80,7 +80,7 @@ def _known_text(record: Record) -> str | None:
     decision = record.decision
     if decision.reason != "new_links" or decision.closest is None or not decision.new:
         return None
-    is_like_itself = all(Address.of(url).pattern == record.pattern for url in decision.new)
+    is_like_itself = all(Address.of(one.text).pattern == record.pattern for one in decision.new)
     return decision.closest.url if is_like_itself else None
 
 

@@ -14,7 +14,6 @@ from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.outcome import Outcome, outcome_of, why_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
-from scrapy_simhash.rule.page import KEPT_APART
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -143,7 +142,7 @@ class Collector:
         self.observed_seconds = 0.0
         self.flagged = 0
         self.unchanged = self.moved = 0
-        self.kept_apart: Counter[str] = Counter()
+        self.variants: Counter[str] = Counter()
         self.outcomes: Counter[tuple[Outcome, str]] = Counter()
         self.analyses_avoided = 0
         self.analysis_seconds = 0.0
@@ -216,8 +215,8 @@ class Collector:
         self.flagged += record.action == "flag"
         self.unchanged += record.decision.reason == "unchanged"
         self.moved += record.decision.reason == "moved"
-        if record.decision.reason in KEPT_APART:
-            self.kept_apart[record.decision.reason] += 1
+        if record.decision.verdict == "variant":
+            self.variants[record.decision.reason] += 1
         # A body that is known is not analysed again, and takes no time (workers/recall.py).
         self.analyses_avoided += not analysis_seconds
         self.analysis_seconds += analysis_seconds

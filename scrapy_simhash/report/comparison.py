@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_simhash.report.document import SCHEMA
-from scrapy_simhash.rule.page import KEPT_APART
+from scrapy_simhash.rule.page import VARIANT_REASONS
 
 # The numbers that are compared; times and bytes differ by accident.
 TOTALS = (
-    *("pages", "judged", "unique", "near_duplicate", "exact_duplicate"),
+    *("pages", "judged", "unique", "variant", "near_duplicate", "exact_duplicate"),
     *("refresh", "unchanged", "moved"),
-    *KEPT_APART,
+    *VARIANT_REASONS,
     *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
 )
 

@@ -14,7 +14,7 @@ from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
 from scrapy_simhash.report.outcome import OUTCOMES, Outcome
 from scrapy_simhash.report.sample import Evidence
-from scrapy_simhash.rule.page import KEPT_APART
+from scrapy_simhash.rule.page import VARIANT_REASONS
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1
@@ -125,12 +125,13 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "body_bytes": collector.body_bytes,
         "judged": judged,
         "unique": verdicts["unique"],
+        "variant": verdicts["variant"],
         "near_duplicate": verdicts["near_duplicate"],
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
         "unchanged": collector.unchanged,
         "moved": collector.moved,
-        **{reason: collector.kept_apart[reason] for reason in KEPT_APART},
+        **{reason: collector.variants[reason] for reason in VARIANT_REASONS},
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,

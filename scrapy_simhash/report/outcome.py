@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.rule.page import KEPT_APART, Reason
+from scrapy_simhash.rule.page import Reason
 
-Outcome = Literal["kept", "kept_apart", "passed", "flagged", "dropped", "not_judged"]
+Outcome = Literal["kept", "variant", "passed", "flagged", "dropped", "not_judged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 # Why a page had its outcome: the reason of its decision, or, for a duplicate that passed although
@@ -26,7 +26,9 @@ def outcome_of(record: Record) -> Outcome:
     if record.action in _BY_ACTION:
         return _BY_ACTION[record.action]
     if decision.verdict == "unique":
-        return "kept_apart" if decision.reason in KEPT_APART else "kept"
+        return "kept"
+    if decision.verdict == "variant":
+        return "variant"
     return "passed"
 
 

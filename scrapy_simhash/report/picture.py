@@ -23,14 +23,14 @@ BAR = 62
 # How the report names each outcome.
 LABELS: dict[Outcome, str] = {
     "kept": "kept",
-    "kept_apart": "kept for something new",
+    "variant": "variant",
     "passed": "passed again",
     "flagged": "flagged",
     "dropped": "dropped",
     "not_judged": "not judged",
 }
 # The outcomes that a reader asks the reasons for.
-EXPLAINED: frozenset[Outcome] = frozenset({"kept_apart", "passed", "not_judged"})
+EXPLAINED: frozenset[Outcome] = frozenset({"variant", "passed", "not_judged"})
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
 
 Action = Literal["pass", "drop", "flag"]
@@ -149,7 +150,7 @@ class Record:
             "share": decision.share,
             "closest": None if closest is None else closest._asdict(),
             "reason": decision.reason,
-            **({"new": decision.new} if decision.new else {}),
+            **({"new": [one._asdict() for one in decision.new]} if decision.new else {}),
             "changed": decision.changed,
             "action": self.action,
             "fingerprint": None if self.fingerprint is None else f"{self.fingerprint:016x}",
@@ -203,7 +204,7 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         None if share is None else float(_within(share, 1)),
         _if_of(bool, mapping.get("changed")),
         None if closest is None else _near_miss_in(closest),
-        new=_texts(mapping.get("new")),
+        new=tuple(_told_in(one) for one in mapping.get("new") or ()),
     )
 
 
@@ -213,6 +214,10 @@ def _near_miss_in(closest: Mapping[str, Any]) -> NearMiss:
         int(_within(closest["distance"], FINGERPRINT_BITS)),
         str(closest["url"]),
     )
+
+
+def _told_in(one: Mapping[str, Any]) -> Told:
+    return Told(str(one["kind"]), str(one["place"]), str(one["text"]))
 
 
 def _url(value: Any) -> str:

@@ -1,21 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, embedsignature=False
-"""Compares what is stored of pages as it is, without a Python object for each sample and hash.
+"""Compares what is stored of pages as it is, without a Python object for each sample.
 
-The results are those of ``ReferenceComparison`` (comparison.py) and ``reference_are_among``
-(holdings.py).
+The results are those of ``ReferenceComparison`` (comparison.py).
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memcmp
 
 from array import array
 
 from scrapy_simhash.rule import sketch
 
 cdef enum:
-    HASH_BYTES = 4
     MARK_BYTES = 1 << 13  # a bit for each mark of 16 bits
 
 cdef Py_ssize_t HEAD_BYTES = sketch.HEAD_BYTES
@@ -129,22 +126,3 @@ cdef class CompiledComparison:
             else:
                 high = middle
         return low
-
-
-def are_among(bytes some not None, bytes others not None):
-    """The same as ``reference_are_among``: both are in order."""
-    cdef const char *one = PyBytes_AS_STRING(some)
-    cdef const char *end = one + PyBytes_GET_SIZE(some)
-    cdef const char *other = PyBytes_AS_STRING(others)
-    cdef const char *others_end = other + PyBytes_GET_SIZE(others)
-    cdef int order
-    while end - one >= HASH_BYTES:
-        if others_end - other < HASH_BYTES:
-            return False
-        order = memcmp(one, other, HASH_BYTES)
-        if order < 0:
-            return False
-        other += HASH_BYTES
-        if order == 0:
-            one += HASH_BYTES
-    return True

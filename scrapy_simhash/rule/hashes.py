@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, binding=False
 """Hashes of texts, and sets of 32-bit ones in a few bytes: big-endian, each once, ascending."""
 
 from __future__ import annotations
@@ -43,13 +44,20 @@ def lowest(count: int, hashes: Collection[int], bits: int) -> list[int]:
     return (low if len(low) >= count else sorted(hashes))[:count]
 
 
-def lowest_halves(count: int, hashes: Collection[int], without: Collection[int] = ()) -> list[int]:
-    """Return the lowest upper halves of hashes of 64 bits, each once, in order.
+_ONE, _OTHER, _THIRD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_MASK = (1 << 64) - 1
 
-    Hashes in *without* are left out.  As :func:`lowest`, this looks at the lower ones first.
+
+def mix(one: int, other: int) -> int:
+    """Return 64 bits of two numbers of 64 bits, in this order.
+
+    The multipliers are those of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
     """
-    limit = (2 * count << 64) // max(1, len(hashes))
-    low = {value >> 32 for value in hashes if value < limit and value not in without}
-    if len(low) < count:
-        low = {value >> 32 for value in hashes if value not in without}
-    return sorted(low)[:count]
+    one = (one ^ _ONE) * _OTHER & _MASK
+    one = ((one ^ one >> 31) + other) * _THIRD & _MASK
+    return one ^ one >> 30
+
+
+def address_id(address: str, anchor: int, place: int) -> int:
+    """Return the id of the value that an address is: 48 bits of its own, 16 of its place."""
+    return mix(long_hash_of(address), anchor) & ~0xFFFF | place & 0xFFFF

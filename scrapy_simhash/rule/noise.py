@@ -1,164 +1,257 @@
 """What changes by itself on a site, learned from second visits to its pages.
 
-Two visits to one address, one right after the other, show the same page: whatever differs is noise.
-It is known by its place (:mod:`scrapy_simhash.analysis.places`), or by the name of a parameter that
-all links carry with another value at each visit, as they carry a session.  A place is noise while
-two visits have nothing in common there, in at least half of the cases.  A place that holds both
-what stays and what changes is none: there, what is new cannot be told from what changed.  Of
-addresses, those in other folders than the ones that changed count all the same.
+Two visits to one page show the same: whatever differs is noise.  Of an address only the parameters
+or segments that changed are noise, of any other value only the words that changed, in its place
+(:class:`Cuts`).  What changes may have changed for good, as a stock does: noise is what changed on
+:data:`AGREEING` pages, and in at least half of the visits that could tell.  A parameter that all
+links of a page carry with another value at each visit, as they carry a session, is known at once.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from scrapy_simhash.rule.hashes import hash_of
+
 SHARE = 0.5
-# Of a site, so many places and parameters are watched; what was met first is forgotten first.
+# More visits than there are.
+NEVER_NOISE = 1_000_000
+AGREEING = 3
+# Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
-MAX_SITES = 1_000
+MAX_SECTIONS = 2_000
 # A parameter with one value in so many addresses of a page is one of the visit.  In one address, it
 # may as well be the number of what a rotating box shows.
 MIN_CARRIERS = 2
+# A change is known by this much of what is before and behind it.
+MAX_AROUND = 60
 
-# Folders of an address that tell what kind of address it is.
-FOLDERS = 2
+# What of a value changed: everything; a parameter or segment of an address; the words between so
+# many at both ends; what is between two texts.
+Cut = tuple[str | int, ...]
+WHOLE: Cut = ("whole",)
+# A parameter of all links has no place.
+EVERYWHERE = 0
 
-Addresses = Mapping[int, Iterable[str]]
-# A place with its values; a place and a folder, with the addresses there; a parameter.
-Key = int | tuple[int, str] | str
-
-
-class Visit(NamedTuple):
-    """What a page held at one visit, by place: its addresses, and the hashes of other values."""
-
-    addresses: Addresses
-    values: Mapping[int, Iterable[int]]
+_WORDS = re.compile(r"[^\W_]+|[\W_]+")
+_MARK = "\0noise"
 
 
-class Noise:
-    """What changes by itself on one site.
+@dataclass(frozen=True)
+class Cuts:
+    """What to leave out of the values of a page: by the place and kind of each, its cuts."""
 
-    *places* are the places whose values do not count, *parameters* the names of those parameters
-    that do not count in any address.
+    parameters: frozenset[str] = frozenset()
+    places: Mapping[int, tuple[Cut, ...]] = field(default_factory=dict)
+    number: int = field(default=0, compare=False)  # another one in this process for other cuts
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters or self.places)
+
+    def text(self, place: int, value: str) -> str:
+        """Return what a value keeps, empty if it is all noise.  Cost: O(value x cuts)."""
+        for cut in self.places.get(place, ()):
+            if cut == WHOLE:
+                return ""
+            if cut[0] == "words":
+                before, behind = int(cut[1]), int(cut[2])
+                words = _WORDS.findall(value)
+                if len(words) > before + behind:
+                    value = "".join((*words[:before], _MARK, *words[len(words) - behind :]))
+            elif cut[0] == "between":
+                before_it, behind_it = str(cut[1]), str(cut[2])
+                if (
+                    len(value) >= len(before_it) + len(behind_it)
+                    and value.startswith(before_it)
+                    and value.endswith(behind_it)
+                ):
+                    value = f"{before_it}{_MARK}{behind_it}"
+        return value
+
+    def address(self, place: int, address: str) -> str:
+        """Return what an address keeps, empty if it is all noise."""
+        names = self.parameters
+        segments = []
+        for cut in self.places.get(place, ()):
+            if cut == WHOLE:
+                return ""
+            if cut[0] == "parameter":
+                names = names | {str(cut[1])}
+            elif cut[0] == "segment":
+                segments.append(int(cut[1]))
+        address = stripped(address, names)
+        if segments:
+            start, mark, query = address.partition("?")
+            pieces = start.split("/")
+            for number in segments:
+                if number < len(pieces):
+                    pieces[number] = _MARK
+            address = "/".join(pieces) + mark + query
+        return address
+
+
+NO_CUTS = Cuts()
+_numbers = count(1)
+
+
+def stripped(address: str, names: Iterable[str]) -> str:
+    """Return an address without the parameters of some names."""
+    if not any(f"{name}=" in address for name in names):
+        return address
+    parts = urlsplit(address)
+    without = set(names)
+    own = [piece for piece in parts.query.split("&") if piece.partition("=")[0] not in without]
+    return parts._replace(query="&".join(own)).geturl()
+
+
+class Atom(NamedTuple):
+    """A text of a page that may be cut: an ``address``, a ``text`` of the page, or a ``value``."""
+
+    kind: str
+    text: str
+    is_beside: bool = False
+
+
+# The atoms of a page by their places, in order.
+Atoms = Mapping[int, list[Atom]]
+
+
+class Differences(NamedTuple):
+    """What differs between two visits: cuts by place, and the places and parameters that do not.
+
+    *values* are hashes of what the parameters that differ had as values.
     """
 
-    def __init__(self) -> None:
-        # Of each key: visits that could tell, and changes.
-        self._seen: dict[Key, tuple[int, int]] = {}
-        self.places: frozenset[int] = frozenset()
-        self.parameters: frozenset[str] = frozenset()
-        # By place, the folders whose addresses do not count there.
-        self._folders: dict[int, set[str]] = {}
-
-    def learn(self, first: Visit, second: Visit) -> None:
-        """Compare two visits to one address.  Cost: O(what the page held)."""
-        before, after = _carried(first.addresses), _carried(second.addresses)
-        for name in before.keys() & after.keys():
-            self._count(name, before[name] != after[name])
-        self._decide()  # what such a parameter explains is no change of a place
-        there, then = self._by_key(first), self._by_key(second)
-        for key in there.keys() | then.keys():
-            self._count(key, there.get(key, set()).isdisjoint(then.get(key, ())))
-        self._decide()
-
-    def without(self, addresses: Addresses) -> list[str]:
-        """Return the addresses that are no noise in their places, without parameters of noise."""
-        if not self._folders and not self.parameters:
-            return list(chain.from_iterable(addresses.values()))
-        own = []
-        for place, there in addresses.items():
-            folders = self._folders.get(place, ())
-            for address in map(self.stripped, there):
-                if not folders or _folder(address) not in folders:
-                    own.append(address)
-        return own
-
-    def stripped(self, address: str) -> str:
-        """Return an address without the parameters that are noise."""
-        if not any(f"{name}=" in address for name in self.parameters):
-            return address
-        parts = urlsplit(address)
-        pieces = parts.query.split("&")
-        own = [piece for piece in pieces if piece.partition("=")[0] not in self.parameters]
-        return parts._replace(query="&".join(own)).geturl()
-
-    def merge(self, other: Noise) -> None:
-        """Take over what *other* has seen more of, from the same site."""
-        for key, seen in other._seen.items():
-            if self._seen.get(key, (0, 0)) < seen:
-                self._seen[key] = seen
-        self._decide()
-
-    def to_bytes(self) -> bytes:
-        """Return the state to store."""
-        return json.dumps([[key, *seen] for key, seen in self._seen.items()]).encode()
-
-    @classmethod
-    def from_bytes(cls, stored: bytes) -> Noise:
-        """Return the noise that :meth:`to_bytes` stored.
-
-        :raises ValueError: it is not such a state.
-        """
-        noise = cls()
-        try:
-            for written, visits, changes in json.loads(stored):
-                key = tuple(written) if isinstance(written, list) else written
-                if not _is_key(key) or not 0 <= changes <= visits:
-                    raise ValueError(f"no noise: {changes!r} of {visits!r} visits to {key!r}")
-                noise._seen[key] = visits, changes
-        except (TypeError, RecursionError) as exc:
-            raise ValueError(f"no noise: {exc}") from exc
-        noise._decide()
-        return noise
-
-    def _by_key(self, visit: Visit) -> dict[Key, set[Hashable]]:
-        found: dict[Key, set[Hashable]] = defaultdict(set)
-        for place, values in visit.values.items():
-            found[place].update(values)
-        for place, addresses in visit.addresses.items():
-            for address in map(self.stripped, addresses):
-                found[place, _folder(address)].add(address)
-        return found
-
-    def _count(self, key: Key, is_changed: bool) -> None:
-        if not is_changed and key not in self._seen:
-            return  # what never changed need not be watched
-        visits, changes = self._seen.pop(key, (0, 0))
-        self._seen[key] = visits + 1, changes + is_changed
-        if len(self._seen) > MAX_WATCHED:
-            del self._seen[next(iter(self._seen))]
-
-    def _decide(self) -> None:
-        noise = {key for key, (visits, changes) in self._seen.items() if changes >= SHARE * visits}
-        self.places = frozenset(key for key in noise if isinstance(key, int))
-        self.parameters = frozenset(key for key in noise if isinstance(key, str))
-        self._folders = defaultdict(set)
-        for key in noise:
-            if isinstance(key, tuple):
-                self._folders[key[0]].add(key[1])
+    changed: frozenset[tuple[int, Cut]]
+    same_places: frozenset[int]
+    same_parameters: frozenset[str]
+    values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
 
 
-def _is_key(key: object) -> bool:
-    if isinstance(key, tuple):
-        return len(key) == 2 and isinstance(key[0], int) and isinstance(key[1], str)
-    return isinstance(key, (int, str))
+def differences(first: Atoms, second: Atoms) -> Differences:
+    """Compare two visits to one page.  Cost: O(what they hold)."""
+    changed: set[tuple[int, Cut]] = set()
+    before, after = _carried(first), _carried(second)
+    common = before.keys() & after.keys()
+    of_visit = {name for name in common if before[name] != after[name]}
+    changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
+    same = set()
+    for place in first.keys() | second.keys():
+        cuts = _changes(first.get(place, []), second.get(place, []), of_visit)
+        changed.update((place, cut) for cut in cuts)
+        if not cuts:
+            same.add(place)
+    values = {
+        (place, cut): frozenset(
+            hash_of(_parameters(atom.text).get(str(cut[1]), ""))
+            for visit in (first, second)
+            for atom in visit.get(place, ())
+        )
+        for place, cut in changed
+        if cut[0] == "parameter" and place != EVERYWHERE
+    }
+    return Differences(frozenset(changed), frozenset(same), frozenset(common - of_visit), values)
 
 
-def _folder(address: str) -> str:
-    """Return the host of an address and its first folders."""
-    return "/".join(address.partition("?")[0].split("/")[:-1][: 3 + FOLDERS])
+def _changes(first: list[Atom], second: list[Atom], of_visit: set[str]) -> set[Cut]:
+    """Return what changed in one place."""
+    kind = (first or second)[0].kind
+    one = [stripped(a.text, of_visit) if kind == "address" else a.text for a in first]
+    two = [stripped(a.text, of_visit) if kind == "address" else a.text for a in second]
+    if sorted(one) == sorted(two):
+        return set()
+    if kind == "address":
+        found = _changes_of_addresses(one, two)
+    elif len(one) == len(two):
+        pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
+        found = {_change(a, b, kind == "text", len(one) == 1) for a, b in pairs}
+    else:
+        found = set()
+    cuts = {cut for cut in found if cut is not None}
+    is_beside = all(atom.is_beside for atom in (*first, *second))
+    if not cuts and (is_beside or not set(one) & set(two)):
+        cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
+    return cuts
 
 
-def _carried(addresses: Addresses) -> dict[str, str]:
+def _change(one: str, other: str, is_text: bool, is_single: bool) -> Cut | None:
+    """Return the words between which two values differ; None if a text has nothing else."""
+    mine, its = _WORDS.findall(one), _WORDS.findall(other)
+    most = min(len(mine), len(its))
+    before = 0
+    while before < most and mine[before] == its[before]:
+        before += 1
+    behind = 0
+    while behind < most - before and mine[-1 - behind] == its[-1 - behind]:
+        behind += 1
+    if not is_text:
+        return ("words", before, behind) if before or behind else WHOLE
+    start, end = "".join(mine[:before]), "".join(mine[len(mine) - behind :])
+    if not any(word[0].isalnum() for word in (*mine[:before], *mine[len(mine) - behind :])):
+        return WHOLE if is_single else None
+    if len(start) > MAX_AROUND or len(end) > MAX_AROUND:
+        return None
+    return ("between", start, end)
+
+
+def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut | None]:
+    """Return the parameters without which two lists of addresses are the same, or the segments."""
+    names = {
+        name
+        for a, b in zip(one, two, strict=False)
+        for name in {n for n, _ in _parameters(a).items() ^ _parameters(b).items()}
+    }
+    if names:
+        mine = sorted(stripped(address, names) for address in one)
+        its = sorted(stripped(address, names) for address in two)
+        # A rotating box shows others, which the parameter alone tells apart.
+        if mine == its and len(set(mine)) == len(set(one)) == len(set(two)):
+            return {("parameter", name) for name in names}
+        return set()
+    if len(one) != len(two):
+        return set()
+    segments = set()
+    for a, b in zip(one, two, strict=True):
+        mine, its = a.partition("?")[0].split("/"), b.partition("?")[0].split("/")
+        if len(mine) != len(its):
+            return set()
+        segments |= {i for i, (x, y) in enumerate(zip(mine, its, strict=True)) if x != y}
+    if not segments or min(segments) < 3 or not _are_apart(one, two, segments):
+        return set()
+    return {("segment", number) for number in segments}
+
+
+def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:
+    """Whether addresses are as many without some segments as with them, at both visits."""
+
+    def without(address: str) -> str:
+        pieces = address.split("/")
+        return "/".join(piece for number, piece in enumerate(pieces) if number not in segments)
+
+    mine, its = {without(address) for address in one}, {without(address) for address in two}
+    return mine == its and len(mine) == len(set(one)) == len(set(two))
+
+
+def _parameters(address: str) -> dict[str, str]:
+    query = address.partition("?")[2]
+    pieces = (piece.partition("=") for piece in query.split("&") if piece)
+    return {name: value for name, _, value in pieces}
+
+
+def _carried(atoms: Atoms) -> dict[str, str]:
     """Return the parameters with one value in all of a page's addresses that have them."""
     values: dict[str, set[str]] = defaultdict(set)
     carriers: dict[str, set[str]] = defaultdict(set)
-    for address in {address for there in addresses.values() for address in there}:
+    addresses = {atom.text for there in atoms.values() for atom in there if atom.kind == "address"}
+    for address in addresses:
         start, _, query = address.partition("?")
         pieces = query.split("&") if query else []
         for place, piece in enumerate(pieces):
@@ -172,44 +265,136 @@ def _carried(addresses: Addresses) -> dict[str, str]:
     }
 
 
+class Noise:
+    """What changes by itself in one section of a site; *cuts* are what is known of it."""
+
+    def __init__(self) -> None:
+        # Of each place and cut: visits that could tell, and changes.
+        self._seen: dict[tuple[int, Cut], tuple[int, int]] = {}
+        # What parameters had as values: one that returns on another page is none of a visit.
+        self._values: dict[tuple[int, Cut], set[int]] = {}
+        self.cuts = NO_CUTS
+
+    def learn(self, found: Differences) -> None:
+        """Learn from two visits to one page."""
+        returning = set()
+        for key, values in found.values.items():
+            known = self._values.setdefault(key, set())
+            if not known.isdisjoint(values):
+                returning.add(key)
+            known |= values
+            if len(self._values) > MAX_WATCHED or len(known) > MAX_WATCHED:
+                self._values.clear()
+        for key in returning:  # never again
+            self._seen[key] = NEVER_NOISE, 0
+        for key in found.changed:
+            visits, changes = self._seen.pop(key, (0, 0))
+            self._seen[key] = visits + 1, changes + 1
+        for key, (visits, changes) in self._seen.items():
+            place, cut = key
+            is_same = place in found.same_places or (
+                place == EVERYWHERE and cut[1] in found.same_parameters
+            )
+            if is_same and key not in found.changed:
+                self._seen[key] = visits + 1, changes
+        while len(self._seen) > MAX_WATCHED:
+            del self._seen[next(iter(self._seen))]
+        self._decide()
+
+    def merge(self, other: Noise) -> None:
+        """Take over what *other* has seen more of, from the same section."""
+        for key, seen in other._seen.items():
+            if self._seen.get(key, (0, 0)) < seen:
+                self._seen[key] = seen
+        self._decide()
+
+    def to_bytes(self) -> bytes:
+        """Return the state to store."""
+        rows = [[place, list(cut), *seen] for (place, cut), seen in self._seen.items()]
+        return json.dumps(rows).encode()
+
+    @classmethod
+    def from_bytes(cls, stored: bytes) -> Noise:
+        """Return the noise that :meth:`to_bytes` stored.
+
+        :raises ValueError: it is not such a state.
+        """
+        noise = cls()
+        try:
+            for place, cut, visits, changes in json.loads(stored):
+                is_cut = tuple(map(type, cut[1:])) == _KINDS.get(cut[0])
+                is_cut = is_cut and (place != EVERYWHERE or cut[0] == "parameter")
+                if type(place) is not int or not is_cut or not 0 <= changes <= visits:
+                    raise ValueError(f"no noise: {changes!r} of {visits!r} visits to {cut!r}")
+                noise._seen[place, tuple(cut)] = visits, changes
+        except (TypeError, LookupError, RecursionError) as exc:
+            raise ValueError(f"no noise: {exc}") from exc
+        noise._decide()
+        return noise
+
+    def _decide(self) -> None:
+        places: dict[int, list[Cut]] = defaultdict(list)
+        parameters = set()
+        for (place, cut), (visits, changes) in self._seen.items():
+            if changes < SHARE * visits:
+                continue
+            if place == EVERYWHERE:
+                parameters.add(str(cut[1]))
+            elif changes >= AGREEING:
+                places[place].append(cut)
+        ordered = {place: tuple(sorted(cuts, key=repr)) for place, cuts in places.items()}
+        cuts = Cuts(frozenset(parameters), ordered, next(_numbers))
+        if cuts != self.cuts:
+            self.cuts = cuts
+
+
+# What each cut is made of, beside its name.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "whole": (),
+    "parameter": (str,),
+    "segment": (int,),
+    "words": (int, int),
+    "between": (str, str),
+}
+
 QUIET = Noise()
 
 
 class Noises:
-    """The noise of the sites of a crawl; the least recently learned is forgotten first."""
+    """The noise of the sections of a crawl; the least recently learned is forgotten first."""
 
     def __init__(self) -> None:
-        self._sites: OrderedDict[str, Noise] = OrderedDict()
+        self._sections: OrderedDict[str, Noise] = OrderedDict()
 
-    def of(self, site: str) -> Noise:
-        """Return the noise of *site* as it is known now; it is not to be changed."""
-        return self._sites.get(site, QUIET)
+    def of(self, section: str) -> Noise:
+        """Return the noise of a section as it is known now; it is not to be changed."""
+        return self._sections.get(section, QUIET)
 
-    def learn(self, site: str, first: Visit, second: Visit) -> None:
-        """Compare two visits to one address of *site*."""
-        self._sites.setdefault(site, Noise()).learn(first, second)
-        self._use(site)
+    def learn(self, section: str, found: Differences) -> None:
+        """Learn from two visits to one page of a section."""
+        self._sections.setdefault(section, Noise()).learn(found)
+        self._use(section)
 
-    def merged(self, site: str, stored: bytes | None) -> bytes:
-        """Return the state of *site* to store, merged with the state that others have *stored*.
+    def merged(self, section: str, stored: bytes | None) -> bytes:
+        """Return the state of a section to store, merged with the state that others have *stored*.
 
         A stored state that is damaged is replaced.
         """
-        noise = self._sites.setdefault(site, Noise())
+        noise = self._sections.setdefault(section, Noise())
         if stored is not None:
-            self.restore(site, stored)
+            self.restore(section, stored)
         return noise.to_bytes()
 
-    def restore(self, site: str, stored: bytes) -> None:
-        """Take over the stored state of a site, beside what is known; ignore a damaged one."""
+    def restore(self, section: str, stored: bytes) -> None:
+        """Take over a stored state, beside what is known; ignore a damaged one."""
         try:
             other = Noise.from_bytes(stored)
         except ValueError:
             return
-        self._sites.setdefault(site, Noise()).merge(other)
-        self._use(site)
+        self._sections.setdefault(section, Noise()).merge(other)
+        self._use(section)
 
-    def _use(self, site: str) -> None:
-        self._sites.move_to_end(site)
-        if len(self._sites) > MAX_SITES:
-            self._sites.popitem(last=False)
+    def _use(self, section: str) -> None:
+        self._sections.move_to_end(section)
+        if len(self._sections) > MAX_SECTIONS:
+            self._sections.popitem(last=False)

@@ -6,24 +6,25 @@ index and the export derive from it how they write and read the field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from scrapy_simhash.errors import AnalysisReason
+from scrapy_simhash.rule.holdings import NO_VALUES, PageValues, Told
 
-Verdict = Literal["unique", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
+Verdict = Literal["unique", "variant", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
 DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
 
 # Why a page has its verdict; docs/decisions.md explains each reason.
 Reason = Literal[
-    # unique, near_duplicate, exact_duplicate
+    # unique, variant, near_duplicate, exact_duplicate
     "new_text",
+    "shell",
     "new_links",
     "new_media",
     "new_data",
-    "other_identity",
     "other_site",
     "share_in_common",
     "within_distance",
@@ -45,16 +46,14 @@ Reason = Literal[
     "index_unavailable",
     "internal_error",
 ]
-# Reasons for which a page is kept although its text is known.
-KEPT_APART: tuple[Reason, ...] = (
+# Why a variant is one.
+VARIANT_REASONS: tuple[Reason, ...] = (
+    "new_text",
     "new_links",
     "new_media",
     "new_data",
-    "other_identity",
     "other_site",
 )
-# What is new in a page for these reasons may only have changed by itself.
-MAY_BE_NOISE: tuple[Reason, ...] = ("new_links", "new_media", "new_data")
 # It is kept for addresses that the spider was not handed.
 NEW_ADDRESSES: tuple[Reason, ...] = ("new_links", "new_media")
 # Reasons that come neither from a user's choice nor from a property of the page.
@@ -81,8 +80,17 @@ class Kind(Enum):
     SECONDS = "seconds since the epoch, stored as a whole number"
 
 
-# Returns the content fingerprint and the sketch that a page has under a template; None if none.
-ViewUnder = Callable[[Collection[int]], "tuple[int, bytes] | None"]
+class View(NamedTuple):
+    """What of a page depends on what its site repeats."""
+
+    content_fingerprint: int
+    sketch: bytes
+    own_values: bytes | None
+    holds: PageValues
+
+
+# Returns what a page is under a template; None if it has no content.
+ViewUnder = Callable[[Collection[int]], "View | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +101,15 @@ class Page:
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl's run that fetched it, and *met_by* the crawls that have met it
     (:mod:`scrapy_simhash.rule.crawls`); None if it is judged for no crawl: then all kept pages
-    stand for others.  The second view of a page, for an index that
-    verifies: *content_fingerprint* and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *identity* is
-    what names the page (:mod:`scrapy_simhash.rule.identity`), None if nothing does; *addresses* are
-    the hashes of the addresses that it holds, None if there are too many, and *data* those of its
-    other values (:mod:`scrapy_simhash.rule.holdings`), None if it was not looked for; *heading* is
-    the hash of what heads it, None if nothing does.
+    stand for others.  The second view of a page, for an index that verifies: *content_fingerprint*
+    and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *addresses* are the hashes of the links and
+    media that it holds, None if there are too many, and *own_values* those of its values
+    (:mod:`scrapy_simhash.rule.holdings`), None if they are not compared; *heading* is the hash of
+    what heads it, None if nothing does.
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
-    *holds*: the 64-bit hashes of its data by place.  *canonical* is the URL that the page gives as
+    *holds*: its values.  *canonical* is the URL that the page gives as
     its own (rel=canonical).  It chooses among kept pages that are equally good as its
     representative, and says which other site may have the page.  *view_under* computes the second
     view anew; a page has it if the template of its site was not settled.
@@ -118,22 +125,27 @@ class Page:
     crawl: Annotated[int | None, Kind.NUMBER] = None
     met_by: Annotated[bytes | None, Kind.DIGEST] = None
     content_fingerprint: Annotated[int | None, Kind.BITS] = None
-    identity: Annotated[bytes | None, Kind.BYTES] = None
     addresses: Annotated[bytes | None, Kind.BYTES] = None
-    data: Annotated[bytes | None, Kind.BYTES] = None
+    own_values: Annotated[bytes | None, Kind.BYTES] = None
     heading: Annotated[int | None, Kind.BITS] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     section: str = ""
     blocks: tuple[int, ...] = ()
-    holds: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    holds: PageValues = field(default=NO_VALUES, compare=False, repr=False)
     canonical: str | None = None
     view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
     def stored(self) -> Page:
         """Return the page with its stored fields alone."""
         return replace(
-            self, site="", section="", blocks=(), holds={}, view_under=None, canonical=None
+            self,
+            site="",
+            section="",
+            blocks=(),
+            holds=NO_VALUES,
+            view_under=None,
+            canonical=None,
         )
 
 
@@ -196,7 +208,7 @@ class Found:
 
 
 class NearMiss(NamedTuple):
-    """A kept page that is similar to a unique one; the fields are those of :class:`Decision`."""
+    """A kept page that is similar to another; the fields are those of :class:`Decision`."""
 
     share: float
     distance: int
@@ -209,6 +221,7 @@ class Decision:
 
     *representative* is the URL of the kept page, *distance* the number of bits in which the two
     fingerprints differ (in the view that found it); both are None for a page without a kept page.
+    Of a ``variant``, they say which kept page it is near.
     *share* is the share of text in common, if it was verified.  *changed* says whether the text of
     a ``refresh`` has changed; it is None for any other verdict.  The *representative* of a
     ``refresh`` is where its text was before: at its own address, unless it has ``moved``.
@@ -229,9 +242,19 @@ class Decision:
     changed: bool | None = None
     closest: NearMiss | None = field(default=None, compare=False)
     is_crowded: bool = field(default=False, compare=False)
-    new: tuple[str, ...] = field(default=(), compare=False)
+    new: tuple[Told, ...] = field(default=(), compare=False)
     is_alias: bool = field(default=False, compare=False)
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether what is new in a variant may only have changed by itself."""
+        return self.verdict == "variant" and self.reason != "other_site"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the page is new to the index, and stands for others from now on."""
+        return self.verdict in ("unique", "variant")
 
     @property
     def is_duplicate(self) -> bool:

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 
 from scrapy_simhash.rule.comparison import Comparisons, marks, overlap
 from scrapy_simhash.rule.crawls import crawls_in, together
-from scrapy_simhash.rule.holdings import OwnData
-from scrapy_simhash.rule.identity import is_another
-from scrapy_simhash.rule.page import Decision, Found, NearMiss, Page, Reason, Row
+from scrapy_simhash.rule.holdings import Comparable, Told
+from scrapy_simhash.rule.page import VARIANT_REASONS, Decision, Found, NearMiss, Page, Reason, Row
 from scrapy_simhash.rule.scope import owner_of, section_of
 from scrapy_simhash.rule.sections import TemplateOf, no_template
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
@@ -89,13 +88,14 @@ class Parameters:
 class SiteKnowledge(NamedTuple):
     """What is known of a site.
 
-    *template* holds the ids of the blocks and values that it repeats, *noise* the places whose
-    values change by themselves.  *template_of* returns what another section of a site repeats.
+    *template* holds the ids of the blocks that it repeats, *values* those of the values that the
+    section of a page does.  *template_of* and *values_of* return what another section repeats.
     """
 
     template: Collection[int] = ()
-    noise: Collection[int] = ()
     template_of: TemplateOf = no_template
+    values: Collection[int] = ()
+    values_of: TemplateOf = no_template
 
 
 class Judged(NamedTuple):
@@ -136,9 +136,10 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
        ``near_duplicate`` if both texts have at least ``min_tokens`` tokens and their fingerprints
        are within ``distance`` bits; the representative is the closest, the oldest of several.
     3. With verification, the candidates are the representatives with the same text, or near as
-       the index finds them (:class:`Found`).  The page is a duplicate of the one that shares
-       most of its content, if it shares enough, names nothing else and has all of the page's data.
-       One on another registered domain must have all of its text, too.
+       the index finds them (:class:`Found`).  If values are compared, the page is a duplicate of
+       one that has all of its values, and a ``variant`` of the one that shares most of its content,
+       if that is enough; otherwise it is a duplicate of that one.  One on another registered domain
+       must have all of its text, too.
     4. A page that would be a duplicate of a representative which this crawl has not met is no
        duplicate: it is a ``refresh`` that has moved, and takes its place.
     5. Any other page is ``unique``.
@@ -254,35 +255,49 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     """Return the decision by the candidate that shares most of its content, if that is enough."""
     if page.sketch is None:
         return Judged(Decision("unique", "new_text"))
+    if page.own_values is not None and page.holds.is_shell and site.values:
+        return Judged(Decision("unique", "shell"))
     candidates, are_left_out = _candidates(page, found)
     if not candidates:  # most pages have none, and a comparison takes 10 us to begin
         return Judged(Decision("unique", "new_text", is_crowded=are_left_out))
     comparisons = Comparisons(page.sketch, site.template, page.section, site.template_of)
-    data = OwnData(page.holds, site.template, site.noise, page.section, site.template_of)
+    values: Comparable | None = None
+    if page.own_values is not None:
+        values = Comparable(page.url, page.holds, page.own_values, page.section, site.values_of)
     best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
     missed: NearMiss | None = None
-    apart: tuple[Reason, NearMiss] | None = None
+    variant: _Variant | None = None
     for row, distance in candidates:
         if row.page.sketch is None:
             continue
         section = section_of(row.page.url)
         shared = comparisons.overlap(row.page.sketch, section)
         miss = NearMiss(shared.share, distance, row.page.url)
-        if not _shares_enough(page, row.page, shared, parameters):
-            if missed is None or miss.share > missed.share:
-                missed = miss
-        elif reason := _what_is_new(page, row.page, shared, data, section):
-            if apart is None or miss.share > apart[1].share:
-                apart = reason, miss
-        else:
+        is_near = _shares_enough(page, row.page, shared, parameters)
+        new: list[int] | None = []
+        if not page.holds.is_whole:
+            new = None
+        elif values is not None:
+            new = values.new_beside(row.page.url, row.page.own_values, section)
+        elif not is_near:
+            new = None
+        if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, row.page)):
+            new = None
+        if new == []:
             url = row.page.url
             in_common = _segments_in_common(url, page.url)
             rank = _stands(row, page), url == page.canonical, shared.share, in_common
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
+        elif is_near:
+            if variant is None or miss.share > variant.miss.share:
+                variant = _Variant(miss, new)
+        elif missed is None or miss.share > missed.share:
+            missed = miss
+    if best is None and variant is not None:
+        return Judged(_decision_on(variant, page, are_left_out))
     if best is None:
-        reason, closest = apart or ("new_text", missed)
-        return Judged(Decision("unique", reason, closest=closest, is_crowded=are_left_out))
+        return Judged(Decision("unique", "new_text", closest=missed, is_crowded=are_left_out))
     (_, _, most, _), distance, row = best
     if most == 1 and row.page.digest == page.digest:
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
@@ -294,15 +309,47 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     return Judged(decision, row)
 
 
-def _what_is_new(
-    page: Page, kept: Page, shared: Overlap, data: OwnData, section: str
-) -> Reason | None:
-    """Return what a page with the text of a kept one in a section has more, None if nothing."""
-    if not (_has_all(page, kept, shared) or _may_stand_for(page, kept)):
-        return "other_site"
-    if is_another(page.identity, kept.identity):
-        return "other_identity"
-    return "new_data" if data.has_new(kept.data, section) else None
+class _Variant(NamedTuple):
+    """A kept page that a page is near, and what is new beside it; None if that cannot be said."""
+
+    miss: NearMiss
+    new: list[int] | None
+
+
+# As much of what is new in a variant is shown.
+SHOWN = 3
+_REASONS: dict[str, Reason] = {
+    "text": "new_text",
+    "element": "new_data",
+    "data": "new_data",
+    "link": "new_links",
+    "name": "new_links",
+    "media": "new_media",
+}
+
+
+def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
+    """Return the decision on a variant: why it is one, and some of what is new."""
+    miss, new = variant
+    reason: Reason = "other_site"
+    told: list[Told] = []
+    if new is not None:
+        known = page.holds.told
+        told = [known[value] for value in new if value in known]
+        told.sort(key=lambda one: VARIANT_REASONS.index(_REASONS[one.kind]))
+        reason = _REASONS[told[0].kind] if told else "new_text"
+    elif _may_stand_for_url(page, miss.url):
+        reason = "new_data"  # too much to be compared
+    return Decision(
+        "variant",
+        reason,
+        miss.url,
+        miss.distance,
+        miss.share,
+        closest=miss,
+        is_crowded=are_left_out,
+        new=tuple(told[:SHOWN]),
+    )
 
 
 def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:
@@ -312,12 +359,16 @@ def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:
 
 
 def _may_stand_for(page: Page, kept: Page) -> bool:
+    return _may_stand_for_url(page, kept.url)
+
+
+def _may_stand_for_url(page: Page, kept_url: str) -> bool:
     """Whether a kept page may stand for a page of which it has not all.
 
     It may within one registered domain, or where the page says itself that it belongs there.
     Anybody else could put a text in the place of another that is nearly the same.
     """
-    owner, own = owner_of(kept.url), owner_of(page.url)
+    owner, own = owner_of(kept_url), owner_of(page.url)
     if owner == own or not (owner and own):  # a file is on no site
         return True
     return page.canonical is not None and owner == owner_of(page.canonical)

@@ -62,9 +62,24 @@ def section_of(url: str) -> str:
     >>> section_of("http://docs.example/de/mod/core.html"), section_of("http://docs.example/a.html")
     ('docs.example/de', 'docs.example')
     """
-    host = host_of(url)
-    folder, slash, _ = urlsplit(url).path.lstrip("/").partition("/")
-    return f"{host}/{folder}" if slash and len(folder) <= MAX_FOLDER else host
+    return section_of_folder(folder_of(url))
+
+
+def section_of_folder(folder: str) -> str:
+    """Return the section that a folder is in, given as :func:`folder_of` returns it."""
+    host, _, path = folder.partition("/")
+    first = path.partition("/")[0]
+    return f"{host}/{first}" if 0 < len(first) <= MAX_FOLDER else host
+
+
+def folder_of(url: str) -> str:
+    """Return the host of a URL with all its folders.
+
+    >>> folder_of("http://docs.example/de/mod/core.html?x=1")
+    'docs.example/de/mod'
+    """
+    path = urlsplit(url).path[: MAX_FOLDER * 10]
+    return f"{host_of(url)}{path.rpartition('/')[0]}"
 
 
 def canonical_url(url: str, address: str | None) -> str | None:

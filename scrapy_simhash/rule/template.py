@@ -1,7 +1,8 @@
-"""The blocks that a site repeats on page after page, learned while crawling.
+"""What a site repeats on page after page, learned while crawling.
 
 A block (the text of one block-level element) is template if it occurs on over 30 % of the site's
-distinct pages, by two standard errors.  Old pages weigh less and less (half after 200 pages), so a
+distinct pages, by two standard errors, a value of :mod:`scrapy_simhash.analysis.values` if it
+occurs on 90 % of a section's.  Old pages weigh less and less (half after 200 pages), so a
 changed template is learned anew.  Blocks are counted in two generations.  A block that did not
 occur for a whole generation is forgotten: so memory is bounded, and no single page bears the cost
 of removing blocks.
@@ -19,6 +20,8 @@ from math import sqrt
 # blocks on at least 47 %.
 SHARE = 0.3
 STANDARD_ERRORS = 2.0
+# A value on fewer pages of a section is a field, such as "in stock".
+VALUES_SHARE = 0.9
 WINDOW_PAGES = 300
 # From this many pages on, a template is settled, and its blocks stay template: older pages still
 # have them.  The first pages come from one part of a site, and what they have in common is not what
@@ -49,7 +52,8 @@ _PAGES = struct.Struct(">f")
 class Template:
     """The blocks of one site, by their 64-bit ids, with the number of pages that have them."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = SHARE, errors: float = STANDARD_ERRORS) -> None:
+        self._share, self._errors = share, errors
         self._weight = 1.0
         self._pages = 0.0
         self._recent: dict[int, float] = {}
@@ -124,8 +128,8 @@ class Template:
 
     def _threshold(self) -> float:
         """Return the count above which a block is template."""
-        pages = self.pages
-        enough = SHARE * pages + STANDARD_ERRORS * sqrt(SHARE * (1 - SHARE) * pages)
+        pages, share = self.pages, self._share
+        enough = share * pages + self._errors * sqrt(share * (1 - share) * pages)
         return enough * self._weight
 
     def _note_frequent(self, frequent: set[int]) -> None:
@@ -142,7 +146,7 @@ class Template:
 
     def reduced(self) -> Template:
         """Return the template with the blocks that are stored, at most a few hundred."""
-        return Template.from_bytes(self.to_bytes())
+        return Template.from_bytes(self.to_bytes(), self._share, self._errors)
 
     def _count(self, block: int) -> float:
         return self._recent.get(block) or self._earlier.get(block, 0.0)
@@ -172,12 +176,14 @@ class Template:
         return _PAGES.pack(self.pages) + b"".join(_COUNT.pack(*row) for row in rows)
 
     @classmethod
-    def from_bytes(cls, stored: bytes) -> Template:
+    def from_bytes(
+        cls, stored: bytes, share: float = SHARE, errors: float = STANDARD_ERRORS
+    ) -> Template:
         """Return the template that :meth:`to_bytes` stored.
 
         :raises ValueError: it is not a template.
         """
-        template = cls()
+        template = cls(share, errors)
         try:
             (template._pages,) = _PAGES.unpack_from(stored)
             for block, count, lasting in _COUNT.iter_unpack(stored[_PAGES.size :]):
@@ -210,10 +216,12 @@ class Templates:
     """The templates of the sites of a crawl; the least recently used is forgotten first.
 
     If all together have too many blocks, the least recently used ones are reduced to what is
-    stored of them.
+    stored of them.  What is on more than a *share* of the pages, by so many standard *errors*, is
+    template.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = SHARE, errors: float = STANDARD_ERRORS) -> None:
+        self._share, self._errors = share, errors
         self._sites: OrderedDict[str, Template] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._size = 0
@@ -235,7 +243,7 @@ class Templates:
 
     def learn(self, site: str, blocks: Collection[int]) -> None:
         """Count the blocks of one more page of *site*."""
-        self._sites.setdefault(site, Template()).learn(blocks)
+        self._sites.setdefault(site, self._new()).learn(blocks)
         self._learned[site] += 1
         self._use(site)
 
@@ -260,10 +268,10 @@ class Templates:
         """Return the state of *site* to store, merged with the state that others have *stored*."""
         template = self._sites.get(site)
         if template is None:  # forgotten meanwhile
-            return stored or Template().to_bytes()
+            return stored or self._new().to_bytes()
         if stored is not None and stored != self._stored.get(site):
             with suppress(ValueError):  # the stored state is damaged, and will be replaced
-                template.merge(Template.from_bytes(stored))
+                template.merge(self._restored(stored))
         return template.to_bytes()
 
     def note_stored(self, site: str, state: bytes) -> None:
@@ -279,9 +287,15 @@ class Templates:
 
         :raises ValueError: it is not a template.
         """
-        self._sites[site] = Template.from_bytes(stored)
+        self._sites[site] = self._restored(stored)
         self._stored[site] = stored
         self._use(site)
+
+    def _new(self) -> Template:
+        return Template(self._share, self._errors)
+
+    def _restored(self, stored: bytes) -> Template:
+        return Template.from_bytes(stored, self._share, self._errors)
 
     def _use(self, site: str) -> None:
         self._sites.move_to_end(site)

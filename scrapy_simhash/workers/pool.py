@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply
 
 # So many pages are given to a worker at once, so that it has work while the crawl's process is
@@ -52,9 +53,14 @@ class Workers(Protocol):
         """Get ready, without waiting for it."""
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
-        """Return the analysis of one page; *template* as :meth:`Analyser.analyse` wants it.
+        """Return the analysis of one page; *template* and *cuts* as :meth:`Analyser.analyse`.
 
         :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
             ``worker_died`` or ``workers_busy``.
@@ -83,9 +89,14 @@ class InProcess:
         """Nothing to get ready."""
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
-        return self._analyser.analyse(body, encoding, url, template)
+        return self._analyser.analyse(body, encoding, url, template, cuts)
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         try:
@@ -151,9 +162,14 @@ class WorkerProcesses:
             worker.start()
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
-        return cast("PageAnalysis", await self._answer(None, body, encoding, url, template))
+        return cast("PageAnalysis", await self._answer(None, body, encoding, url, template, cuts))
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         return cast("T", await self._answer(function, *arguments))

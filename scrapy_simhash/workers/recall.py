@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from cachetools import LRUCache
 
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ class _Key(NamedTuple):
     tag: bytes
     encoding: str | None
     place: str
+    cuts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,11 @@ class _Known:
 class RecallingWorkers:
     """Asks *workers* about each body once, and remembers what came of it, in bounded memory.
 
-    An analysis depends on the site's template only by which of the page's own blocks it holds.
-    Where that changed, the page is analysed anew, so that what is recalled is always what a
-    new analysis would say.  A body whose twin is being analysed waits for it.  Bodies are the same
-    in one folder of a host only, since their links lead elsewhere from another; with *url_counts*,
-    at the same URL only.
+    An analysis depends on the site's template only by which of the page's blocks and values it
+    holds.  Where that changed, or what changes by itself on the site, the page is analysed anew, so
+    that what is recalled is always what a new analysis would say.  A body whose twin is being
+    analysed waits for it.  Bodies are the same in one folder of a host only, since their links lead
+    elsewhere from another; with *url_counts*, at the same URL only.
     """
 
     def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
@@ -90,17 +92,23 @@ class RecallingWorkers:
         self._workers.start()
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, template: frozenset[int] = frozenset()
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        template: frozenset[int] = frozenset(),
+        cuts: Cuts = NO_CUTS,
     ) -> PageAnalysis:
         """Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page)."""
         tag = blake2b(body, key=self._key, digest_size=16).digest()
         place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
-        key = _Key(tag, encoding, place)
+        key = _Key(tag, encoding, place, cuts.number)
         if analysis := self._recalled(key, template):
             return analysis
         # One after the other: pages that went on all at once would hold up the event loop together.
         async with self._turns.setdefault(key, asyncio.Lock()):
-            return self._recalled(key, template) or await self._analysed(key, body, url, template)
+            known = self._recalled(key, template)
+            return known or await self._analysed(key, body, url, template, cuts)
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         return await self._workers.run(function, *arguments)
@@ -113,11 +121,11 @@ class RecallingWorkers:
         return None if known is None else known.analysis(template)
 
     async def _analysed(
-        self, key: _Key, body: bytes, url: str, template: frozenset[int]
+        self, key: _Key, body: bytes, url: str, template: frozenset[int], cuts: Cuts
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            analysis = await self._workers.analyse(body, key.encoding, url, template)
+            analysis = await self._workers.analyse(body, key.encoding, url, template, cuts)
         except AnalysisError as exc:
             if exc.reason not in _PASSING_REASONS:
                 self._remember(key, _Known.of(exc, template))
@@ -133,4 +141,4 @@ class RecallingWorkers:
 def _in_template(outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> bytes:
     if isinstance(outcome, AnalysisError):
         return b""
-    return bytes(map(template.__contains__, outcome.blocks))
+    return bytes(map(template.__contains__, outcome.repeatable))

@@ -146,13 +146,13 @@ class RedisIndex(LastingIndex):
         return self._judge(page, await self._found(scope, page, answer)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if decision.verdict not in ("unique", "refresh"):
+        if not decision.is_kept and decision.verdict != "refresh":
             return
         self._learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
-        if decision.verdict == "unique":
+        if decision.is_kept:
             await self._rows.forget_group(row.id)
         else:
             await self._rows.undeliver(row.id)

@@ -118,14 +118,14 @@ class SQLiteIndex(LastingIndex):
             return judge(page, found, self.parameters, self._learned.of(page)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if decision.verdict not in ("unique", "refresh"):
+        if not decision.is_kept and decision.verdict != "refresh":
             return
         self._learned.forget(scope, request_fingerprint)
         with self._transaction():
             row = self._rows.of_request(scope, request_fingerprint)
             if row is None or not row.is_kept:
                 return
-            if decision.verdict == "unique":
+            if decision.is_kept:
                 self._rows.delete_duplicates_of(row.id)
                 self._delete(row)
             else:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis import embedded, engine
-from scrapy_simhash.analysis.embedded import MAX_NAME, literals, values_in_code
+from scrapy_simhash.analysis import engine
+from scrapy_simhash.analysis import literals as module
+from scrapy_simhash.analysis.literals import MAX_NAME, literals
 
 needs_compiled = pytest.mark.skipif(engine.compiled is None, reason="not compiled")
 
@@ -22,7 +23,7 @@ CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), m
 
 def by_the_pattern(code: str) -> list[tuple[str, str]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedded, "compiled", None)
+        patch.setattr(module, "compiled", None)
         return literals(code)
 
 
@@ -55,10 +56,3 @@ def test_every_character_is_read_the_same() -> None:
 )
 def test_literals_come_after_their_names(code: str, found: list[tuple[str, str]]) -> None:
     assert literals(code) == by_the_pattern(code) == found
-
-
-def test_code_in_a_string_is_read() -> None:
-    assert list(values_in_code(r'push("{\"name\": \"a\", \"n\": 1}")')) == [
-        (("", "name"), "a"),
-        (("", "n"), "1"),
-    ]

@@ -1,0 +1,226 @@
+"""What an address on a copy of a page would be on the kept page.
+
+The addresses of the two pages differ in the scheme, the host, a folder, the end of a name, or a
+parameter.  An address on the copy that has what is the copy's own would have what is the kept
+page's.  That says that two links are alike, not that they lead to one page: the crawl asks for
+itself whether the spider has been handed an address.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from urllib.parse import quote, urlsplit
+
+# More parameters that differ, or folders, make no session and no mirror.
+MOST_PARAMETERS = 3
+MOST_FOLDERS = 3
+# The last segment of a path, from this length on, tells values that may name the page from others.
+MIN_NEEDLE = 4
+# So does the beginning of an address in base64: the same with "+/" and with "-_".
+ENCODED = 20
+
+
+class Rewriting:
+    """Rewrites the addresses on a copy at *url* of the page at *kept_url*."""
+
+    def __init__(self, url: str, kept_url: str) -> None:
+        self.url, self.kept_url = url, kept_url
+        own, kept = urlsplit(url), urlsplit(kept_url)
+        origins = tuple(f"{one.scheme}://{one.netloc}" for one in (own, kept))
+        self._origins = origins if origins[0] != origins[1] else None
+        *folders, last = own.path.split("/")[1:]
+        *kept_folders, kept_last = kept.path.split("/")[1:]
+        self._swaps = _folders(folders, kept_folders)
+        name, kept_name = re.split("[.;]", last)[0], re.split("[.;]", kept_last)[0]
+        self._end = self._kept_end = ""
+        if name == kept_name:  # of two names, each may be the number of a page
+            self._end, self._kept_end = last[len(name) :], kept_last[len(name) :]
+        self._in_session = Session(url, kept_url)
+
+    def __call__(self, address: str) -> Iterator[str]:
+        """Yield what an address may be on the kept page, itself first, as a value is written."""
+        kept = own_address(self.kept_url)
+        for moved in self._moved(self._unnamed(address)):
+            yield from self.own(moved)
+            yield from map(kept.without, self._in_session(moved))
+
+    def whole(self, address: str) -> str:
+        """Return what an address is on the kept page if all that differs is put in its place."""
+        if address == self.url:
+            return own_address(self.kept_url).without(self.kept_url)
+        *_, moved = self._moved(self._unnamed(address))
+        *_, moved = moved, *self._in_session(moved)
+        return own_address(self.kept_url).without(moved)
+
+    def own(self, address: str) -> Iterator[str]:
+        """Yield an address as a value is written, and that of the page as the kept one's."""
+        kept = own_address(self.kept_url)
+        yield kept.without(self._unnamed(address))
+        if address == self.url:
+            yield kept.without(self.kept_url)
+
+    def _unnamed(self, address: str) -> str:
+        return address if address == self.url else own_address(self.url).unnamed(address)
+
+    def _moved(self, address: str) -> Iterator[str]:
+        """Yield an address, and those on the other host, in other folders, with the other end."""
+        host_at = address.find("://") + 3
+        path_at = (address.find("/", host_at) + 1 or len(address) + 1) - 1
+        origin, path = address[:path_at], address[path_at:]
+        origins = [origin]
+        if self._origins is not None and origin == self._origins[0]:
+            origins.append(self._origins[1])
+        swaps = [swap for swap in self._swaps if swap[0] in path]
+        for picked in product((False, True), repeat=len(swaps)):
+            moved = path
+            for is_picked, (own, kept) in zip(picked, swaps, strict=True):
+                if is_picked:
+                    moved = moved.replace(own, kept, 1)
+            start, mark, query = moved.partition("?")
+            for origin in origins:
+                yield origin + moved
+                if self._end and start.endswith(self._end):
+                    yield origin + start.removesuffix(self._end) + self._kept_end + mark + query
+
+
+class Session:
+    """Says what the links of a copy at *url* would be on the kept page, by their queries.
+
+    Where a link names the copy in its query ("log in and come back"), it would name the kept page.
+    Where it has a parameter with the value that the copy's own address has, it would have that of
+    the kept page.  Parameters only if the two addresses differ in few.
+    """
+
+    def __init__(self, url: str, kept_url: str) -> None:
+        own, kept = urlsplit(url), urlsplit(kept_url)
+        self._host = own.netloc
+        self._own, self._kept = _parameters(own.query), _parameters(kept.query)
+        differing = {name for name, _ in self._own.items() ^ self._kept.items()}
+        self._names = differing if len(differing) <= MOST_PARAMETERS else set()
+        self._named = [
+            (one, other)
+            for one, other in zip(_names_of(url), _names_of(kept_url), strict=True)
+            if len(one) > 1
+        ]
+
+    def __call__(self, address: str) -> Iterator[str]:
+        """Yield what a link may be on the kept page; nothing if it would be the same.
+
+        Whether the kept page has a parameter of its own in its links is not known: both are tried.
+        """
+        start, mark, query = address.partition("?")
+        for own, kept in self._named:
+            if own in query:
+                yield start + mark + query.replace(own, kept, 1)
+                break
+        if not self._names or self._host not in start:
+            return
+        found = _parameters(query)
+        if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self._names):
+            return  # the next page of a list, say
+        own_ones = {name: value for name, value in found.items() if name not in self._names}
+        # A link without a parameter that the copy has is in no session.
+        names = (name for name in self._kept if name in found or name not in self._own)
+        given = [{name: self._kept[name]} for name in names if name in self._names]
+        for more in ({}, *given, {n: v for one in given for n, v in one.items()}):
+            # In the place where the link had it, if it had it.
+            changed = {name: {**own_ones, **more}.get(name) for name in (*found, *own_ones, *more)}
+            pieces = [f"{name}={value}" for name, value in changed.items() if value is not None]
+            yield f"{start}?{'&'.join(pieces)}" if pieces else start
+
+
+def _folders(own: list[str], kept: list[str]) -> list[tuple[str, str]]:
+    """Return what two lists of folders differ in: pieces of a path, from slash to slash."""
+    if len(own) == len(kept):
+        pairs = [(one, other) for one, other in zip(own, kept, strict=True) if one != other]
+        return [(f"/{one}/", f"/{other}/") for one, other in pairs][:MOST_FOLDERS]
+    first = _common(own, kept)
+    last = min(_common(own[::-1], kept[::-1]), min(len(own), len(kept)) - first)
+    mine, its = own[first : len(own) - last], kept[first : len(kept) - last]
+    before = "/".join(("", *own[:first], ""))
+    if mine and its:
+        before = "/"
+    return [("/".join((before[:-1], *mine, "")), "/".join((before[:-1], *its, "")))]
+
+
+def _common(one: str | list[str], other: str | list[str]) -> int:
+    """Return how long the common beginning of two sequences is."""
+    length = 0
+    for mine, its in zip(one, other, strict=False):
+        if mine != its:
+            break
+        length += 1
+    return length
+
+
+def _names_of(url: str) -> tuple[str, ...]:
+    """Return what a query may name a page by: its address or path, quoted or not; longest first."""
+    parts = urlsplit(url)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return quote(url, safe=""), url, quote(path, safe=""), path
+
+
+def _parameters(query: str) -> dict[str, str]:
+    """Return the parameters of a query as they are written; of a repeated one the last."""
+    pieces = (piece.partition("=") for piece in query.split("&") if piece)
+    return {name: value for name, _, value in pieces}
+
+
+class OwnAddress:
+    """The address of a page as its values may name it: as it is, quoted, escaped, in base64."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        self._url = url
+        forms = [url]
+        if len(path) > 1:
+            forms += [url.partition(":")[2], path]
+        written: dict[str, None] = {}
+        for one in forms:
+            for form in (one, quote(one, safe=""), quote(one, safe="/"), one.replace("/", "\\/")):
+                written[form] = None
+        encoded = base64.b64encode(url.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+        web_safe = encoded.replace("+", "-").replace("/", "_")
+        self._encoded = encoded[:ENCODED]
+        # Its end is padded in several ways.
+        self._in_base64 = re.compile(
+            rf"(?:{re.escape(encoded)}|{re.escape(web_safe)})(?:[=~,]|%3D|%2C)*"
+        )
+        # A longer name is that of another page.
+        alternatives = "|".join(re.escape(one) for one in sorted(written, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<![\w/.%-])(?:{alternatives})(?![\w/?=.%-])")
+        # Every form has one of these, and few values have.
+        last = path.rpartition("/")[2]
+        needles = {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written}
+        self._needles = (*sorted(needles, key=len), self._encoded)
+
+    def without(self, address: str) -> str:
+        """Return an address without the page's own: all of it, or where its query names it."""
+        return "\0self" if address == self._url else self.unnamed(address)
+
+    def unnamed(self, address: str) -> str:
+        """Return an address of another page without the names of this one in it."""
+        if self._encoded in address:
+            address = self._in_base64.sub("\0self", address)
+        start, mark, query = address.partition("?")
+        return f"{start}?{self.out_of(query)}" if mark else address
+
+    def out_of(self, value: str) -> str:
+        """Return a value with the page's own address left out."""
+        for needle in self._needles:
+            if needle in value:
+                if needle == self._encoded:
+                    value = self._in_base64.sub("\0self", value)
+                return self._pattern.sub("\0self", value)
+        return value
+
+
+@lru_cache(100)
+def own_address(url: str) -> OwnAddress:
+    """Return what a page calls itself."""
+    return OwnAddress(url)

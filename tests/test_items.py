@@ -1,0 +1,252 @@
+"""A page is dropped only if nothing on it is new: whole pages, from their HTML to the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scrapy_simhash.pipeline import Fetched, Pipeline
+from scrapy_simhash.rule.page import Decision, Reason
+from scrapy_simhash.rule.rule import MAX_COMPARED
+from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
+from tests.conftest import CrawlFixture, Site, article, path_of, prose
+from tests.indexes import LOOP, Blocking, open_index
+
+SITE = "http://shop.example"
+TEXT_OF_ALL = prose("bench", 800)
+
+
+class Judge:
+    """Judges pages one after the other, in memory."""
+
+    def __init__(self, takes: str = ITEMS) -> None:
+        settings = SimhashSettings(takes=takes, workers=0, extractor="text")
+        self.pipeline = Pipeline.of(settings)
+        self.index = open_index("memory:", self.pipeline.parameters)
+        self.workers = self.pipeline.workers()
+
+    def __call__(self, path: str, html: str) -> Decision:
+        fetched = Fetched(SITE + path, html.encode(), "utf-8", path.encode().ljust(20, b"-"))
+        index: Blocking = self.index
+        page, _ = LOOP.run_until_complete(
+            self.pipeline.page(fetched, self.workers, index.index, "shop")
+        )
+        found: Decision = index.check_and_add(page)
+        return found
+
+
+@pytest.fixture
+def judge() -> Iterator[Judge]:
+    judge = Judge()
+    yield judge
+    judge.index.close()
+
+
+def shop_page(inside: str, text: str = TEXT_OF_ALL, head: str = "") -> str:
+    return (
+        f"<!DOCTYPE html><html><head><title>Bench</title>{head}</head><body>"
+        f'<nav><a href="/">Start</a></nav><main><h1>Bench</h1><p>{text}</p>{inside}</main>'
+        "<footer><p>Shop of benches, 12 Mill Lane</p></footer></body></html>"
+    )
+
+
+def price(number: int) -> str:
+    return shop_page(f'<p class="price">{number} EUR</p><p class="stock">In stock</p>')
+
+
+def test_a_price_variant_is_kept_and_says_what_is_new(judge: Judge) -> None:
+    assert judge("/1", price(39)).verdict == "unique"
+    found = judge("/2", price(35))
+    assert (found.verdict, found.reason) == ("variant", "new_text")
+    assert found.representative == f"{SITE}/1"
+    assert found.share is not None
+    assert found.share >= 0.9
+    assert found.is_kept
+    assert not found.is_duplicate
+    assert "35 EUR" in found.new[0].text
+
+
+def test_a_variant_stands_for_others(judge: Judge) -> None:
+    judge("/1", price(39))
+    judge("/2", price(35))
+    found = judge("/3", price(35))
+    assert (found.verdict, found.representative) == ("exact_duplicate", f"{SITE}/2")
+
+
+def test_what_is_new_is_told_in_at_most_three(judge: Judge) -> None:
+    judge("/1", shop_page(""))
+    found = judge("/2", shop_page("".join(f"<h2>Part {n}</h2><p>{n} EUR</p>" for n in range(9))))
+    assert len(found.new) == 3
+    assert {told.kind for told in found.new} == {"text"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason", "shown"),
+    [
+        ("<p>A+</p>", "<p>A-</p>", "new_text", "A-"),
+        ("", "<h2>Comments</h2><p>By Ann: it wobbles</p>", "new_text", "By Ann: it wobbles"),
+        ('<p><a href="/of/1">File</a></p>', '<p><a href="/of/2">File</a></p>', "new_links", "/2"),
+        ('<p><img src="/1.png"></p>', '<p><img src="/2.png"></p>', "new_media", "/2.png"),
+        ("<script>var sku = 17</script>", "<script>var sku = 23</script>", "new_data", "23"),
+    ],
+    ids=["grade", "comment page", "link", "picture", "script"],
+)
+def test_why_a_page_is_a_variant(
+    judge: Judge, first: str, second: str, reason: Reason, shown: str
+) -> None:
+    judge("/1", shop_page(first))
+    found = judge("/2", shop_page(second))
+    assert (found.verdict, found.reason) == ("variant", reason)
+    assert any(shown in told.text for told in found.new)
+
+
+def test_a_page_without_something_is_dropped_if_nothing_is_new(judge: Judge) -> None:
+    judge("/1", shop_page("").replace("</main>", f"</main><aside><p>{prose('ad', 12)}</p></aside>"))
+    assert judge("/2", shop_page("")).is_duplicate
+
+
+def session(identifier: str, item: int = 7) -> str:
+    links = "".join(
+        f'<p><a href="/view?id={n}&sid={identifier}">A part</a></p>' for n in (item, 8, 9)
+    )
+    return shop_page(links)
+
+
+def test_a_session_copy_is_dropped(judge: Judge) -> None:
+    judge("/list?sid=ab12", session("ab12"))
+    found = judge("/list?sid=cd34", session("cd34"))
+    assert (found.verdict, found.representative) == ("exact_duplicate", f"{SITE}/list?sid=ab12")
+    assert judge("/list?sid=ef56", session("ef56", item=6)).reason == "new_links"
+
+
+def test_a_print_view_with_its_own_canonical_is_dropped(judge: Judge) -> None:
+    def page(path: str) -> str:
+        return shop_page("<p>39 EUR</p>", head=f'<link rel="canonical" href="{SITE}{path}">')
+
+    judge("/bench", page("/bench"))
+    assert judge("/print/bench", page("/print/bench")).is_duplicate
+
+
+def test_a_copy_among_many_variants_of_one_text_is_found() -> None:
+    judge = Judge()
+    count = 2 * MAX_COMPARED
+    assert {judge(f"/{n}", price(n)).verdict for n in range(1, count)} == {"variant"} | {"unique"}
+    copies = range(5, count, 20)
+    kept = {n: judge(f"/copy/{n}", price(n)).representative for n in copies}
+    assert kept == {n: f"{SITE}/{n}" for n in copies}
+
+
+def test_a_shell_passes_once_its_section_is_known(judge: Judge) -> None:
+    """A page of which only the template is there says nothing of itself."""
+    shell = shop_page("", text=prose("frame", 80))
+    for number in range(60):
+        text = f"</p><p>{prose(f'item{number}x', 60)}"
+        judge(f"/{number}", shop_page(f"<p>Number {number}</p>", text=prose("frame", 80) + text))
+    found = judge("/shell", shell)
+    again = judge("/shell-again", shell)
+    assert (found.verdict, again.verdict) == ("unique", "unique")
+    assert (found.reason, again.reason) == ("shell", "shell")
+
+
+def test_the_same_page_is_dropped_before_its_section_is_known(judge: Judge) -> None:
+    judge("/1", shop_page(""))
+    assert judge("/2", shop_page("")).verdict == "exact_duplicate"
+
+
+def settled(judge: Judge, folder: str = "") -> None:
+    """Let it be known what the pages of a folder repeat."""
+    for number in range(100, 140):
+        judge(f"{folder}/{number}", shop_page("", text=prose(f"{folder} item{number}x", 80)))
+
+
+def test_what_the_section_repeats_is_new_where_the_kept_page_says_something_else(
+    judge: Judge,
+) -> None:
+    settled(judge)
+    judge("/1", price(39).replace("In stock", "Sold out"))
+    found = judge("/2", price(39))
+    assert (found.verdict, found.reason) == ("variant", "new_text")
+
+
+@pytest.mark.parametrize("kept", ["/old/1", "/new/1"])
+def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
+    settled(judge, "/old")
+    copy = "/new/1" if kept == "/old/1" else "/old/1"
+    judge(kept, price(39))
+    found = judge(copy, price(39))
+    assert (found.is_duplicate, found.representative) == (True, SITE + kept)
+    assert judge(copy + "/40", price(40)).verdict == "variant"
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_for_texts_alone_values_do_not_count(takes: str) -> None:
+    judge = Judge(takes)
+    judge("/1", price(39))
+    found = judge("/2", price(35))
+    assert found.verdict == ("variant" if takes == ITEMS else "near_duplicate")
+    other = shop_page("", text=prose("lamp", 800))
+    assert judge("/3", other).verdict == "unique"
+
+
+def test_for_texts_alone_nothing_but_text_is_stored() -> None:
+    judge = Judge(TEXT)
+    judge("/1", price(39))
+    [row] = judge.index.rows()
+    assert row.page.own_values is None
+    assert row.page.sketch is not None
+
+
+# Crawls -----------------------------------------------------------------------------------------
+
+
+def served(site: Site, pages: dict[str, str]) -> None:
+    site["/"] = article(prose("start"), list(pages))
+    for path, html in pages.items():
+        site[path] = html
+
+
+def test_a_crawl_gets_every_item_and_no_copy(site: Site, crawl: CrawlFixture) -> None:
+    pages = {f"/bench/{n}": price(n) for n in range(10, 16)}
+    copies = {f"/copy/{n}": price(n) for n in range(10, 16)}
+    served(site, {**pages, **copies})
+    result = crawl(CONCURRENT_REQUESTS=1, SIMHASH_TAKES=ITEMS)
+    assert result.seen() == {"/", *pages}
+    variants = [one for one in result.decisions if one["verdict"] == "variant"]
+    assert variants
+    assert result.stats["simhash/variant"] == len(variants)
+    assert result.stats["simhash/variant/new_text"] == len(variants)
+    for one in variants:
+        number = path_of(one["url"]).rpartition("/")[2]
+        assert any(f"{number} EUR" in told["text"] for told in one["new"])
+        assert {"kind", "place", "text"} == one["new"][0].keys()
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_a_crawl_for_texts_drops_price_variants(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    pages = {f"/bench/{n}": price(n) for n in range(10, 16)}
+    served(site, pages)
+    result = crawl(CONCURRENT_REQUESTS=1, SIMHASH_TAKES=takes)
+    assert len(result.seen() & set(pages)) == (6 if takes == ITEMS else 1)
+
+
+def test_a_crawl_learns_what_a_presigned_photo_changes(site: Site, crawl: CrawlFixture) -> None:
+    """Copies pass until the signature is known; each photo comes through."""
+    names = [f"/photo/{n}" for n in range(40)]
+    site["/"] = article(prose("start"), names)
+    for n, name in enumerate(names):
+
+        def photo(visit: int, n: int = n) -> str:
+            token = f"{7919 * (n + 1) + 104_729 * visit:08x}ab"
+            return shop_page(f'<img src="/i/{n // 4}.jpg?X-Amz-Signature={token}">')
+
+        site[name] = photo
+    result = crawl(CONCURRENT_REQUESTS=1, SIMHASH_TAKES=ITEMS)
+    seen = {int(path.rpartition("/")[2]) // 4 for path in result.seen() if path != "/"}
+    assert seen == set(range(10))
+    late = [name for name in names[20:] if name in result.seen()]
+    assert len(late) <= 6
+    reasons = {one["reason"] for one in result.decisions if one["verdict"] == "variant"}
+    assert reasons == {"new_media"}
