@@ -37,9 +37,9 @@ from urllib.parse import unquote
 from scrapy_simhash.analysis import extraction
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import decode, parse, trafilatura_text
-from scrapy_simhash.analysis.holdings import holdings_of
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import main_lines
+from scrapy_simhash.analysis.values import read_values
 from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError
 
@@ -130,9 +130,9 @@ def steps(body: bytes) -> dict[str, float]:
     html, taken["decode"] = milliseconds(lambda: decode(body, None))
     tree, taken["lxml's parse"] = milliseconds(lambda: parse(html))
     if tree is not None:
-        (blocks, findings), taken["the walk"] = milliseconds(lambda: walk(tree))
+        (blocks, events), taken["the walk"] = milliseconds(lambda: walk(tree))
         taken["content"] = milliseconds(lambda: content_of(blocks))[1]
-        taken["holdings"] = milliseconds(lambda: holdings_of(tree, blocks, findings, URL))[1]
+        taken["values"] = milliseconds(lambda: read_values(events, URL, URL).values(()))[1]
         taken["resiliparse, with lexbor's parse"] = milliseconds(lambda: main_lines(html, False))[1]
         taken["trafilatura, beside the parse"] = milliseconds(lambda: trafilatura_text(tree))[1]
     return taken

@@ -29,6 +29,7 @@ import random
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,12 +37,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scrapy_simhash.analysis.holdings import MAX_VALUES
+
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.rule.holdings import pack_data
+from scrapy_simhash.rule.holdings import PageValues
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.sketch import Sketch
@@ -51,7 +52,9 @@ PLAIN = Parameters("bench", distance=3)
 VERIFIED = Parameters("bench", distance=7, share=0.9)
 KINDS = ("text", "content", "data", "views", "empty", "group", "bucket")
 FURTHER = 200
-VALUES = [random.Random(value).getrandbits(64) for value in range(MAX_VALUES)]
+# About as many as are stored one by one.
+MOST_VALUES = 480
+VALUES = [random.Random(value).getrandbits(64) for value in range(MOST_VALUES)]
 
 
 def page(kind: str, number: int) -> Page:
@@ -62,7 +65,8 @@ def page(kind: str, number: int) -> Page:
     sketch = Sketch.of({content.getrandbits(64): content.getrandbits(4) for _ in range(600)})
     near = sum(1 << bit for bit in rng.sample(range(64), 3))
     is_near = kind in ("views", "content", "data", "group")
-    values = (*VALUES[1:], number << 32) if kind == "data" else ()
+    own = [] if is_copy else [*(VALUES[1:] if kind == "data" else ()), number << 32 | 1]
+    values = PageValues(own=array("Q", own), own_loose=array("Q", own))
     fingerprint = near if is_near else rng.getrandbits(64)
     if kind == "bucket":
         fingerprint >>= 16
@@ -76,9 +80,8 @@ def page(kind: str, number: int) -> Page:
         judged_at=1.7e9,
         crawl=1,
         content_fingerprint=near if is_near else rng.getrandbits(64),
-        identity=None if is_copy or values else b"\0" + number.to_bytes(4, "big"),
-        data=pack_data(values),
-        holds={0: values},
+        own_values=values.pack(),
+        holds=values,
         sketch=None if kind == "bucket" else sketch.to_bytes(),
         site="site.example",
     )

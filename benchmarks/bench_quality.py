@@ -59,9 +59,10 @@ from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
-from scrapy_simhash.rule.page import Page
+from scrapy_simhash.rule.holdings import NO_VALUES
+from scrapy_simhash.rule.page import Page, View
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.scope import host_of, section_of
+from scrapy_simhash.rule.scope import folder_of, host_of, section_of
 from scrapy_simhash.settings import SimhashSettings
 from tests.redis_servers import RedisServer
 
@@ -159,10 +160,10 @@ def order_of(sources: dict[str, Source], kind: str, start: list[str], seed: int)
     return queue + [path for path in paths if path not in seen]
 
 
-def view_of(source: Source, template: Collection[int]) -> tuple[int, bytes] | None:
+def view_of(source: Source, template: Collection[int]) -> View | None:
     """The second view of a page under a template."""
     content = content_of(source.blocks, template, source.title)
-    return None if content is None else (content.fingerprint, content.sketch)
+    return None if content is None else View(content.fingerprint, content.sketch, None, NO_VALUES)
 
 
 Judge = Callable[[str, Source], "tuple[str, str | None, int | None]"]
@@ -176,7 +177,7 @@ def in_redis(parameters: Parameters) -> RedisIndex:
 
 
 def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -> Judge:
-    """The whole plug-in without Scrapy, with its default settings."""
+    """The whole plug-in without Scrapy, with SIMHASH_TAKES = "text" and all links known."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
     index = kind(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
@@ -185,8 +186,8 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
     scheme = FeatureScheme.from_name(defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
-        section = section_of(HOST + path)
-        content = content_of(source.blocks, index.template(section), source.title)
+        section, folder = section_of(HOST + path), folder_of(HOST + path)
+        content = content_of(source.blocks, index.template(folder), source.title)
         text = fingerprint_text(source.text, scheme)
         if not text.tokens and content is None:
             return "skipped", None, None
@@ -204,7 +205,7 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
             site=host_of(HOST),
             section=section,
             blocks=() if content is None else content.blocks,
-            view_under=None if index.template(section) else partial(view_of, source),
+            view_under=None if index.template(folder) else partial(view_of, source),
         )
         decision = loop.run_until_complete(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance

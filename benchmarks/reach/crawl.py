@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from reach.pages import Site
-from reach.server import SiteServer
+from reach.server import ITEM_HEADER, SiteServer
 
 MODES = ("none", "drop", "flag")
 # A crawl of a seeded site that needs more is endless.
 MOST_PAGES = 40_000
-SHOWN_STATS = ("simhash/kept_apart/", "simhash/second_visits")
+SHOWN_STATS = ("simhash/variant", "simhash/second_visits")
 
 
 @dataclass
@@ -47,11 +47,11 @@ def crawl(url: str, mode: str, settings: dict[str, Any], results: Any) -> None:
         )
 
         def parse(self, response: Any) -> Any:
-            item = response.css('meta[name="item"]::attr(content)').get()
-            if item is not None:
-                is_flagged = "near-duplicate" in response.flags
+            is_flagged = "near-duplicate" in response.flags
+            decision = response.meta.get("simhash_decision")
+            for name in response.headers.getlist(ITEM_HEADER):
+                item = name.decode()
                 (found.flagged if is_flagged else found.passed)[item] += 1
-                decision = response.meta.get("simhash_decision")
                 if decision is not None and decision.verdict == "unique":
                     found.reasons[item, decision.reason] += 1
             for link in self.links.extract_links(response):

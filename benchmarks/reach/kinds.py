@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
 from itertools import product
+from math import factorial
+from string import Template, ascii_lowercase
 
 from reach.pages import Site, listing, marker, page, prose
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the pages of a kind have in their head, in their content, and beside it."""
+    """What the pages of a kind have in their head, in their content, and beside it.
+
+    Their *title* is that of the kind if it is empty.
+    """
 
     content: str = ""
     head: str = ""
     side: str = ""
+    title: str = ""
 
 
 def name_of(kind: str, i: int) -> str:
@@ -172,13 +180,152 @@ def related(i: int) -> Parts:
     return Parts(f'<div class="related"><h4>See also</h4><ul>{rows}</ul></div>')
 
 
-KINDS: dict[str, Callable[[int], Parts]] = {
+# One element each, which differs in one value alone: $n is a number, $name a name of three words,
+# $day a date, $code two letters.
+IN_CONTENT: dict[str, str] = {
+    "vue_prop": '<product-view :product-id="$n"></product-view>',
+    "hx_get": '<div hx-get="/part/$n" hx-trigger="load"></div>',
+    "ng_init": '<div ng-init="open($n)"></div>',
+    "x_data": '<div x-data="{id: $n}"></div>',
+    "wire": '<div wire:init="load($n)"></div>',
+    "onclick": '<div class="opens" onclick="open_record($n)">Open</div>',
+    "data_json": "<div data-item='{\"id\": $n}'></div>",
+    "own_src": '<model-viewer src="/models/$n.glb"></model-viewer>',
+    "tel": '<a href="tel:+4930$n">Call us</a>',
+    "mailto": '<a href="mailto:seller-$n@mail.example">Write to us</a>',
+    "javascript": '<a href="javascript:show($n)">Show</a>',
+    "magnet": '<a href="magnet:?xt=urn:btih:${n}c12fe1c06bba254a9dc9f519b335aa7c">Get it</a>',
+    "fragment": '<a href="#record-$n">Show</a>',
+    "ping": '<a href="/leaf/terms" ping="/seen/$n">Terms</a>',
+    "download_name": '<a href="/files/form.pdf" download="$name.pdf">Form</a>',
+    "script_src": '<script src="/scripts/$n.js"></script>',
+    "script_call": '<script>load("T-$n");</script>',
+    "script_type": '<script type="text/x-config">{"id": $n}</script>',
+    "style": '<div style="left: ${n}px"></div>',
+    "style_url": '<div style="background-image: url(/picture/$n.jpg)"></div>',
+    "style_element": '<style>.price::after {content: "$n"}</style>',
+    "id": '<div id="record-$n"></div>',
+    "class_number": '<div class="record-$n"></div>',
+    "svg_path": '<svg viewBox="0 0 9 9"><path d="M0 0L$n 9"/></svg>',
+    "svg_text": "<svg><text>$n</text></svg>",
+    "mathml": "<math><mi>x</mi><mo>=</mo><mn>$n</mn></math>",
+    "noscript": "<noscript><p>$name</p></noscript>",
+    "srcdoc": '<iframe srcdoc="&lt;p&gt;$name&lt;/p&gt;"></iframe>',
+    "template": "<template><p>$name</p></template>",
+    "textarea": '<textarea name="text">$name</textarea>',
+    "hidden_text": "<p hidden>$name</p>",
+    "colspan": '<table><tr><td colspan="$n">All</td></tr></table>',
+    "width": '<img src="/picture/map.png" alt="" width="$n">',
+    "sizes": '<img src="/picture/map.png" alt="" sizes="${n}px">',
+    "alt": '<img src="/picture/map.png" alt="$name">',
+    "poster": '<video poster="/picture/$n.jpg" src="/film/all.mp4"></video>',
+    "param": '<object data="/view.bin"><param name="id" value="$n"></object>',
+    "coords": '<map name="m"><area coords="0,0,$n,9" href="/leaf/terms" alt="Part"></map>',
+    "datetime": '<time datetime="$day">Start</time>',
+    "lang": '<p lang="$code">Radio</p>',
+    "ol_start": '<ol start="$n"><li>First</li></ol>',
+    "li_value": '<ol><li value="$n">First</li></ol>',
+    "progress": '<progress max="9999" value="$n"></progress>',
+    "meter": '<meter max="9999" value="$n"></meter>',
+    "pattern": '<input name="code" pattern="[0-9]{$n}">',
+    "placeholder": '<input name="code" placeholder="$name">',
+    "datalist": '<input list="all" name="code"><datalist id="all"><option value="$n"></datalist>',
+    "cite": '<blockquote cite="https://books.example/$n">So it is.</blockquote>',
+    "abbr": '<abbr title="$name">tba</abbr>',
+    "rdfa": '<span property="price" content="$n"></span>',
+    "itemid": '<div itemscope itemid="urn:isbn:$n"></div>',
+    "hidden_number": '<form method="post"><input type="hidden" name="item" value="$n"></form>',
+    "action": '<form method="post" action="/order/$n"><button>Order</button></form>',
+    "number": "<p>$n</p>",
+    "date": "<p>$day</p>",
+}
+IN_HEAD: dict[str, str] = {
+    "meta_name": '<meta name="description" content="$name">',
+    "meta_property": '<meta property="og:title" content="$name">',
+    "preload": '<link rel="preload" as="fetch" href="/data/$n.json">',
+    "alternate": '<link rel="alternate" type="application/rss+xml" href="/feeds/$n.xml">',
+}
+# Ten elements each, $slot is their number.  Any of them has the second value for the first one.
+CHOICES: dict[str, tuple[str, str, str]] = {
+    "class": ('<li class="$value">Day $slot</li>', "free", "booked"),
+    "disabled": ('<button type="button" $value>Size $slot</button>', "", "disabled"),
+    "checked": ('<label><input type="checkbox" $value> Extra $slot</label>', "", "checked"),
+    "selected": ("<select><option>No<option $value>Yes</select>", "", "selected"),
+    "hidden_row": ("<li $value>Room $slot</li>", "", "hidden"),
+    "aria_checked": ('<i role="switch" aria-checked="$value">Lamp $slot</i>', "false", "true"),
+    "dir": ('<p dir="$value">Line $slot</p>', "ltr", "rtl"),
+    "color": ('<li style="color: $value">Line $slot</li>', "green", "red"),
+    "svg_use": ('<li><svg><use href="#$value"/></svg> Line $slot</li>', "yes", "no"),
+    "element": ("<li><$value>Rule $slot</$value></li>", "ins", "del"),
+    "grade": ("<li>Subject $slot: A$value</li>", "+", "-"),
+    "sign": ("<li>$value$slot</li>", "+", "\N{MINUS SIGN}"),
+    "emoji": ("<li>Room $slot $value</li>", "\N{WHITE HEAVY CHECK MARK}", "\N{CROSS MARK}"),
+    "letter_case": ("<li>Type ${value}b$slot</li>", "a", "A"),
+}
+SLOTS = 10
+
+
+def in_content(kind: str, i: int) -> Parts:
+    return Parts(_element(kind, IN_CONTENT[kind], i))
+
+
+def in_head(kind: str, i: int) -> Parts:
+    return Parts(head=_element(kind, IN_HEAD[kind], i))
+
+
+def _element(kind: str, template: str, i: int) -> str:
+    return Template(template).substitute(
+        n=1000 + 7 * i,
+        name=name_of(kind, i),
+        day=date(2026, 1, 1) + timedelta(days=i),
+        code=ascii_lowercase[i // 26 % 26] + ascii_lowercase[i % 26],
+    )
+
+
+def chosen(kind: str, i: int) -> Parts:
+    """Ten elements with one of two values each: 1,024 pages differ."""
+    template, *values = CHOICES[kind]
+    # An odd factor makes another number of each of those below 1,024.
+    bits = i * 167 % 2**SLOTS
+    slots = (
+        Template(template).substitute(slot=slot, value=values[bits >> slot & 1])
+        for slot in range(SLOTS)
+    )
+    return Parts("".join(slots))
+
+
+def title(i: int) -> Parts:
+    return Parts(title=name_of("title", i))
+
+
+def stars(i: int) -> Parts:
+    """An element as often as what it counts."""
+    return Parts('<i class="star"></i>' * (i + 1))
+
+
+def order(i: int) -> Parts:
+    """The same rows in another order: 5,040 pages differ."""
+    left = [f"<li>Station {j}</li>" for j in range(7)]
+    # A factor without a common divisor makes another number of each of those below 5,040.
+    number = i * 1009 % factorial(7)
+    rows = (left.pop(number // factorial(6 - j) % (7 - j)) for j in range(7))
+    return Parts(f"<ol>{''.join(rows)}</ol>")
+
+
+DETAILED: dict[str, Callable[[int], Parts]] = {
     kind.__name__: kind
     for kind in (
         *(state, next_data, literal, json_ld, json_ld_bare, microdata, pictures, srcset, lazy),
         *(media, iframe, links, picture_links, table_links, hidden, inputs, select, aria_label),
         *(title_alt, data_attributes, download, button, sidebar, related),
     )
+}
+KINDS: dict[str, Callable[[int], Parts]] = {
+    **DETAILED,
+    **{kind: partial(in_content, kind) for kind in IN_CONTENT},
+    **{kind: partial(in_head, kind) for kind in IN_HEAD},
+    **{kind: partial(chosen, kind) for kind in CHOICES},
+    **{kind.__name__: kind for kind in (title, stars, order)},
 }
 NAMES = list(KINDS)
 
@@ -226,15 +373,15 @@ def body(path: str) -> str | None:
 
 def _item(kind: str, i: int, is_print: bool) -> str:
     parts = KINDS[kind](i)
-    title = f"Pages by {kind}"
-    text = f"<h1>{title}</h1><p>{prose(('kind', kind), 120)}</p>{parts.content}"
+    heading = f"Pages by {kind}"
+    text = f"<h1>{heading}</h1><p>{prose(('kind', kind), 120)}</p>{parts.content}"
     terms = f'<p>{prose("terms", 8)} <a href="/leaf/terms">Terms</a></p>'
     menu = '<header><nav><a href="/leaf/about">About</a></nav></header>'
     foot = f"<footer><p>{prose('footer', 30)}</p></footer>"
     return (
-        f"<!DOCTYPE html><html><head><title>{title}</title>{marker(f'{kind}/{i}')}{parts.head}"
-        f"</head><body>{'' if is_print else menu}<main>{text}{terms}</main>{parts.side}"
-        f"{'' if is_print else foot}</body></html>"
+        f"<!DOCTYPE html><html><head><title>{parts.title or heading}</title>"
+        f"{marker(f'{kind}/{i}')}{parts.head}</head><body>{'' if is_print else menu}"
+        f"<main>{text}{terms}</main>{parts.side}{'' if is_print else foot}</body></html>"
     )
 
 
@@ -253,25 +400,23 @@ def _is_session(path: str) -> bool:
     return bool(row) and NAMES.index(row) % 4 == 3
 
 
-def _site(size: int, kinds: tuple[str, ...], copies: int) -> Site:
-    paths = [
-        path for kind in kinds or NAMES for i in range(size) for path in addresses(kind, i)[:copies]
-    ]
+def _site(size: int, kinds: Sequence[str], copies: int) -> Site:
+    paths = [path for kind in kinds for i in range(size) for path in addresses(kind, i)[:copies]]
     random.Random(1).shuffle(paths)
     start = listing("Items", paths)
 
     def made(path: str) -> str | None:
         return start if path == "/" else body(path)
 
-    pool = tuple(f"/kind/{kind}/{i}" for kind in kinds or NAMES for i in range(size))
+    pool = tuple(f"/kind/{kind}/{i}" for kind in kinds for i in range(size))
     return Site(made, pool, _row, _item_row, _is_session)
 
 
 def kinds(size: int, *names: str) -> Site:
     """Items that differ in one thing only, each at one address."""
-    return _site(size, names, copies=1)
+    return _site(size, names or NAMES, copies=1)
 
 
 def twins(size: int, *names: str) -> Site:
-    """The same items, each at three addresses."""
-    return _site(size, names, copies=3)
+    """The items of the kinds that have a function, each at three addresses."""
+    return _site(size, names or tuple(DETAILED), copies=3)

@@ -1,4 +1,8 @@
-"""What live sites change at each visit of one page, one function a kind."""
+"""What live sites change at each visit of one page, one function a kind.
+
+A page may also ask for values that change, with or without noise: the server puts a signature and
+the time in the place of ``SIGNATURE`` and ``SECONDS``.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,17 @@ from collections.abc import Callable, Sequence
 
 Noise = Callable[[str, random.Random, Sequence[str]], str]
 
+SIGNATURE, SECONDS = "@signature@", "@seconds@"
+
 _SOURCE = re.compile(r'(<(?:img|script)\b[^>]*? (?:data-)?src="[^"?]*)(")')
 # Leaves have no links of their own, so the crawl of a site with endless session ids ends.
 _LEAF = re.compile(r'( href="(?:/[a-z]+)?/leaf/[^"]*)(")')
+
+
+def signed(html: str, rng: random.Random) -> str:
+    """Fill in the signatures and times that a page asks for, of 128 bits and in seconds."""
+    html = re.sub(SIGNATURE, lambda _: f"{rng.getrandbits(128):032x}", html)
+    return re.sub(SECONDS, lambda _: str(1_790_000_000 + rng.randrange(10**7)), html)
 
 
 def token(html: str, rng: random.Random, pool: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,8 +32,19 @@ def page(
 
 
 def marker(item: object) -> str:
-    """What names the item of a page to the spider that measures; the plug-in does not read it."""
+    """What names an item of a page to the server, which sends the name in a header instead.
+
+    So the plug-in cannot read it.
+    """
     return "" if item is None else f'<meta name="item" content="{item}">'
+
+
+_MARKER = re.compile(marker('([^"]*)'))
+
+
+def without_markers(html: str) -> tuple[str, list[str]]:
+    """Return a page without the names of its items, and these names."""
+    return _MARKER.sub("", html), _MARKER.findall(html)
 
 
 def listing(title: str, paths: Iterable[str]) -> str:

@@ -9,8 +9,11 @@ from collections.abc import Collection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from reach.noise import NOISE
-from reach.pages import Site
+from reach.noise import NOISE, signed
+from reach.pages import Site, without_markers
+
+# A header for each item of a page.
+ITEM_HEADER = "X-Item"
 
 
 class SiteServer:
@@ -41,19 +44,21 @@ class SiteServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _answer(self, path: str) -> bytes:
+    def _answer(self, path: str) -> tuple[bytes, list[str]]:
         with self._lock:
             visit = self._visits[path]
             self._visits[path] += 1
         html = self._site.body(path)
         if html is None:
-            return b""
-        if self._noise and "/leaf/" not in path:
-            rng = random.Random(f"{path} {visit}")
+            return b"", []
+        html, items = without_markers(html)
+        rng = random.Random(f"{path} {visit}")
+        html = signed(html, rng)
+        if "/leaf/" not in path:
             for name in self._noise:
                 if name != "session" or self._site.is_session(path):
                     html = NOISE[name](html, rng, self._site.pool)
-        return html.encode()
+        return html.encode(), items
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         answer = self._answer
@@ -64,10 +69,12 @@ class SiteServer:
             wbufsize = 1 << 16
 
             def do_GET(self) -> None:
-                body = answer(self.path)
+                body, items = answer(self.path)
                 self.send_response(200 if body else 404)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
+                for item in items:
+                    self.send_header(ITEM_HEADER, item)
                 self.end_headers()
                 self.wfile.write(body)
 
