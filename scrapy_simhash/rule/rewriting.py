@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from urllib.parse import quote, urlsplit
 
@@ -52,8 +52,12 @@ class Rewriting:
         """Return what an address is on the kept page if all that differs is put in its place."""
         if address == self.url:
             return own_address(self.kept_url).without(self.kept_url)
-        *_, moved = self._moved(self._unnamed(address))
-        *_, moved = moved, *self._in_session(moved)
+        origin, path = _split(self._unnamed(address))
+        if self._origins is not None and origin == self._origins[0]:
+            origin = self._origins[1]
+        for own, kept in self._swaps:
+            path = path.replace(own, kept, 1)
+        *_, moved = origin + path, *self._in_session(origin + path)
         return own_address(self.kept_url).without(moved)
 
     def own(self, address: str) -> Iterator[str]:
@@ -68,9 +72,7 @@ class Rewriting:
 
     def _moved(self, address: str) -> Iterator[str]:
         """Yield an address, and those on the other host, in other folders, with the other end."""
-        host_at = address.find("://") + 3
-        path_at = (address.find("/", host_at) + 1 or len(address) + 1) - 1
-        origin, path = address[:path_at], address[path_at:]
+        origin, path = _split(address)
         origins = [origin]
         if self._origins is not None and origin == self._origins[0]:
             origins.append(self._origins[1])
@@ -133,6 +135,13 @@ class Session:
             yield f"{start}?{'&'.join(pieces)}" if pieces else start
 
 
+def _split(address: str) -> tuple[str, str]:
+    """Return the scheme and host of an address, and the rest."""
+    host_at = address.find("://") + 3
+    path_at = (address.find("/", host_at) + 1 or len(address) + 1) - 1
+    return address[:path_at], address[path_at:]
+
+
 def _folders(own: list[str], kept: list[str]) -> list[tuple[str, str]]:
     """Return what two lists of folders differ in: pieces of a path, from slash to slash."""
     if len(own) == len(kept):
@@ -187,17 +196,25 @@ class OwnAddress:
         encoded = base64.b64encode(url.encode("utf-8", "surrogatepass")).decode().rstrip("=")
         web_safe = encoded.replace("+", "-").replace("/", "_")
         self._encoded = encoded[:ENCODED]
-        # Its end is padded in several ways.
-        self._in_base64 = re.compile(
-            rf"(?:{re.escape(encoded)}|{re.escape(web_safe)})(?:[=~,]|%3D|%2C)*"
-        )
-        # A longer name is that of another page.
-        alternatives = "|".join(re.escape(one) for one in sorted(written, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?<![\w/.%-])(?:{alternatives})(?![\w/?=.%-])")
+        self._both_encoded = encoded, web_safe
+        # Where one goes on, it is that of another page.
+        self._written = sorted(written, key=len, reverse=True)
         # Every form has one of these, and few values have.
         last = path.rpartition("/")[2]
         needles = {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written}
         self._needles = (*sorted(needles, key=len), self._encoded)
+
+    # Few values name their page, and to compile a pattern takes a millisecond.
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        alternatives = "|".join(map(re.escape, self._written))
+        return re.compile(rf"(?<![\w/.%-])(?:{alternatives})(?![\w/?=.%-])")
+
+    @cached_property
+    def _in_base64(self) -> re.Pattern[str]:
+        encoded = "|".join(map(re.escape, self._both_encoded))
+        return re.compile(rf"(?:{encoded})(?:[=~,]|%3D|%2C)*")
 
     def without(self, address: str) -> str:
         """Return an address without the page's own: all of it, or where its query names it."""

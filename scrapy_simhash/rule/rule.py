@@ -278,7 +278,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
         if not page.holds.is_whole:
             new = None
         elif values is not None:
-            new = values.new_beside(row.page.url, row.page.own_values, section)
+            new = values.new_beside(row.page.url, row.page.own_values, section, MOST_NEW)
         elif not is_near:
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, row.page)):
@@ -316,7 +316,8 @@ class _Variant(NamedTuple):
     new: list[int] | None
 
 
-# As much of what is new in a variant is shown.
+# As much of what is new in a variant is looked for, and shown.
+MOST_NEW = 16
 SHOWN = 3
 _REASONS: dict[str, Reason] = {
     "text": "new_text",
