@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from scrapy_simhash.analysis.content import Content
+from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis, view_from
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.contract import Index, Run
@@ -124,7 +126,7 @@ class Pipeline:
             judged_at=time.time(),
             crawl=None if run is None else run.id,
             met_by=None if run is None or self.settings.since == "ever" else met_by(run.crawl),
-            content_fingerprint=None if content is None else content.fingerprint,
+            content_fingerprint=_second_fingerprint(content, analysis.values),
             addresses=analysis.addresses,
             own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,
             heading=None if content is None else content.heading,
@@ -149,4 +151,17 @@ def _view(source: bytes, held: PageValues, template: Collection[int]) -> View | 
     content, values = found
     stored = values.pack() if held.loose else None
     values = replace(values, addresses=held.addresses, told=held.told, loose=held.loose)
-    return View(content.fingerprint, content.sketch, stored, values)
+    fingerprint = _second_fingerprint(content, values) or 0
+    return View(fingerprint, content.sketch, stored, values)
+
+
+def _second_fingerprint(content: Content | None, values: PageValues) -> int | None:
+    """Return the fingerprint by which a page is found beside that of its main text.
+
+    It is that of the page's own values, once it is known what the section repeats: thousands of
+    pages may share the rest.
+    """
+    if content is None:
+        return None
+    is_known = values.own and values.repeated
+    return majority(values.own) if is_known else content.fingerprint
