@@ -34,7 +34,10 @@ def extensions(build: str) -> list[Extension]:
         raise SystemExit(f"SIMHASH_BUILD must be one of {BUILDS}: got {build!r}")
     if build == "pure":
         return []
-    from Cython.Build import cythonize
+    try:
+        from Cython.Build import cythonize
+    except ImportError:  # an sdist is made without it
+        cythonize = _as_they_are
 
     modules = {f"{module}.pyx": parts for module, parts in MODULES.items()}
     modules |= {f"{module}.py": [f"{module}.pxd"] for module in PLAIN_MODULES}
@@ -56,6 +59,10 @@ def extensions(build: str) -> list[Extension]:
     for one in compiled:
         one.optional = build == ""
     return list(compiled)
+
+
+def _as_they_are(modules: list[Extension], **_options: object) -> list[Extension]:
+    return modules
 
 
 def page_of_the_package() -> str:
