@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from scrapy_simhash.analysis import values
 from scrapy_simhash.analysis import values as module
 from scrapy_simhash.analysis.extraction import decode, parse
 from scrapy_simhash.analysis.values import (
@@ -687,6 +688,20 @@ def test_what_the_section_repeats_is_new_where_the_kept_page_has_another_value()
     assert new(stock("sold out"), stock("in stock"), template=template)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        f'<section class="{{}}"><p>{LONG}</p></section>',
+        f'<div class="box"><div class="{{}}">Stock</div><p>{LONG}</p></div>',
+        f'<article class="{{}}"><h3>Bench</h3><p>{LONG}</p></article>',
+    ],
+    ids=["big", "small", "card"],
+)
+def test_a_class_that_the_section_repeats_is_new_where_the_kept_page_has_another(part: str) -> None:
+    free, booked = (page(part.replace("{}", word)) for word in ("free", "booked"))
+    assert new(booked, free, template=set(read(free).loose))
+
+
 def test_a_badge_missing_before_a_repeated_text_is_new() -> None:
     def room(number: int, badge: str = "") -> str:
         return f"<main><h1>Room {number}</h1>{badge}<p>In stock</p><p>{LONG} {number}</p></main>"
@@ -871,3 +886,13 @@ def test_a_badge_of_the_kept_page_is_missed_anywhere(
     node.children.insert(place, Node(tag, {"class": "badge"}, ["booked"]))
     assert new(tree.html(), before)
     assert new(before, tree.html())
+
+
+def test_long_elements_are_not_remembered() -> None:
+    """A hostile page must not fill the memory of a worker."""
+    values._known.clear()
+    long, short = "x" * 1000, "y"
+    read(document(f'<p data-one="{long}">1</p><p data-one="{short}">2</p>'))
+    kept = [attributes for _, attributes in values._known]
+    assert ("data-one", short) in kept
+    assert ("data-one", long) not in kept

@@ -204,7 +204,9 @@ class Analyser:
                     values = links_of(page.events, base)
                 else:
                     reader = read_values(page.events, url, base, cuts)
-                    values, state = reader.values(template), reader.state()
+                    values = reader.values(template)
+                    if not template:
+                        state = reader.state()
                 if not template:
                     source = pack_source(page.blocks, title, state)
                 held = (one.text for one in values.told.values() if "<" in one.text)

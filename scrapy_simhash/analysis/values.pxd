@@ -9,7 +9,7 @@ cdef class Frame:
     cdef public str tag, shown, kind, control
     cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, names_page
     cdef public tuple around
-    cdef public uint64_t place, attributes, run, chain, last, first, long, items
+    cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public Py_ssize_t size, run_size
     cdef public int chain_number, base, first_number, long_number
     cdef public list units, addresses, run_addresses, pieces

@@ -49,6 +49,7 @@ from scrapy_simhash.analysis.elements import (
 )
 from scrapy_simhash.analysis.literals import literals
 from scrapy_simhash.analysis.reading import Event
+from scrapy_simhash.analysis.remembering import MAX_REMEMBERED
 from scrapy_simhash.rule.hashes import address_id, long_hash_of, mix
 from scrapy_simhash.rule.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
 from scrapy_simhash.rule.noise import NO_CUTS, Atom, Cuts
@@ -72,7 +73,7 @@ MAX_TOLD = 100
 MOST_TOLD = 600
 
 # Attributes that name an element for other elements of its page, or change without a meaning;
-# docs/values.md has the measurements.
+# docs/values.md has the reasons.
 NEVER = frozenset(
     {
         *("aria-controls", "aria-describedby", "aria-labelledby", "aria-owns", "for", "headers"),
@@ -124,7 +125,8 @@ MASK = (1 << 64) - 1
 _WIDE = (1 << 48) - 1
 _END = 0x9E3779B97F4A7C15
 
-# Elements that have no address, and do not name their page, are remembered with what they are.
+# Short elements that have no address, and do not name their page, are remembered with what they
+# are: at most 30 MB.
 KNOWN_ELEMENTS = 20_000
 _known: dict[tuple[str, tuple[str, ...]], tuple[str, str, bool, str, int]] = {}
 # The attribute of an input that says its value, if that is not "value".
@@ -235,7 +237,8 @@ class Frame:
         self.tag = tag
         self.is_block = tag in BLOCK_ELEMENTS
         self.around: tuple[str, ...] = ()
-        self.place = 0
+        # Where it is, with its own names: what changes there; and without: what may stand there.
+        self.place = self.outer = 0
         self.attributes = 0  # their hash, 0 if there are none
         self.shown = ""
         self.kind = "link"  # of what its href leads to
@@ -366,7 +369,7 @@ class Reader:
         if tag == "form":
             frame.is_get = True
         if not event[1]:
-            frame.place = self._place_of(frame.around, tag)
+            frame.place = frame.outer = self._place_of(frame.around, tag)
             return
         known = None if self._is_watching else _known.get(event)
         if known is not None:
@@ -374,6 +377,7 @@ class Reader:
         else:
             held = dict(zip(event[1][::2], event[1][1::2], strict=True))
             names, called, is_beside = self._element(frame, held)
+        frame.outer = self._place_of(frame.around, called)
         if names:
             frame.around = (*frame.around, names)[-NAMED_AROUND:]
         frame.is_beside = frame.is_beside or is_beside
@@ -382,7 +386,8 @@ class Reader:
             return
         self._read_attributes(frame, held)
         is_plain = not frame.addresses and not frame.names_page and not frame.is_link
-        if is_plain and not self._is_watching and tag not in _CONTROLS:
+        is_short = sum(map(len, event[1])) <= MAX_REMEMBERED
+        if is_plain and is_short and not self._is_watching and tag not in _CONTROLS:
             if len(_known) >= KNOWN_ELEMENTS:
                 _known.clear()
             _known[event] = names, called, is_beside, frame.shown, frame.attributes
@@ -548,7 +553,7 @@ class Reader:
     def _end_run(self, frame: Frame) -> None:
         """Take what was said since the last block-level element for a child of an element."""
         if frame.run:
-            unit = frame.run, "", frame.place, frame.pieces, frame.run_addresses
+            unit = frame.run, "", frame.outer, frame.pieces, frame.run_addresses
             size = frame.run_size
             frame.run = frame.run_size = 0
             frame.pieces, frame.run_addresses = [], []
@@ -582,7 +587,7 @@ class Reader:
             shown.append(unit[3])
             frame.addresses += unit[4]
         parent.size += frame.size
-        self._add(parent, (value, frame.tag, frame.place, shown, frame.addresses))
+        self._add(parent, (value, frame.tag, frame.outer, shown, frame.addresses))
 
     def _close_inline(self, frame: Frame, parent: Frame) -> None:
         """Take an inline element for a part of the run that it is in."""
@@ -601,7 +606,7 @@ class Reader:
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
         if frame.attributes:
-            place = BESIDE if frame.is_beside else frame.place
+            place = BESIDE if frame.is_beside else frame.outer
             self._emit(frame.attributes, place, "element", frame, frame.shown)
         self._place_addresses(frame.addresses, mix(frame.attributes, frame.first))
         parent.size += frame.size
@@ -738,7 +743,7 @@ class Reader:
     def _note_address(
         self, kind: str, frame: Frame, anchor: int, address: str, is_beside: bool
     ) -> None:
-        place = BESIDE if frame.is_beside else frame.place
+        place = BESIDE if frame.is_beside else frame.outer
         if frame.tag in _LOADING:
             place = ANYWHERE
         number = address_id(self._own.without(address), anchor, place)

@@ -3,7 +3,8 @@
 A :class:`~.page.Page` holds the fields of a page; :class:`~.page.Found` holds the stored pages to
 compare it with.  :func:`~.rule.judge` compares the two by sketches of their content (sketch.py,
 comparison.py), without the blocks that the site repeats (template.py) or the section of either
-(sections.py), and returns a :class:`~.page.Decision`.  What takes long in a comparison is compiled,
-if there is a C compiler (engine.py).
+(sections.py), and by their values (holdings.py), whose addresses may be others on the kept page
+(rewriting.py), and returns a :class:`~.page.Decision`.  noise.py says what changes by itself.
+What takes long in a comparison is compiled, if there is a C compiler (engine.py).
 scope.py says which part of an index a URL belongs to.  Nothing here reads or writes anything.
 """
