@@ -250,3 +250,18 @@ def test_a_crawl_learns_what_a_presigned_photo_changes(site: Site, crawl: CrawlF
     assert len(late) <= 6
     reasons = {one["reason"] for one in result.decisions if one["verdict"] == "variant"}
     assert reasons == {"new_media"}
+
+
+def test_a_copy_is_found_among_many_that_differ_in_an_attribute(judge: Judge) -> None:
+    """More of one text than one page is compared with."""
+    settled(judge)
+    number_of = MAX_COMPARED + 20
+
+    def variant(number: int) -> str:
+        return shop_page(f'<p class="price" data-id="{number}">Price in the shop</p>')
+
+    for number in range(number_of):
+        assert judge(f"/p{number}", variant(number)).is_kept
+    for number in (0, number_of // 2, number_of - 1):
+        found = judge(f"/p{number}?ref=home", variant(number))
+        assert (found.is_duplicate, found.representative) == (True, f"{SITE}/p{number}")
