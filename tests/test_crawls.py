@@ -11,8 +11,10 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.runs import AGAIN_SECONDS, JOB_FILE, CrawlRun
@@ -30,6 +32,8 @@ from tests.pages import PARAMETERS, VERIFIED, page, page_with_content
 from tests.redis_servers import shared_server
 from tests.spiders import Links
 
+QUEUE = "spider:requests"
+
 
 @pytest.fixture
 def index(place: str) -> Iterator[Blocking]:
@@ -37,61 +41,71 @@ def index(place: str) -> Iterator[Blocking]:
         yield opened
 
 
-def test_runs_of_one_spider_at_the_same_time_are_one_crawl(index: Blocking) -> None:
-    first = index.begin_crawl("spider")
+def test_runs_that_share_a_queue_at_the_same_time_are_one_crawl(index: Blocking) -> None:
+    first = index.begin_crawl("spider", joins=QUEUE)
     assert first == Run(first.id, first.id)
-    second = index.begin_crawl("spider")
+    second = index.begin_crawl("spider", joins=QUEUE)
     assert (second.crawl, second.id != first.id) == (first.crawl, True)
-    assert index.begin_crawl("other").crawl not in (first.id, second.id)
+    assert index.begin_crawl("other", joins=QUEUE).crawl not in (first.id, second.id)
+    assert index.begin_crawl("spider", joins="another").crawl not in (first.id, second.id)
     index.end_crawl(first)
-    assert index.begin_crawl("spider").crawl == first.crawl  # the second still goes on
+    # the second still goes on
+    assert index.begin_crawl("spider", joins=QUEUE).crawl == first.crawl
+
+
+def test_runs_of_one_spider_are_two_crawls_as_they_may_have_other_arguments(
+    index: Blocking,
+) -> None:
+    runs = [index.begin_crawl("spider") for _ in range(2)]
+    assert [run.crawl for run in runs] == [run.id for run in runs]
+    assert index.begin_crawl("spider", joins=QUEUE).crawl not in {run.crawl for run in runs}
 
 
 def test_run_after_the_end_of_all_others_is_a_new_crawl(index: Blocking) -> None:
-    runs = [index.begin_crawl("spider") for _ in range(2)]
+    runs = [index.begin_crawl("spider", joins=QUEUE) for _ in range(2)]
     index.end_crawl(runs[0])
     index.end_crawl(runs[1], delivered=False)
-    assert index.begin_crawl("spider").crawl not in {run.crawl for run in runs}
+    assert index.begin_crawl("spider", joins=QUEUE).crawl not in {run.crawl for run in runs}
 
 
 def test_runs_with_one_name_are_one_crawl_at_any_time(index: Blocking) -> None:
-    first = index.begin_crawl("spider", "monday", joins=False)
+    first = index.begin_crawl("spider", "monday")
     index.end_crawl(first)
-    again = index.begin_crawl("other spider", "monday", joins=False)
+    again = index.begin_crawl("other spider", "monday")
     assert again.crawl == first.crawl
-    assert index.begin_crawl("spider", "tuesday", joins=False).crawl != first.crawl
-    assert index.begin_crawl("spider").crawl not in {first.crawl, again.crawl}
+    assert index.begin_crawl("spider", "tuesday").crawl != first.crawl
+    assert index.begin_crawl("spider", joins=QUEUE).crawl not in {first.crawl, again.crawl}
 
 
 def test_run_that_joins_no_other_is_a_crawl_of_its_own(index: Blocking) -> None:
-    running = index.begin_crawl("spider")
-    assert index.begin_crawl("spider", joins=False).crawl != running.crawl
-    assert index.begin_crawl("spider").crawl == running.crawl
+    running = index.begin_crawl("spider", joins=QUEUE)
+    assert index.begin_crawl("spider").crawl != running.crawl
+    assert index.begin_crawl("spider", joins=QUEUE).crawl == running.crawl
 
 
 def test_of_several_crawls_the_oldest_is_joined(index: Blocking) -> None:
     names = [f"{number}" for number in range(20)]
-    runs = [index.begin_crawl("spider", name, joins=False) for name in names]
+    runs = [index.begin_crawl("spider", name) for name in names]
     for name in names:
-        index.begin_crawl("spider", name)
-    assert index.begin_crawl("spider").crawl == runs[0].crawl
+        index.begin_crawl("spider", name, QUEUE)
+    assert index.begin_crawl("spider", joins=QUEUE).crawl == runs[0].crawl
 
 
 def test_run_that_has_said_that_it_goes_on_can_end(index: Blocking) -> None:
-    run = index.begin_crawl("spider")
+    run = index.begin_crawl("spider", joins=QUEUE)
     index.beat(run)
     index.end_crawl(run)
-    assert index.begin_crawl("spider").crawl != run.crawl
+    assert index.begin_crawl("spider", joins=QUEUE).crawl != run.crawl
 
 
 def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking) -> None:
-    first = index.begin_crawl("spider")
-    job = index.begin_crawl("spider", "job 1")
+    first = index.begin_crawl("spider", joins=QUEUE)
+    job = index.begin_crawl("spider", "job 1", QUEUE)
     assert job.crawl == first.crawl
     for run in (first, job):
         index.end_crawl(run)
-    later = index.begin_crawl("spider")
-    assert index.begin_crawl("spider", "job 1").crawl == first.crawl != later.crawl
+    later = index.begin_crawl("spider", joins=QUEUE)
+    assert index.begin_crawl("spider", "job 1", QUEUE).crawl == first.crawl != later.crawl
 
 
 def test_silent_run_has_ended_and_one_that_beats_goes_on(
@@ -100,12 +114,12 @@ def test_silent_run_has_ended_and_one_that_beats_goes_on(
     for module in ("index.running", "index.redis.crawls"):
         monkeypatch.setattr(f"scrapy_simhash.{module}.SILENT_SECONDS", 2)
     with open_index(lasting_place, PARAMETERS) as index:
-        silent, beating = index.begin_crawl("silent"), index.begin_crawl("beating")
+        silent, beating = (index.begin_crawl(name, joins=QUEUE) for name in ("silent", "beating"))
         time.sleep(1.6)  # the clock is that of the server
         index.beat(beating)
         time.sleep(1.6)
-        assert index.begin_crawl("silent").crawl != silent.crawl
-        assert index.begin_crawl("beating").crawl == beating.crawl
+        assert index.begin_crawl("silent", joins=QUEUE).crawl != silent.crawl
+        assert index.begin_crawl("beating", joins=QUEUE).crawl == beating.crawl
 
 
 def test_run_of_a_process_that_has_ended_is_none(
@@ -116,11 +130,11 @@ def test_run_of_a_process_that_has_ended_is_none(
     here = running.this_process()
     monkeypatch.setattr("os.getpid", lambda: ended.pid)
     with open_index(lasting_place, PARAMETERS) as index:
-        first = index.begin_crawl("spider")
+        first = index.begin_crawl("spider", joins=QUEUE)
         assert is_dead(running.this_process())
         monkeypatch.undo()
         assert not is_dead(here)
-        assert index.begin_crawl("spider").crawl != first.crawl
+        assert index.begin_crawl("spider", joins=QUEUE).crawl != first.crawl
 
 
 @pytest.mark.parametrize("process", ["", "elsewhere 1", "nothing", f"{socket.gethostname()} x"])
@@ -167,7 +181,7 @@ class NotYet(MemoryIndex):
 
     begins = 0
 
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         self.begins += 1
         if self.begins == 1:
             raise IndexUnavailableError("not yet")
@@ -191,10 +205,14 @@ def test_crawl_begins_when_the_index_answers(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(begin())
 
 
+class SharedScheduler(load_object("scrapy_redis.scheduler.Scheduler")):  # type: ignore[misc]
+    """A scheduler of a project, made from that of scrapy-redis."""
+
+
 class Slow(MemoryIndex):
     """An index that takes its time when a crawl begins."""
 
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         run = await super().begin_crawl(spider, name, joins)
         await asyncio.sleep(0.05)
         return run
@@ -208,6 +226,37 @@ def test_pages_that_come_at_the_same_time_wait_for_one_run() -> None:
         return runs
 
     assert asyncio.run(begin()) == [Run(1, 1)] * 5
+
+
+def test_runs_that_share_the_queue_of_scrapy_redis_are_one_crawl(tmp_path: Path) -> None:
+    """Of one spider; two that run with other arguments or queues are two crawls."""
+    index = MemoryIndex(PARAMETERS)
+    redis: dict[str, Any] = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
+    own: dict[str, Any] = {"SCHEDULER": SharedScheduler}
+    wanted: list[tuple[dict[str, Any], int]] = [
+        ({}, 1),
+        ({}, 2),
+        (redis, 3),
+        (own, 3),
+        ({**redis, "SCHEDULER_QUEUE_KEY": "%(spider)s:requests"}, 3),
+        ({**redis, "SCHEDULER_QUEUE_KEY": "%(spider)s:others"}, 6),
+        ({**redis, "SCHEDULER_QUEUE_KEY": "links:others"}, 6),
+        ({**redis, "JOBDIR": str(tmp_path)}, 3),
+        ({"JOBDIR": str(tmp_path)}, 3),  # as the file in it says
+        ({**redis, "SIMHASH_CRAWL": "monday"}, 10),
+    ]
+
+    async def begin() -> list[int]:
+        runs = []
+        for settings, _ in wanted:
+            crawler = get_crawler(Links, settings)
+            runs.append(CrawlRun(crawler, index, SimhashSettings.read(crawler.settings)))
+        crawls = [(await run.current()).crawl for run in runs]
+        for run in runs:
+            await run.end(delivered=True, is_done=True)
+        return crawls
+
+    assert asyncio.run(begin()) == [crawl for _, crawl in wanted]
 
 
 def test_file_of_a_job_names_its_crawl_until_that_is_done(tmp_path: Path) -> None:
@@ -236,12 +285,12 @@ def test_file_of_a_job_names_its_crawl_until_that_is_done(tmp_path: Path) -> Non
 def test_numbers_of_runs_are_not_used_again(redis_url: str) -> None:
     """A server may be emptied, or restarted with an old snapshot."""
     with open_index(redis_url, PARAMETERS) as index:
-        before = index.begin_crawl("spider", joins=False)
+        before = index.begin_crawl("spider")
         with shared_server().client() as client:
             client.delete(*client.keys(f"{redis_url.rpartition('=')[2]}:*:crawls"))
         time.sleep(1.1)  # from one on, they go with the seconds of the server
-        assert index.begin_crawl("other", joins=False).crawl not in before
-        assert index.begin_crawl("third", joins=False).id > before.id
+        assert index.begin_crawl("other").crawl not in before
+        assert index.begin_crawl("third").id > before.id
 
 
 def test_page_that_another_crawl_has_moved_stands_for_no_copy_of_a_failed_one(

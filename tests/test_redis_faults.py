@@ -112,7 +112,7 @@ def test_index_that_is_flushed_while_a_crawl_goes_on_is_whole_again(
 ) -> None:
     """The connection stays, so that only the beat of the run can tell."""
     with opened(own_server.url) as index, own_server.client() as client:
-        run = index.begin_crawl("spider")
+        run = index.begin_crawl("spider", joins="queue")
         index.check_and_add(page("a", 0b0))
         index.beat(run)
         assert index.losses == 0
@@ -125,8 +125,8 @@ def test_index_that_is_flushed_while_a_crawl_goes_on_is_whole_again(
         assert index.check_and_add(page("c", 0b0)).is_duplicate
         with opened(own_server.url) as other:
             assert other.counts() == (2, 1)
-        assert index.begin_crawl("spider").crawl == run.crawl
-        assert index.begin_crawl("other").crawl not in (run.crawl, run.id)
+        assert index.begin_crawl("spider", joins="queue").crawl == run.crawl
+        assert index.begin_crawl("other", joins="queue").crawl not in (run.crawl, run.id)
 
 
 @pytest.mark.parametrize("lost", ["pages", "buckets"])

@@ -138,7 +138,7 @@ def test_rule_for_addresses_is_judged_by_pages_of_earlier_crawls_too(
 
 @pytest.mark.parametrize("takes", ["items", "text"])
 @pytest.mark.parametrize("before", [0, 1], ids=["new index", "old index"])
-def test_processes_that_run_at_the_same_time_are_one_crawl(
+def test_processes_that_run_at_the_same_time_with_one_name_are_one_crawl(
     site: Site, tmp_path: Path, lasting_place: str, before: int, takes: str
 ) -> None:
     settings: dict[str, Any] = {"SIMHASH_INDEX": lasting_place, "CONCURRENT_REQUESTS": 4}
@@ -148,7 +148,11 @@ def test_processes_that_run_at_the_same_time_are_one_crawl(
     barrier = threading.Barrier(4, timeout=60)  # all have begun before the first item is asked for
     jobs = {
         folder: crawl_job(
-            site, folder, start=open_session(site, folder.name, barrier.wait), **settings
+            site,
+            folder,
+            start=open_session(site, folder.name, barrier.wait),
+            SIMHASH_CRAWL="one",
+            **settings,
         )
         for folder in folders(tmp_path, "a", "b", "c", "d")
     }
@@ -158,9 +162,11 @@ def test_processes_that_run_at_the_same_time_are_one_crawl(
     assert found.total() <= (1 if takes == "text" else 1.5) * WHOLE.total()
 
 
-def test_spiders_of_two_names_are_two_crawls(
-    site: Site, tmp_path: Path, lasting_place: str
+@pytest.mark.parametrize("other", ["Links", "OtherLinks"])
+def test_two_arguments_or_spiders_are_two_crawls(
+    site: Site, tmp_path: Path, lasting_place: str, other: str
 ) -> None:
+    """The address to start from is an argument."""
     barrier = threading.Barrier(2, timeout=60)
     jobs = {
         folder: crawl_job(
@@ -170,7 +176,7 @@ def test_spiders_of_two_names_are_two_crawls(
             open_session(site, folder.name, barrier.wait),
             SIMHASH_INDEX=lasting_place,
         )
-        for folder, spider in zip(folders(tmp_path, "a", "b"), ("Links", "OtherLinks"), strict=True)
+        for folder, spider in zip(folders(tmp_path, "a", "b"), ("Links", other), strict=True)
     }
     for result in side_by_side(jobs):
         assert contents([result]) == WHOLE

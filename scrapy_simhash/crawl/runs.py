@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
 
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.files import replacing
@@ -31,14 +32,20 @@ AGAIN_SECONDS = 1.0
 
 
 class CrawlRun:
-    """The run of one crawler in an index."""
+    """The run of one crawler in an index.
+
+    It is part of the crawl that ``SIMHASH_CRAWL`` or its ``JOBDIR`` names, or of that with whose
+    runs it shares a queue.  Nothing else tells that two runs are one crawl: they may have other
+    arguments.
+    """
 
     def __init__(self, crawler: Crawler, index: Index, settings: SimhashSettings) -> None:
         self._spider_name = crawler.spidercls.name
         self._index = index
-        self._joins = settings.crawl is None
+        is_named = settings.crawl is not None
+        self._joins = "" if is_named else _queue_of(crawler)
         folder = job_dir(crawler.settings)
-        self._job_file = Path(folder) / JOB_FILE if folder and self._joins else None
+        self._job_file = Path(folder) / JOB_FILE if folder and not is_named else None
         self._name = settings.crawl if self._job_file is None else _name_in(self._job_file)
         self._run: Run | None = None
         self._lock = asyncio.Lock()
@@ -89,6 +96,15 @@ class CrawlRun:
                 await self._index.beat(run)
             except IndexUnavailableError as exc:
                 logger.debug("The index was not told that the crawl goes on: %s", exc)
+
+
+def _queue_of(crawler: Crawler) -> str:
+    """Return the key of the queue that scrapy-redis shares among runs; empty without it."""
+    scheduler = load_object(crawler.settings["SCHEDULER"])
+    if not any(one.__module__.startswith("scrapy_redis") for one in scheduler.__mro__):
+        return ""
+    key = crawler.settings["SCHEDULER_QUEUE_KEY"] or "%(spider)s:requests"
+    return str(key % {"spider": crawler.spidercls.name})
 
 
 def _name_in(file: Path) -> str:

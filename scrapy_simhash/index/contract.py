@@ -185,12 +185,13 @@ class Index(ABC):
         """
 
     @abstractmethod
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         """Return the run of *spider* that begins, and the crawl that it is part of.
 
-        It is part of the crawl of that *name*, if there was one.  Otherwise, if it *joins* others,
-        it is part of the crawl of another run of the spider that joins others, if one is running
-        (:mod:`scrapy_simhash.index.running`).  Otherwise it is a crawl of its own.
+        It is part of the crawl of that *name*, if there was one.  Otherwise, it is part of the
+        crawl of another run of the spider that *joins* the same, such as a queue of requests, if
+        one is running (:mod:`scrapy_simhash.index.running`).  Otherwise, and if there is nothing
+        that it joins, it is a crawl of its own.
 
         :raises IndexUnavailableError: the index did not answer.
         """

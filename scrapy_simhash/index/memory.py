@@ -31,7 +31,7 @@ class MemoryIndex(Index):
         self._runs = count(1)
         self._named: dict[str, int] = {}
         # The runs of each spider that are going on, and join others.
-        self._running: dict[str, set[Run]] = defaultdict(set)
+        self._running: dict[tuple[str, str], set[Run]] = defaultdict(set)
 
     def __str__(self) -> str:
         return "memory:"
@@ -74,16 +74,16 @@ class MemoryIndex(Index):
             [row.id for row in self._rows.values() if row.page.judged_at < before]
         )
 
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         number = next(self._runs)
         crawl = None if name is None else self._named.get(name)
         if crawl is None and joins:
-            crawl = min((run.crawl for run in self._running[spider]), default=None)
+            crawl = min((run.crawl for run in self._running[spider, joins]), default=None)
         run = Run(number, number if crawl is None else crawl)
         if name is not None:
             self._named[name] = run.crawl
         if joins:
-            self._running[spider].add(run)
+            self._running[spider, joins].add(run)
         return run
 
     async def beat(self, run: Run) -> None:

@@ -1,6 +1,6 @@
 """Which runs are going on: they say so now and then, so that a run that was killed is none.
 
-Runs of one spider at the same time are one crawl, in any number of processes and machines.
+A run may join those of its spider that share its queue, on any number of processes and machines.
 """
 
 from __future__ import annotations

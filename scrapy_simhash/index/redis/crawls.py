@@ -28,7 +28,7 @@ class Crawls:
     def _key(self) -> str:
         return self._keys[0]
 
-    async def begin(self, spider: str, name: str | None, joins: bool) -> Run:
+    async def begin(self, spider: str, name: str | None, joins: str) -> Run:
         """Return a run that begins: see :meth:`Index.begin_crawl`."""
         running = await self._server.command("HGETALL", self._keys[1])
         processes = {json.loads(said)["process"] for said in running.values()}

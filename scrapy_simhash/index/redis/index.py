@@ -179,7 +179,7 @@ class RedisIndex(LastingIndex):
             ]
         )
 
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         return await self._store.crawls.begin(spider, name, joins)
 
     async def beat(self, run: Run) -> None:

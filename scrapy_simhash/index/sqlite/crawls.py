@@ -17,7 +17,7 @@ CREATE TABLE crawls (
     crawl INTEGER NOT NULL,
     spider TEXT NOT NULL,
     name TEXT,
-    joins INTEGER NOT NULL,
+    joins TEXT NOT NULL,
     process TEXT,
     beat_at REAL,
     started_at INTEGER NOT NULL,
@@ -36,12 +36,12 @@ class Crawls:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def begin(self, spider: str, name: str | None, joins: bool) -> Run:
+    def begin(self, spider: str, name: str | None, joins: str) -> Run:
         """Return a run that begins: see :meth:`Index.begin_crawl`."""
         now = time.time()
         crawl = None if name is None else self._named(name)
         if crawl is None and joins:
-            crawl = crawl_to_join(self._running(spider), now)
+            crawl = crawl_to_join(self._running(spider, joins), now)
         return self._insert(
             crawl, spider, name, joins, this_process(), now, started_at=int(now), finished_at=None
         )
@@ -76,14 +76,14 @@ class Crawls:
             if list(vars(known).values())[1:] == wanted:
                 return known.id
         spider, started_at, finished_at = record.spider, record.started_at, record.finished_at
-        return self._insert(None, spider, None, False, None, None, started_at, finished_at).id
+        return self._insert(None, spider, None, "", None, None, started_at, finished_at).id
 
     def _insert(
         self,
         crawl: int | None,
         spider: str,
         name: str | None,
-        joins: bool,
+        joins: str,
         process: str | None,
         beat_at: float | None,
         started_at: int,
@@ -100,9 +100,9 @@ class Crawls:
         (crawl,) = self._connection.execute(query, (name,)).fetchone()
         return None if crawl is None else int(crawl)
 
-    def _running(self, spider: str) -> Iterator[RunningRun]:
+    def _running(self, spider: str, joins: str) -> Iterator[RunningRun]:
         query = (
             "SELECT crawl, process, beat_at FROM crawls"
-            " WHERE spider = ? AND joins AND beat_at IS NOT NULL"
+            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL"
         )
-        return map(RunningRun._make, self._connection.execute(query, (spider,)))
+        return map(RunningRun._make, self._connection.execute(query, (spider, joins)))

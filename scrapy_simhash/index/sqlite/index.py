@@ -151,7 +151,7 @@ class SQLiteIndex(LastingIndex):
             ids = self._rows.ids_before(before)
         return await self.forget(ids)
 
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: bool = True) -> Run:
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
             return self._crawls.begin(spider, name, joins)
 

@@ -1,8 +1,8 @@
 -- Begins a run.
 --
--- ARGV: 2 What the run says, as JSON: its spider, whether it joins others, its process.  3 The name
--- of its crawl; empty: none.  4 What is kept of the run, as JSON.  From 5 on: processes that have
--- ended without a word.
+-- ARGV: 2 What the run says, as JSON: its spider, what it joins (empty: nothing), its process.
+-- 3 The name of its crawl; empty: none.  4 What is kept of the run, as JSON.  From 5 on: processes
+-- that have ended without a word.
 -- Returns the number of the run and that of its crawl.
 
 local said, dead = cjson.decode(ARGV[2]), {}
@@ -15,7 +15,8 @@ for i = 1, #found, 2 do
   local other = cjson.decode(found[i + 1])
   if other.at < now - tonumber(ARGV[1]) or dead[other.process] then
     redis.call('HDEL', KEYS[2], found[i])
-  elseif not is_named and said.joins and other.joins and other.spider == said.spider then
+  elseif not is_named and said.joins ~= '' and other.joins == said.joins
+    and other.spider == said.spider then
     if not crawl or other.crawl < crawl then crawl = other.crawl end
   end
 end
