@@ -8,7 +8,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.links import SimhashLinksMiddleware
+from scrapy_simhash.crawl.links import SimhashDepthMiddleware, SimhashLinksMiddleware
 from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
 from scrapy_simhash.crawl.prometheus import SimhashPrometheus
 from scrapy_simhash.crawl.refusing import say_refusals_in_one_line
@@ -18,14 +18,17 @@ from scrapy_simhash.settings import SimhashSettings
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-# Below 543, where projects put their own middlewares: if one of those retries a page, it is not
-# judged yet.  So it is also below 550 (retries), 590 (decompression) and 600 (redirects).
-DOWNLOADER_MIDDLEWARE_ORDER = 540
+# Nearer to the engine than all others that handle responses, so that the page is judged that the
+# spider gets: what a project's own middlewares have made of it (they are at 543, but may be
+# anywhere), and none that they, or a retry (550) or a redirect (600), have put aside.
+DOWNLOADER_MIDDLEWARE_ORDER = 70
 # After Scrapy's middleware for hosts that must not be crawled (50), and before all others that
 # handle requests: no robots.txt (100) is fetched for a request that is not sent.
 PAUSE_MIDDLEWARE_ORDER = 60
 # Nearer to the engine than Scrapy's own (from 50 on), so it also sees what they yield.
 SPIDER_MIDDLEWARE_ORDER = 20
+# Nearer to the spider than Scrapy's own for the depth (900): it sees what that one discards.
+DEPTH_MIDDLEWARE_ORDER = 910
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510
 PROMETHEUS_ORDER = 520
@@ -42,6 +45,7 @@ class Addon:
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
             ("DOWNLOADER_MIDDLEWARES", SimhashPauseMiddleware, PAUSE_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
+            ("SPIDER_MIDDLEWARES", SimhashDepthMiddleware, DEPTH_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashAccount, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),
             ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),

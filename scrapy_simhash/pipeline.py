@@ -7,13 +7,14 @@ what its site repeats, and what they find becomes the page that an index judges.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from scrapy_simhash.analysis.content import Content
 from scrapy_simhash.analysis.fingerprint import majority
+from scrapy_simhash.analysis.headers import links_of_headers
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis, view_from
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.contract import Index, Run
@@ -32,13 +33,21 @@ PLAIN_DISTANCE = 3
 
 
 class Fetched(NamedTuple):
-    """A page as it came: *request_fingerprint* is Scrapy's own, *jar* names its cookie jar."""
+    """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
+
+    *purpose*, *depth* and *is_asked_again* are those of :class:`~scrapy_simhash.rule.page.Page`.
+    *links* are the page's HTTP headers ``Link``.
+    """
 
     url: str
     body: bytes
     encoding: str | None
     request_fingerprint: bytes
-    jar: str = ""
+    asker: str = ""
+    purpose: bytes | None = None
+    depth: int | None = None
+    is_asked_again: bool = False
+    links: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True)
@@ -109,17 +118,20 @@ class Pipeline:
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
-        url, body, encoding, request_fingerprint, jar = fetched
+        url, body, encoding, request_fingerprint, asker, *_ = fetched
         section = section_of(url)
         template, cuts = known.template(folder_of(url)), known.noise(section).cuts
         analysis = await workers.analyse(body, encoding, url, template, cuts)
         content = analysis.content
+        if fetched.links and content is not None:
+            links = links_of_headers(fetched.links, url, self.settings.takes, cuts)
+            analysis = analysis.with_links(links)
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
         page = Page(
             url=url,
             request_fingerprint=request_fingerprint,
-            scope=scope_key(self.settings.scope, url, spider, jar),
+            scope=scope_key(self.settings.scope, url, spider, asker),
             fingerprint=analysis.fingerprint,
             digest=analysis.digest,
             tokens=analysis.tokens,
@@ -130,7 +142,10 @@ class Pipeline:
             addresses=analysis.addresses,
             own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,
             heading=None if content is None else content.heading,
+            purpose=fetched.purpose,
+            depth=fetched.depth,
             sketch=None if content is None else content.sketch,
+            is_asked_again=fetched.is_asked_again,
             site=host_of(url),
             section=section,
             blocks=analysis.blocks,

@@ -25,6 +25,8 @@ ACTIONS = ("drop", "flag", "observe")
 EXPECTED_PAGES = 1_000_000
 # What the spider takes from pages: fields, links and files, or texts alone.
 ITEMS, TEXT = "items", "text"
+# By these headers of a request, a site knows who asks.
+IDENTITY_HEADERS = ("authorization", "cookie", "x-api-key", "x-auth-token", "x-access-token")
 SCOPES = ("global", "site", "host", "spider")
 
 # Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
@@ -137,6 +139,10 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_text(name).strip() for name in names)
 
 
+def _read_header_names(value: Any) -> tuple[str, ...]:
+    return tuple(name.lower() for name in _read_names(value))
+
+
 class PageRule(NamedTuple):
     """A rule of ``SIMHASH_ONLY`` or ``SIMHASH_EXCEPT``: a pattern for URLs, or a callback."""
 
@@ -207,6 +213,12 @@ class SimhashSettings:
     scope: str = _setting("global", _choice(*SCOPES))
     since: str = _setting("crawl", _choice("crawl", "ever"))
     crawl: str | None = _setting(None, Requirement("the name of a crawl", _read_text))
+    ignore_meta: tuple[str, ...] = _setting(
+        (), Requirement("a list of names in meta and cb_kwargs", _read_names)
+    )
+    identity_headers: tuple[str, ...] = _setting(
+        IDENTITY_HEADERS, Requirement("a list of names of headers", _read_header_names)
+    )
     extractor: str = _setting("auto", Requirement("a name or an import path", _read_text))
     features: str = _setting("words-3", Requirement("the name of a feature scheme", _read_text))
     stop_words: tuple[str, ...] = _setting(

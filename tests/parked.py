@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import path_of
@@ -30,7 +31,8 @@ def rules_in_use(
     crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
     in_use = SimhashSettings.read({"SIMHASH_RULES": "use", **settings})
     with open_index("memory:", PARAMETERS) as index:
-        rules = AddressRules(crawler, index.index, in_use, folder / "parked.sqlite")
+        facts = RequestFacts(crawler, in_use)
+        rules = AddressRules(crawler, index.index, in_use, facts, folder / "parked.sqlite")
         yield rules, sent
         rules.close(is_done=True)
 

@@ -8,14 +8,19 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 from scrapy import FormRequest, Request, Spider
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
@@ -359,3 +364,138 @@ class RefusingScheduler(Scheduler):
         if "simhash_second_visit" in request.meta:
             raise ValueError("not one of mine")
         return super().enqueue_request(request)
+
+
+class Asks(Links):
+    """Ask for each link as the setting ``ASKS`` says: link -> arguments of the request, by name.
+
+    A link may have a fragment, to be asked for in several ways; None asks for nothing.
+    """
+
+    def parse(self, response: Response, **carried: Any) -> Iterator[dict[str, Any] | Request]:
+        for result in super().parse(response):
+            yield {**result, **carried} if isinstance(result, dict) else result
+
+    def parse_item(self, response: Response, **carried: Any) -> Iterator[dict[str, Any] | Request]:
+        """Carry an item from a list to its page."""
+        item = response.meta.get("item", {})
+        yield {"url": response.url, "callback": "parse_item", **item, **carried}
+
+    def parse_reviews(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url, "callback": "parse_reviews"}
+
+    def failed(self, failure: Failure) -> None:
+        self.crawler.stats.inc_value(f"errors/{type(failure.value).__name__}")
+
+    def follow(self, response: Response, link: str) -> Request:
+        how = self.settings.getdict("ASKS").get(link, {})
+        if how is None:
+            return None  # type: ignore[return-value]  # Scrapy takes it for nothing
+        named = {name: getattr(self, how[name]) for name in ("callback", "errback") if name in how}
+        return response.follow(link.partition("#")[0], **{**how, **named})
+
+
+class ByRules(CrawlSpider):
+    """Follow ``/list``, give ``/item`` and ``/review`` to callbacks, and follow those of items."""
+
+    name = "by rules"
+    rules = (
+        Rule(LinkExtractor("/list")),
+        Rule(LinkExtractor("/item"), callback="parse_item", follow=True),
+        Rule(LinkExtractor("/review"), callback="parse_review"),
+    )
+
+    def __init__(self, url: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [url]
+
+    def parse_item(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url, "callback": "parse_item"}
+
+    def parse_review(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url, "callback": "parse_review"}
+
+
+class ByRulesFromStart(ByRules):
+    """Take an item from the page that the crawl starts from, too."""
+
+    def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
+        yield {"url": response.url, "callback": "parse_start_url"}
+
+
+class LogsInByRedirect(Links):
+    """Log in where a page leads to the form for that, and ask again for what was wanted."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if b"log in" not in response.body:
+            yield from super().parse(response)
+            return
+        yield FormRequest(
+            response.urljoin("/session"),
+            formdata={"name": "ann"},
+            callback=self.logged_in,
+            cb_kwargs={"wanted": response.meta["redirect_urls"][0]},
+            dont_filter=True,
+        )
+
+    def logged_in(self, response: Response, wanted: str) -> Iterator[Request]:
+        yield Request(wanted, dont_filter=True)
+
+
+class LogsInUnfiltered(LogsIn):
+    """Log in where a page wants that, and send every request with ``dont_filter``."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        return response.follow(link, dont_filter=True)
+
+
+class BustsCache(Links):
+    """Ask for a page that is a wall with one more parameter, which no cache has met."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if b"captcha" not in response.body:
+            yield from super().parse(response)
+            return
+        number = self.crawler.stats.get_value("busted", 0) + 1
+        self.crawler.stats.set_value("busted", number)
+        yield Request(f"{response.url}?_={16836278000 + number}")
+
+
+class BrowserPage:
+    """A page of a browser, which somebody has to close."""
+
+    def __init__(self, crawler: Crawler, path: str) -> None:
+        self._crawler = crawler
+        self._path = path
+
+    async def close(self) -> None:
+        self._crawler.stats.inc_value(f"closed{self._path}")
+        if self._crawler.settings.getbool("CLOSING_FAILS"):
+            raise RuntimeError("the browser is gone")
+
+
+class OpensBrowserPages(HTTP11DownloadHandler):
+    """Leave a page open for the callback where a request wants it, as scrapy-playwright does."""
+
+    async def download_request(self, request: Request) -> Response:
+        response = await super().download_request(request)
+        if request.meta.get("playwright_include_page"):
+            path = urlsplit(request.url).path
+            request.meta["playwright_page"] = BrowserPage(self._crawler, path)
+        return response
+
+
+class Stamps:
+    """A downloader middleware that gives each request a number of its own."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Stamps:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        self._stats.inc_value("stamped")
+        request.meta["stamp"] = self._stats.get_value("stamped")
+        request.headers["X-Api-Key"] = str(request.meta["stamp"])

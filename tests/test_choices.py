@@ -110,9 +110,73 @@ def test_html_is_known_by_its_class_its_header_or_its_first_bytes(
 
 @pytest.mark.parametrize("encoding", ["iso-2022-jp", "iso-2022-kr", "utf-16", "shift_jis"])
 def test_text_in_encodings_with_binary_bytes_is_text(encoding: str) -> None:
-    text = "<html><body><p>한국어</p></body></html>" if "kr" in encoding else "<p>日本語</p>"
+    text = "<html><body><p>한국어</p></body></html>" if "kr" in encoding else "<html><p>日本語</p>"
     body = codecs.encode(text, encoding)
     assert why_not(HtmlResponse(URL, body=body, encoding=encoding)) is None
+
+
+def sent_as_html(text: str, encoding: str = "utf-8") -> HtmlResponse:
+    return HtmlResponse(URL, body=text.encode(encoding), encoding=encoding)
+
+
+RSS = f"<rss><channel><title>News</title><item>{prose('lamp')}</item></channel></rss>"
+DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        RSS,
+        DECLARATION + RSS,
+        f"\ufeff \n{RSS}",
+        f'{DECLARATION}<!-- <html> --><!DOCTYPE rss [ <!ENTITY a "<b>"> ]> <!-- -->{RSS}',
+        f'{DECLARATION}<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title></feed>',
+        "<urlset><url><loc>http://a.example/?<body></loc></url></urlset>",
+        f"{DECLARATION}<title>News</title>",
+        ' \n{"html": "<html><body><p>News</p></body></html>"}',
+        '["<html>"]',
+    ],
+)
+@pytest.mark.parametrize("wish", [None, True])
+def test_xml_and_json_that_are_sent_as_html_are_not_judged(
+    text: str, encoding: str, wish: object
+) -> None:
+    request = Request(URL, meta={"simhash": wish})
+    assert why_not(sent_as_html(text, encoding), request) == "not_html"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DECLARATION}<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0//EN'><html xmlns='a'>x</html>",
+        f"{DECLARATION}<HTML><p>x",
+        "<!-- saved --><!doctype html><p>x",
+        "<!-- --" * 1000 + "--><title>x</title>",
+        "<script>x</script><html><p>x",
+        "<my-app><p>x</p></my-app><body>",
+        "Warning: x in /index.php <frameset>",
+        f"<p>{'x' * 20_000}<head>",
+        "",  # that is a page without a text
+        " \n",
+    ],
+)
+def test_page_is_known_by_what_pages_begin_with(text: str, encoding: str) -> None:
+    assert why_not(sent_as_html(text, encoding)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"<p>{prose('lamp')}</p>", "only words", f"<header>{'x' * 100_000}</header><html>"],
+)
+@pytest.mark.parametrize(
+    ("wish", "reason"), [(None, "not_html"), (True, None), ("drop", None), (5, "bad_meta")]
+)
+def test_fragment_is_judged_where_its_request_asks_for_it(
+    text: str, wish: object, reason: str | None
+) -> None:
+    assert why_not(sent_as_html(text), Request(URL, meta={"simhash": wish})) == reason
 
 
 def test_page_in_an_encoding_of_iso_2022_is_judged(site: Site, crawl: CrawlFixture) -> None:

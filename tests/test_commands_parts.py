@@ -63,6 +63,8 @@ PAGE = Page(
     addresses=b"\x00\x00\x00\x01",
     own_values=b"\x00\xff",
     heading=0xAB,
+    purpose=bytes(range(16)),
+    depth=2,
     sketch=b"\x01",
 )
 RECORD = {
@@ -79,6 +81,8 @@ RECORD = {
     "addresses": "00000001",
     "own_values": "00ff",
     "heading": "00000000000000ab",
+    "purpose": "000102030405060708090a0b0c0d0e0f",
+    "depth": 2,
     "sketch": "AQ==",
 }
 

@@ -205,7 +205,7 @@ def test_calibrate_counts_what_is_kept_although_its_text_is_known(
     cache = cached(crawl, tmp_path)
     found = simhash_json(tmp_path, "calibrate", str(cache), *FAST)
     assert found["pages"] == 4
-    others = dict.fromkeys(("new_text", "new_media", "new_data", "other_site"), 0)
+    others = dict.fromkeys(("new_text", "new_media", "new_data", "other_request", "other_site"), 0)
     assert found["variant"] == {"new_links": 1, **others}
     ((url, kept_url),) = found["examples"]["new_links"]
     assert {url, kept_url} < {f"{site.url}/{name}" for name in "abc"}

@@ -194,9 +194,12 @@ def test_what_the_kept_page_links_to_is_known_whoever_was_handed_it() -> None:
     assert found.new_among([f"{SITE}/z"], url, kept_url, kept_links).addresses
 
 
-def test_more_links_than_are_stored_are_not_known() -> None:
+def test_of_more_links_than_are_stored_it_is_known_whether_they_are_the_same() -> None:
     assert unpack_addresses(pack_addresses([f"{i}" for i in range(MAX_ADDRESSES)]))
-    assert pack_addresses([f"{i}" for i in range(MAX_ADDRESSES + 1)]) is None
+    many = [f"{i}" for i in range(MAX_ADDRESSES + 1)]
+    assert unpack_addresses(pack_addresses(many)) == frozenset()
+    assert pack_addresses(many) == pack_addresses(many[::-1])
+    assert pack_addresses(many) != pack_addresses([*many[1:], "other"])
     assert unpack_addresses(None) == unpack_addresses(pack_addresses([])) == frozenset()
 
 
@@ -243,3 +246,70 @@ def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
     links = [f"{SITE}/mirror/2/x"]
     told = found.new_among(links, f"{SITE}/mirror/2/p", f"{SITE}/mirror/1/p", rules=[mirror])
     assert told == New({*links}, are_aliases=True), "the rule for releases is trusted no more"
+
+
+# So few that none is forgotten for another one, whichever slots they take.
+FEW = [f"{SITE}/{i}" for i in range(WAYS)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove"]), st.sampled_from(FEW))))
+def test_addresses_are_known_from_when_they_are_added_until_they_are_removed(
+    changes: list[tuple[str, str]],
+) -> None:
+    known, expected = KnownAddresses(slots=WAYS), {*FEW}
+    known.add(FEW)
+    for change, address in changes:
+        if change == "add":
+            known.add([address])
+            expected.add(address)
+        else:
+            known.remove(address)
+            expected.discard(address)
+        assert {one for one in FEW if one in known} == expected
+        assert known.missing(FEW) == [one for one in FEW if one not in expected]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 60))))
+def test_removing_addresses_invents_none_and_makes_room(changes: list[tuple[bool, int]]) -> None:
+    known, added = KnownAddresses(slots=1 << 4), set[int]()
+    for is_added, i in changes:
+        if is_added:
+            known.add([f"{i}"])
+            assert f"{i}" in known
+            added.add(i)
+        else:
+            known.remove(f"{i}")
+            added.discard(i)
+        assert {one for one in range(61) if f"{one}" in known} <= added
+    for i in added:
+        known.remove(f"{i}")
+    assert not any(f"{i}" in known for i in range(61))
+    known.add(FEW)
+    assert known.missing(FEW) == []
+
+
+def cutting(*handed: str) -> Reach:
+    found = Reach(cuts_links=True)
+    found.hand(f"{SITE}{path}" for path in handed)
+    return found
+
+
+def test_an_address_that_is_not_asked_for_is_new_again() -> None:
+    found = cutting("/x", "/y")
+    assert found.unmet([f"{SITE}/x"]) == []
+    found.take_back(f"{SITE}/x")
+    assert found.unmet([f"{SITE}/x", f"{SITE}/y"]) == [f"{SITE}/x"]
+    assert found.new_among([f"{SITE}/x"], f"{SITE}/copy", f"{SITE}/kept").addresses
+    assert not found.new_among([f"{SITE}/y"], f"{SITE}/copy", f"{SITE}/kept").addresses
+    found.hand([f"{SITE}/x"])
+    assert found.unmet([f"{SITE}/x"]) == []
+
+
+def test_an_address_that_was_asked_for_stays_known() -> None:
+    found = cutting("/x")
+    found.note_asked(f"{SITE}/x")
+    found.take_back(f"{SITE}/x")
+    found.take_back(f"{SITE}/never")
+    assert found.unmet([f"{SITE}/x", f"{SITE}/never"]) == [f"{SITE}/never"]
+    found.note_asked(f"{SITE}/later")
+    assert found.unmet([f"{SITE}/later"]), "it was on no page"

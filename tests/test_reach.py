@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from scrapy_simhash.settings import ITEMS
-from tests.conftest import CrawlFixture, Site, article, path_of, prose
+from scrapy_simhash.settings import ITEMS, TEXT
+from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 
 INTRODUCTION = prose("introduction", 300)
 
@@ -37,6 +37,32 @@ def test_listing_with_links_of_its_own_is_kept(
     )
     assert decisions["/list/2"]["closest"]["url"] == f"{site.url}/list/1"
     assert decisions["/copy"]["verdict"] == "exact_duplicate"
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+@pytest.mark.parametrize(
+    ("header", "new"),
+    [
+        ('</style.css>; rel=preload; as=style, <c?page=2>; title="a, <b>"; rel="last next"', "/c"),
+        ("<//a.example/c>; REL=Next", "http://a.example/c"),
+        ("</a#part>; rel=next", None),  # a link of the first page
+        ("</?rest_route=/>; rel=https://api.w.org/, </?p=2>; rel=shortlink", None),
+        ("</style.css>; rel=stylesheet, <//cdn.example>; rel=preconnect; next", None),
+        ("<mailto:a@a.example>; rel=next", None),
+        ("</other>; rel=canonical, next", None),
+    ],
+)
+def test_links_in_headers_are_links_of_the_page(
+    site: Site, crawl: CrawlFixture, header: str, new: str | None, takes: str
+) -> None:
+    site["/"] = article(prose("start"), ["/1", "/2"])
+    text = article(prose("lamp"), ["/a"])
+    site["/1"], site["/2"] = text, Reply(text, headers={"Link": header})
+    result = crawl(SIMHASH_TAKES=takes)
+    (second,) = [one for one in result.decisions if one["url"] == f"{site.url}/2"]
+    assert second["reason"] == ("new_links" if new else "same_text"), second
+    if new:
+        assert new in second["new"][0]["text"]
 
 
 def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFixture) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
+from scrapy_simhash.settings import ITEMS, TEXT
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
+from tests.test_items import shop_page
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +115,145 @@ def test_page_behind_a_redirect_is_judged_at_its_last_address(
     assert crawl().verdicts() == {"/": "unique", "/target": "unique"}
     site["/"] = article(prose("start"), ["/target"])
     assert crawl().decisions[-1]["reason"] == "unchanged"
+
+
+# What counts as unchanged ------------------------------------------------------------------------
+
+# A spider that follows the links of the first page alone.
+FOLLOWS_START = "Hostile"
+SKIP = {"SIMHASH_TAKES": ITEMS, "SIMHASH_SKIP_UNCHANGED": True}
+
+
+def headline(number: int) -> str:
+    return shop_page(f'<h2><a href="/news/{number}">The news of today</a></h2>')
+
+
+def data(price: int) -> str:
+    script = f'{{"@type": "Product", "offers": {{"price": "{price}.00"}}}}'
+    return shop_page("", head=f'<script type="application/ld+json">{script}</script>')
+
+
+def many_links(*last: str) -> str:
+    links = [f"/other/{number}" for number in range(100)]
+    return shop_page("".join(f'<a href="{link}">Another</a> ' for link in (*links, *last)))
+
+
+CHANGES = {
+    "headline's link": (headline(1), headline(2)),
+    "price in JSON-LD": (data(39), data(35)),
+    "picture": (shop_page('<img src="/1.png">'), shop_page('<img src="/2.png">')),
+    "attribute": (
+        shop_page('<p data-stock="7">Stock</p>'),
+        shop_page('<p data-stock="0">Stock</p>'),
+    ),
+    "new badge": (shop_page(""), shop_page('<i class="badge" title="Sale"></i>')),
+    "lost badge": (shop_page('<i class="badge" title="Sale"></i>'), shop_page("")),
+    "lost attribute": (
+        shop_page('<p data-stock="7">Stock</p>'),
+        shop_page("<p>Stock</p>"),
+    ),
+    "lost data": (data(39), shop_page("")),
+    "lost picture": (shop_page('<img src="/1.png">'), shop_page("")),
+    "price": (shop_page("<p>39 EUR</p>"), shop_page("<p>35 EUR</p>")),
+    "lost price": (shop_page("<p>39 EUR</p>"), shop_page("")),
+    "one link of many": (many_links("/old"), many_links("/new")),
+    "one more link of many": (many_links(), many_links("/new")),
+    "one link of many less": (many_links("/old"), many_links()),
+    "over what is stored": (shop_page(""), many_links()),
+}
+
+
+def of_second(result: Crawl) -> dict[str, tuple[str, str]]:
+    """Path -> reason and action, of the decisions of the second crawl of as many pages."""
+    later = result.decisions[len(result.decisions) // 2 :]
+    return {path_of(one["url"]): (one["reason"], one["action"]) for one in later}
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES.values(), ids=CHANGES)
+def test_a_page_on_which_anything_changed_is_not_skipped(
+    site: Site, crawl: CrawlFixture, before: str, after: str
+) -> None:
+    site["/"] = article(prose("start"), ["/same", "/changes"])
+    site["/same"] = before.replace("bench", "lamp")
+    site["/changes"] = before
+    crawl(FOLLOWS_START, **SKIP)
+    site["/changes"] = after
+    result = crawl(FOLLOWS_START, **SKIP)
+    second = of_second(result)
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+    assert [path_of(one["url"]) for one in result.items].count("/changes") == 2
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_for_texts_what_is_no_text_does_not_count(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    settings = {**SKIP, "SIMHASH_TAKES": takes}
+    site["/changes"] = data(39)
+    crawl(**settings)
+    site["/changes"] = data(35)
+    expected = ("unchanged", "drop") if takes == TEXT else ("seen_before", "pass")
+    assert of_second(crawl(**settings))["/changes"] == expected
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_of_more_links_than_are_stored_a_new_one_counts(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    settings = {**SKIP, "SIMHASH_TAKES": takes}
+    site["/changes"] = many_links("/old")
+    site["/same"] = many_links("/old").replace("bench", "lamp")
+    crawl(FOLLOWS_START, **settings)
+    site["/changes"] = many_links("/new")
+    second = of_second(crawl(FOLLOWS_START, **settings))
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+
+
+@pytest.mark.parametrize("where", ["meta", "cb_kwargs"])
+def test_a_page_for_another_item_is_not_skipped(
+    site: Site, crawl: CrawlFixture, where: str
+) -> None:
+    def asks(number: int) -> dict[str, Any]:
+        carried = {"same": 1}, {"changes": number}
+        return {
+            link: {where: {"item": of}}
+            for link, of in zip(["/same", "/changes"], carried, strict=True)
+        }
+
+    crawl("Asks", **SKIP, ASKS=asks(1))
+    second = of_second(crawl("Asks", **SKIP, ASKS=asks(2)))
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+
+
+def test_a_page_for_another_callback_is_not_skipped(site: Site, crawl: CrawlFixture) -> None:
+    crawl("Asks", **SKIP)
+    result = crawl("Asks", **SKIP, ASKS={"/changes": {"callback": "parse_item"}})
+    assert of_second(result)["/same"] == ("unchanged", "drop")
+    assert of_second(result)["/changes"] == ("seen_before", "pass")
+    assert result.items[-1] == {"url": f"{site.url}/changes", "callback": "parse_item"}
+
+
+def test_a_page_that_changed_is_skipped_once_it_stays_as_it_is(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    for price in (39, 35, 35):
+        site["/changes"] = data(price)
+        result = crawl(**SKIP)
+    reasons = [one["reason"] for one in result.decisions if path_of(one["url"]) == "/changes"]
+    assert reasons == ["new_text", "seen_before", "unchanged"]
+
+
+def test_an_unchanged_page_nearer_to_the_start_is_not_skipped(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Its links were cut before."""
+    site["/"] = article(prose("start"), ["/a"])
+    site["/a"] = article(prose("a"), ["/edge"])
+    site["/edge"] = article(prose("edge"), ["/item"])
+    site["/item"] = article(prose("item"))
+    assert "/item" not in crawl(**SKIP, DEPTH_LIMIT=2).seen()
+    site["/"] = article(prose("start"), ["/edge"])
+    assert "/item" in crawl(**SKIP, DEPTH_LIMIT=2).seen()

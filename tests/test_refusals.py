@@ -5,10 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy.utils.test import get_crawler
 
+from scrapy_simhash.addon import DOWNLOADER_MIDDLEWARE_ORDER
+from scrapy_simhash.crawl.setup import index_of, parking_place
+from scrapy_simhash.crawl.shared import INDEXES
+from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.settings import SimhashSettings
 from tests import forking
 from tests.commands import SCRAPY, simhash
 from tests.conftest import CrawlFixture, Site, article, prose
+from tests.pages import PARAMETERS
+from tests.spiders import Links
 
 SETTINGS = """
 ADDONS = {"scrapy_simhash.Addon": 500}
@@ -166,3 +174,102 @@ def test_commands_know_the_settings_of_a_spider(project: Path) -> None:
     assert "pages" in simhash(project, "stats", "--spider", "shop").stdout
     other = simhash(project, "stats", "--spider", "shop", "-s", "SIMHASH_INDEX=no.simhash")
     assert "no.simhash is not there" in other.stderr
+
+
+@pytest.mark.parametrize("rules", ["suggest", "use"])
+@pytest.mark.parametrize("in_the_way", [".scrapy", ".scrapy/simhash"])
+def test_crawl_whose_default_place_cannot_be_written_goes_on_in_memory(
+    project: Path, in_the_way: str, rules: str
+) -> None:
+    (project / in_the_way).parent.mkdir(exist_ok=True)
+    (project / in_the_way).write_text("a file, where a folder should be")
+    log = run(project, "crawl", "shop", "-s", f"SIMHASH_RULES={rules}")
+    (line,) = [one for one in log.splitlines() if "The index is in memory" in one]
+    assert "WARNING: The index is in memory, so the next crawl does not know these pages" in line
+    assert "shop.simhash cannot be made" in line
+    assert "Set SIMHASH_INDEX to a place that can be written" in line
+    assert "1 pages judged" in log
+    assert "0 pages in memory" in log
+    assert ("WARNING: No requests are parked, as they cannot be kept" in log) == (rules == "use")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("SIMHASH_INDEX=file/shop.simhash", "file/shop.simhash cannot be made"),
+        ("SIMHASH_INDEX=file", "file is not an index of scrapy-simhash"),
+        ("SIMHASH_DECISIONS_FILE=file/decisions.jsonl", "SIMHASH_DECISIONS_FILE must be a path"),
+    ],
+)
+def test_place_that_the_user_chose_is_refused_if_it_cannot_be_written(
+    project: Path, setting: str, words: str
+) -> None:
+    (project / "file").write_text("no folder, and no index" * 100)
+    refused = forking.run([SCRAPY, "crawl", "shop", "-s", setting], project)
+    assert refused.returncode == 1
+    assert words in refused.stderr
+
+
+def test_file_of_something_else_at_the_default_place_is_refused(project: Path) -> None:
+    place = project / ".scrapy" / "simhash" / "shop.simhash"
+    place.parent.mkdir(parents=True)
+    place.write_text("something else" * 100)
+    refused = forking.run([SCRAPY, "crawl", "shop"], project)
+    assert refused.returncode == 1
+    assert "shop.simhash is not an index of scrapy-simhash" in refused.stderr
+    assert place.read_text() == "something else" * 100
+
+
+def test_data_folder_that_cannot_be_made_leaves_the_index_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Scrapy itself makes it."""
+
+    def read_only(path: str) -> str:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("scrapy_simhash.crawl.setup.data_path", read_only)
+    crawler = get_crawler(Links)
+    index = index_of(crawler, SimhashSettings(), PARAMETERS)
+    INDEXES.give_back(index)
+    assert isinstance(index, MemoryIndex)
+    assert parking_place(crawler, SimhashSettings(rules="use")) is None
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "Permission denied" in caplog.text
+
+
+MIDDLEWARES = """
+class Changes:
+    def process_response(self, request, response):
+        return response
+
+class Asks:
+    def process_request(self, request):
+        pass
+
+class Refuses:
+    def process_spider_input(self, response):
+        pass
+
+class Yields:
+    async def process_spider_output(self, response, result):
+        async for one in result:
+            yield one
+"""
+
+
+def test_middlewares_between_the_verdict_and_the_spider_are_named(project: Path) -> None:
+    (project / "mine.py").write_text(MIDDLEWARES)
+    settings = project / "settings.py"
+    downloader = '{"mine.Asks": 1, "mine.Changes": ORDER}'
+    for place, names in ((-1, "mine.Changes, mine.Refuses"), (1, "mine.Refuses"), (1, None)):
+        order = str(DOWNLOADER_MIDDLEWARE_ORDER + place)
+        mine = f"\nDOWNLOADER_MIDDLEWARES = {downloader.replace('ORDER', order)}\n"
+        spider = '"mine.Yields": 543' + (', "mine.Refuses": 544' if names else "")
+        settings.write_text(f"{SETTINGS}{mine}SPIDER_MIDDLEWARES = {{{spider}}}\n")
+        log = run(project, "crawl", "shop")
+        lines = [one for one in log.splitlines() if "Pages are judged before" in one]
+        assert len(lines) == (names is not None)
+        if names:
+            assert f"INFO: Pages are judged before these middlewares get them: {names}." in lines[0]
+            assert "an order above that of SimhashDownloaderMiddleware" in lines[0]

@@ -13,8 +13,9 @@ from scrapy_simhash.addresses.learner import Judged, Learner
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.known import TRUSTED_AFTER
 from scrapy_simhash.index.learned import rules_key
+from scrapy_simhash.settings import ITEMS
 from tests.commands import INDEX, simhash, simhash_json
-from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, prose
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.documents import printed
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
@@ -269,3 +270,34 @@ def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as later:
         (rule,) = later.address_rules.all()
         assert rule.keys in (2, 3)
+
+
+def test_what_a_request_carries_is_no_part_of_a_rule(site: Site, crawl: CrawlFixture) -> None:
+    """A page that was kept for one request stands for those of requests with the same values."""
+    use = {"SIMHASH_TAKES": ITEMS, "SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0}
+    fill(site)
+    assert rules_stats(crawl("Asks", SIMHASH_TAKES=ITEMS))["learned"] == 1
+    first = [f"/a/p{i}" for i in range(PAGES)]
+    again = [f"{path}?sid=1" for path in first]
+    site["/"] = article(prose("start"), [*first, *again])
+    asks = {path: {"cb_kwargs": {"item": i}} for i, path in enumerate(first)}
+    same = {path: {"cb_kwargs": {"item": i}} for i, path in enumerate(again[:35])}
+    other = {path: {"cb_kwargs": {"item": -i}} for i, path in enumerate(again[35:], 35)}
+    done = crawl("Asks", **use, ASKS={**asks, **same, **other})
+    assert 25 <= rules_stats(done)["parked"] <= 35
+    arrived = [path_of(one["url"]) for one in done.items if one.get("item", 0) < 0]
+    assert arrived == again[35:]
+
+
+def test_pages_that_are_asked_for_again_teach_no_rule(site: Site, crawl: CrawlFixture) -> None:
+    """They pass, but are copies: they do not show that the two addresses are two pages."""
+    fill(site)
+    pairs = [(f"/a/p{i}", f"/a/p{i}?sid=1") for i in range(PAGES)]
+    links = [one for path, copy in pairs for one in (path, copy, f"{copy}#again")]
+    site["/"] = article(prose("start"), links)
+    asks = {f"{copy}#again": {"dont_filter": True} for _, copy in pairs}
+    done = crawl("Asks", ASKS=asks, SIMHASH_WALLS="drop", CONCURRENT_REQUESTS=1)
+    stats = rules_stats(done)
+    assert done.stats["simhash/refresh"] == PAGES
+    assert (stats["learned"], stats.get("failures", 0), stats.get("lost", 0)) == (1, 0, 0)
+    assert LEARNED_AFTER - 2 <= stats["keys"] <= PAGES - 2

@@ -14,6 +14,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.sightings import Sighting, Sightings
+from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
@@ -76,7 +77,9 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
     with tempfile.TemporaryDirectory() as folder:
         for start in range(0, REQUESTS, BATCH):  # as many as may be under way
             index = open_index("memory:", Pipeline.of(settings).parameters, REQUESTS)
-            learned = AddressRules(crawler, index, settings, Path(folder, f"{start}.sqlite"))
+            facts = RequestFacts(crawler, settings)
+            file = Path(folder, f"{start}.sqlite")
+            learned = AddressRules(crawler, index, settings, facts, file)
             learned._learner._sightings = met
             site = index.address_rules.site(HOST)
             for rule in rules:

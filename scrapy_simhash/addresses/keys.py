@@ -1,6 +1,6 @@
-"""The key of an address in a cookie jar: 64 bits, the same in one process.
+"""The key of an address for a party of requests: 64 bits, the same in one process.
 
-It is a hash of the jar, the scheme, the host, the path and the parameters, whose order does not
+It is a hash of the party, the scheme, the host, the path and the parameters, whose order does not
 count.  The hash is Python's, which has a secret of its own in each process (PEP 456): no site can
 make two addresses with one key.  Sums of such hashes would be no keys: those of ``a=1&b=2`` and
 ``a=2&b=1`` are the same in every other process.
@@ -14,16 +14,16 @@ _MASK = (1 << 64) - 1
 
 
 class KeyedAddress:
-    """An address in the cookie jar with a name, and its *key*."""
+    """An address for a party of requests that one page may serve, and its *key*."""
 
-    __slots__ = ("_query", "address", "jar", "key")
+    __slots__ = ("_query", "address", "key", "party")
 
-    def __init__(self, address: Address, jar: str) -> None:
+    def __init__(self, address: Address, party: str) -> None:
         self.address = address
-        self.jar = jar
+        self.party = party
         scheme, host, path, parameters = address
         self._query = tuple(sorted(parameters))
-        self.key = hash((jar, scheme, host, path, self._query)) & _MASK
+        self.key = hash((party, scheme, host, path, self._query)) & _MASK
 
     def key_of(self, changed: Address | None) -> int:
         """Return the key of what rules have made of the address; None: they leave it as it is."""
@@ -32,4 +32,4 @@ class KeyedAddress:
         scheme, host, path, parameters = changed
         is_same = parameters is self.address.parameters
         query = self._query if is_same else tuple(sorted(parameters))
-        return hash((self.jar, scheme, host, path, query)) & _MASK
+        return hash((self.party, scheme, host, path, query)) & _MASK

@@ -31,14 +31,15 @@ MAX_RECENT = 2_000
 class Judged(NamedTuple):
     """A judged page, as rules learn from it.
 
-    *kept_url* is where its content was kept: at its own address if it is a kept page.  *jar* is the
-    name of its cookie jar.  *is_doubtful*: it was kept for what may have changed by itself.
+    *kept_url* is where its content was kept: at its own address if it is a kept page.  *party* says
+    which requests one page may serve.  *is_doubtful*: it was kept for what may have changed by
+    itself.
     *leads_on*: it was kept for links or media.
     """
 
     url: str
     kept_url: str
-    jar: str = ""
+    party: str = ""
     is_doubtful: bool = False
     leads_on: bool = False
 
@@ -79,21 +80,21 @@ class Learner:
 
     def __init__(self, book: RuleBook, sightings: Sightings | None = None) -> None:
         self._book = book
-        # Of the last pages that were kept, the address and the cookie jar.
+        # Of the last pages that were kept, the address and the party.
         self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
         self._sightings = Sightings() if sightings is None else sightings
 
-    def match(self, url: str, jar: str = "") -> Match | None:
+    def match(self, url: str, party: str = "") -> Match | None:
         """Return a rule by which the page at *url* is kept already, at another address."""
-        return self.say(url, jar).known
+        return self.say(url, party).known
 
-    def say(self, url: str, jar: str = "") -> Said:
+    def say(self, url: str, party: str = "") -> Said:
         """Return what rules say of an address."""
         if not _is_plain(url):
             return Said()
         address = Address.of(url)
         about = self._book.about(address.host)
-        return self._say(about, KeyedAddress(address, jar)) if about else Said()
+        return self._say(about, KeyedAddress(address, party)) if about else Said()
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> Said:
         address, chain = own.address, Chain(own.address)
@@ -176,9 +177,9 @@ class Learner:
                 return match_of([*of_first[salt], *rules], whole, salt)
         return None
 
-    def _by_all(self, url: str, jar: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
+    def _by_all(self, url: str, party: str) -> tuple[int, list[tuple[int, list[Acting]]]]:
         """Return the key that all rules that apply give an address, and the ways to it, by salt."""
-        own = KeyedAddress(Address.of(url), jar)
+        own = KeyedAddress(Address.of(url), party)
         chain = Chain(own.address)
         self._apply(chain, own.address.host)
         ways = ((one.salt, chain.joined_by(one)) for one in self._ways(chain))
@@ -203,11 +204,11 @@ class Learner:
         if not _is_plain(page.url):
             return Lesson()
         now, address = time.time(), Address.of(page.url)
-        own, about = KeyedAddress(address, page.jar), self._book.about(address.host)
+        own, about = KeyedAddress(address, page.party), self._book.about(address.host)
         match = self._say(about, own).known
         kept = None
         if not page.is_kept and _is_plain(page.kept_url):
-            kept = KeyedAddress(Address.of(page.kept_url), page.jar)
+            kept = KeyedAddress(Address.of(page.kept_url), page.party)
         is_copy = kept is not None and self._is_copy(about, address, kept)
         content = long_hash_of(page.kept_url)
         seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
@@ -245,7 +246,7 @@ class Learner:
             for begun in self._book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
         if page.is_kept:
-            self._recent.append((page.url, page.jar))
+            self._recent.append((page.url, page.party))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
 
     def holds(self, rule: AddressRule) -> bool:
@@ -266,18 +267,22 @@ class Learner:
             hypothesis.count(template, False, time.time(), is_apart=is_apart)
             self._book.note_trials(rule.host, 1, are_urgent=True)
 
+    def parties_of(self, url: str) -> set[str]:
+        """Return the parties for which a page was kept of late, the empty one among them."""
+        return {"", *(party for kept, party in self._recent if kept == url)}
+
     def clear_doubtful(self, url: str) -> None:
         """Forget doubtful failures on a site: it is known now what changes by itself there."""
         site = self._book.of(Address.of(url).host)
         for hypothesis in site.hypotheses.values() if site is not None else ():
             hypothesis.clear_doubtful()
 
-    def forget(self, url: str, jar: str = "") -> int:
+    def forget(self, url: str, party: str = "") -> int:
         """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
         content = content_of(long_hash_of(url))
         self._sightings.retract(content)
         if _is_plain(url):
-            own = KeyedAddress(Address.of(url), jar)
+            own = KeyedAddress(Address.of(url), party)
             self._sightings.remove(own.key)
             for hypothesis in self._book.about(own.address.host):
                 key = own.key_of(hypothesis.applied(own.address))
@@ -307,11 +312,11 @@ class Learner:
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note under which keys of a new rule pages are kept; 5 us for each recent one."""
-        for url, jar in self._recent:
+        for url, party in self._recent:
             address = Address.of(url)
             if (canonical := hypothesis.applied(address)) is None:
                 continue
-            own = KeyedAddress(address, jar)
+            own = KeyedAddress(address, party)
             if (seen := self._sightings.get(own.key)) is not None:
                 key = own.key_of(canonical)
                 if self._sightings.get(key, hypothesis.salt) is None:

@@ -41,6 +41,14 @@ BESIDE_NAMES = frozenset(
 # Names of elements that are remembered.
 KNOWN_NAMES = 2_000
 
+# Of a link in a head that leads to another page.
+LINK_RELATIONS = frozenset(
+    {
+        *("author", "contents", "copyright", "first", "glossary", "help", "home", "index"),
+        *("last", "next", "prev", "previous", "search", "start", "top", "up"),
+    }
+)
+
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
 # "has-sidebar" says what an element has, not what it is.

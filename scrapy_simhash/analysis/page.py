@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,7 +44,7 @@ from scrapy_simhash.analysis.values import (
 )
 from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageValues, pack_addresses
+from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageAddress, PageValues, pack_addresses
 from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences
 from scrapy_simhash.settings import ITEMS, MAX_DEPTH, MAX_TAGS, TEXT
 
@@ -91,6 +91,11 @@ class PageAnalysis:
     def repeatable(self) -> tuple[int, ...]:
         """The ids of all on which the analysis depends: blocks and values."""
         return (*self.blocks, *self.values.loose)
+
+    def with_links(self, links: Iterable[PageAddress]) -> PageAnalysis:
+        """Return the analysis of a page that has further links, which its body does not hold."""
+        values = replace(self.values, addresses=(*self.values.addresses, *links))
+        return replace(self, values=values, addresses=_stored_links(values))
 
 
 @dataclass(frozen=True)
@@ -212,9 +217,7 @@ class Analyser:
                 held = (one.text for one in values.told.values() if "<" in one.text)
                 texts = (block.text for block in page.blocks if not block.is_beside)
                 gist = gist_of((title, *texts, *held))
-                if values.is_whole:
-                    links = {one.address for one in values.addresses if one.kind in LEADING}
-                    addresses = pack_addresses(links)
+                addresses = _stored_links(values)
         found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
             fingerprint=found.fingerprint,
@@ -267,6 +270,13 @@ class Analyser:
         if tree is not None and is_deeper(tree, self.max_depth):
             raise AnalysisError("too_deep", f"nested deeper than {self.max_depth} levels")
         return tree
+
+
+def _stored_links(values: PageValues) -> bytes | None:
+    """Return what is stored of the links and media of a page; None if they are not known."""
+    if not values.is_whole:
+        return None
+    return pack_addresses({one.address for one in values.addresses if one.kind in LEADING})
 
 
 def view_from(source: bytes, template: Collection[int]) -> View | None:

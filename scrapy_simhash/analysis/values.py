@@ -44,6 +44,7 @@ from scrapy_simhash.analysis.elements import (
     BESIDE_ROLES,
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
+    LINK_RELATIONS,
     WHOLE_PAGE,
     without_digits,
 )
@@ -92,15 +93,7 @@ _LISTS = frozenset({"srcset", "imagesrcset", "ping"})
 _SHOWN = frozenset({"src", "srcset", "imagesrcset", "poster", "data", "background"})
 # What a link in a head leads to: to another page, to a part of this one, to this one.
 _RELATIONS = (
-    (
-        "link",
-        frozenset(
-            {
-                *("author", "contents", "copyright", "first", "glossary", "help", "home", "index"),
-                *("last", "next", "prev", "previous", "search", "start", "top", "up"),
-            }
-        ),
-    ),
+    ("link", LINK_RELATIONS),
     (
         "media",
         frozenset({"icon", "manifest", "modulepreload", "prefetch", "preload", "stylesheet"}),

@@ -229,4 +229,5 @@ def _page(response: Response, request_fingerprint: bytes) -> Iterator[Fetched]:
     kind = responsetypes.from_args(response.headers, response.url, body=response.body)
     if 200 <= response.status < 300 and issubclass(kind, HtmlResponse):
         html = HtmlResponse(response.url, response.status, response.headers, response.body)
-        yield Fetched(html.url, html.body, html.encoding, request_fingerprint)
+        links = html.headers.getlist("Link")
+        yield Fetched(html.url, html.body, html.encoding, request_fingerprint, links=links)

@@ -29,6 +29,7 @@ _NEW: dict[Reason, str] = {
     "new_links": "with new links",
     "new_media": "with new media",
     "new_data": "with new data",
+    "other_request": "that another request asked for",
     "other_site": "that a page of another site has nearly",
 }
 

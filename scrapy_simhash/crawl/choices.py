@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
+from lxml.html.defs import tags as _HTML_4_TAGS
 from scrapy.http import HtmlResponse, JsonResponse, TextResponse, XmlResponse
 from scrapy.responsetypes import responsetypes
-from scrapy.spiders import CrawlSpider
 from scrapy.utils.python import binary_is_text
 
+from scrapy_simhash.crawl.requests import callback_name
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 
 if TYPE_CHECKING:
@@ -25,6 +26,20 @@ _SNIFFED_BYTES = 5000
 _BINARY_BYTES = bytes(byte for byte in range(256) if not binary_is_text(bytes([byte])))
 # By these, the encodings of ISO 2022 change from one set of characters to another.
 _SHIFTS = b"\x0e\x0f\x1b"
+
+# A page says that it is one within so many bytes; most do in the first ten.
+_BEGINNING_BYTES = 100_000
+_is_page = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|frameset)[\s/>]", re.I).search
+# White space and byte order marks.
+_NOTHING = b" \t\r\n\f\xef\xbb\xbf\xff\xfe"
+# What may come before the first element, one at a time: a document is read once, whatever it holds.
+_BEFORE_ROOT = re.compile(
+    rb"[\s\xef\xbb\xbf\xff\xfe]+|<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>",
+    re.I | re.S,
+)
+_ROOT = re.compile(rb"<([a-z_][^\s/>]*)", re.I)
+# With these elements, a document without the declaration of XML is HTML, and with custom elements.
+_HTML_TAGS = _HTML_4_TAGS | {"dialog", "main", "picture", "search", "slot", "template"}
 
 
 class Selection:
@@ -52,6 +67,8 @@ class Selection:
             return "not_html"
         if len(response.body) > self._settings.max_body_bytes:
             return "too_large"
+        if wish is None and _is_fragment(response.body):
+            return "not_html"
         if wish not in (None, True, *ACTIONS):
             return "bad_meta"
         return None
@@ -61,49 +78,26 @@ class Selection:
         only, but = self._settings.only, self._settings.except_
         if not only and not but:
             return True
-        callback = _callback_name(request)
+        callback = callback_name(request)
         if any(rule.matches(url, callback) for rule in but):
             return False
         return not only or any(rule.matches(url, callback) for rule in only)
 
 
-def _callback_name(request: Request) -> str:
-    """Return the name of a request's callback; that of a CrawlSpider's rule if it came by one."""
-    callback: Any = request.callback
-    if isinstance(spider := getattr(callback, "__self__", None), CrawlSpider):
-        rule = request.meta.get("rule")
-        if callback == spider._callback and isinstance(rule, int):
-            callback = spider._rules[rule].callback
-    while isinstance(callback, partial):
-        callback = callback.func
-    return getattr(callback, "__name__", "parse")
-
-
-def jar_of(request: Request) -> str:
-    """Return the name of a request's cookie jar; empty for the one that all others share."""
-    jar = request.meta.get("cookiejar")
-    return "" if jar is None else str(jar)
-
-
-def is_start_request(request: Request) -> bool:
-    """Whether a request is one that the crawl starts from.
-
-    Scrapy marks those in their meta; where a spider copies the meta of a response into its
-    requests, the mark comes along, but then their depth is above 0.
-    """
-    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
-
-
 def _is_html(response: Response) -> bool:
-    """Whether a response is HTML, by its class, or by its header or first bytes."""
-    if isinstance(response, HtmlResponse):
-        return _looks_like_text(response)
-    # Some download handlers return text of any kind as plain text.
+    """Whether a response is HTML, by its class, or by its header or first bytes.
+
+    XML and JSON that are sent as HTML are not.
+    """
     if not isinstance(response, TextResponse) or isinstance(response, (JsonResponse, XmlResponse)):
         return False
-    start = response.body[:_SNIFFED_BYTES]
-    kind = responsetypes.from_args(headers=response.headers, body=start)
-    return issubclass(kind, HtmlResponse) and _looks_like_text(response)
+    # Some download handlers return text of any kind as plain text.
+    if not isinstance(response, HtmlResponse):
+        start = response.body[:_SNIFFED_BYTES]
+        kind = responsetypes.from_args(headers=response.headers, body=start)
+        if not issubclass(kind, HtmlResponse):
+            return False
+    return _looks_like_text(response) and not _is_data(response.body)
 
 
 def _looks_like_text(response: TextResponse) -> bool:
@@ -114,3 +108,32 @@ def _looks_like_text(response: TextResponse) -> bool:
     if response.encoding.startswith(("iso2022", "iso-2022")):
         start = start.translate(None, _SHIFTS)
     return len(start.translate(None, _BINARY_BYTES)) == len(start)
+
+
+def _is_data(body: bytes) -> bool:
+    """Whether a body that is sent as HTML is JSON, or XML with another root than ``html``."""
+    start = _beginning(body)
+    at, is_declared = 0, False
+    while found := _BEFORE_ROOT.match(start, at):
+        at = found.end()
+        is_declared |= found[0].startswith(b"<?xml")
+    if start[at : at + 1] in (b"{", b"["):
+        return True
+    root = _ROOT.match(start, at)
+    if root is None:
+        return False
+    name = root[1].decode("latin-1").lower()
+    if is_declared:
+        return name != "html"
+    return name not in _HTML_TAGS and "-" not in name
+
+
+def _is_fragment(body: bytes) -> bool:
+    """Whether a body has content, but nothing that a page begins with."""
+    start = _beginning(body)
+    return bool(start.strip(_NOTHING)) and not _is_page(start)
+
+
+def _beginning(body: bytes) -> bytes:
+    """Return the beginning of a body, in which markup looks the same in UTF-16 and UTF-32."""
+    return body[:_BEGINNING_BYTES].replace(b"\0", b"")

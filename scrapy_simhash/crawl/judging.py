@@ -16,27 +16,30 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
+from scrapy_simhash.crawl.asking import close_browser_page
+from scrapy_simhash.crawl.between import say_what_is_between
+from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.requests import RequestFacts, RequestVariants, is_start_request
 from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
-from scrapy_simhash.crawl.setup import active_settings, index_place, parking_place
+from scrapy_simhash.crawl.setup import active_settings, index_of, parking_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
 from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
-from scrapy_simhash.crawl.walls import Walls
+from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
-from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.page import Decision, Reason
 from scrapy_simhash.rule.scope import scope_key, section_of
+from scrapy_simhash.settings import ITEMS
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -93,16 +96,23 @@ class SimhashDownloaderMiddleware:
         self.index = index
         self._run = CrawlRun(crawler, index, self.settings)
         self._selection = Selection(self.settings)
+        self._facts = RequestFacts(crawler, self.settings)
+        self._request_variants = RequestVariants(self._facts)
         self._policy = policy
-        self._reach = Reach()
+        self._reach = Reach(cuts_links=crawler.settings.getint("DEPTH_LIMIT") > 0)
         self._visits = SecondVisits(crawler, index, self.settings.probes)
-        self._walls = Walls(crawler) if self.settings.walls == "pass" else None
+        compares_values = self.settings.verify and self.settings.takes == ITEMS
+        self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
         self._rules = (
-            start_learning(crawler, index, self.settings, parking_place(crawler, self.settings))
+            start_learning(
+                crawler, index, self.settings, self._facts, parking_place(crawler, self.settings)
+            )
             if self.settings.rules != "off"
             else None
         )
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
+        # Whether any request has an errback, and whether it was said that a dropped one has none.
+        self._has_errbacks = self._is_errback_missed = False
         self._withdrawals = Withdrawals(
             index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -116,12 +126,8 @@ class SimhashDownloaderMiddleware:
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
         pipeline = Pipeline.of(settings)
-        place = index_place(settings, crawler.spidercls.name, crawler.settings)
         policy = policy_of(settings, crawler)
-        index = INDEXES.take(
-            (place, pipeline.parameters),
-            lambda: open_index(place, pipeline.parameters, settings.expected_pages),
-        )
+        index = index_of(crawler, settings, pipeline.parameters)
         workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
         middleware = cls(crawler, pipeline, workers, index, policy)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
@@ -147,6 +153,7 @@ class SimhashDownloaderMiddleware:
             },
             extra={"spider": spider},
         )
+        say_what_is_between(self.crawler, self)
         await self._expire(spider)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
@@ -184,8 +191,9 @@ class SimhashDownloaderMiddleware:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.is_kept or decision.verdict == "refresh":
             if self._rules is not None:
-                self._rules.forget(response.url, jar_of(request))
-            scope = scope_key(self.settings.scope, response.url, self.spider_name, jar_of(request))
+                self._rules.forget(response.url, self._facts.of(request).party)
+            asker = self._facts.of(request).asker
+            scope = scope_key(self.settings.scope, response.url, self.spider_name, asker)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
@@ -204,6 +212,8 @@ class SimhashDownloaderMiddleware:
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""
         request.meta.pop(DECISION_META_KEY, None)
+        self._facts.read(request)
+        self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return
         if self._walls is not None and not OWN_META_KEYS & request.meta.keys():
@@ -211,6 +221,16 @@ class SimhashDownloaderMiddleware:
         self._reach.hand([request.url], self.index.noise(section_of(request.url)).cuts)
         if self._rules is not None:
             self._rules.consider(request)
+
+    def note_link(self, request: Request, response: Response) -> None:
+        """Note that a callback has made a request of its page, which is sent."""
+        self._reach.note_asked(request.url)
+        if self._walls is not None:
+            self._walls.note_origin(request, response, not self._reach.unmet([request.url]))
+
+    def note_cut(self, request: Request) -> None:
+        """Note that a request of a callback is not sent, since it is too deep."""
+        self._reach.take_back(request.url)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
@@ -241,7 +261,8 @@ class SimhashDownloaderMiddleware:
                 self._walls.note_dropped(request, decision)
             if not decision.is_unchanged:
                 self._take_back(request, response, decision)  # a policy dropped a page of its own
-            raise self._dropped(response, decision)
+            await close_browser_page(request)
+            raise self._dropped(request, response, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
         if record.action == "flag" or decision.reason == "wall":
             response.flags = [*response.flags, FLAG]
@@ -303,7 +324,9 @@ class SimhashDownloaderMiddleware:
         """Return the decision on a page that the spider may get, and what is done with it."""
         decision, by_text = await decide(self.index, self._reach, page)
         if self._walls is not None:
-            decision = self._walls.seen(page.request_fingerprint, page.url, decision)
+            decision = self._walls.seen(request, page, decision)
+        decision = self._facts.told(request, decision)
+        self._request_variants.note(request, decision)
         self._visits.note_judged()
         may_be_missing = self._rules is not None and self._rules.missing.holds(page.url)
         if decision.may_be_noise and not may_be_missing:
@@ -314,7 +337,8 @@ class SimhashDownloaderMiddleware:
         is_followed = action == "flag" and self.settings.follow_duplicate_links
         if action == "pass" or is_followed:
             self._reach.hand([response.url], self.index.noise(page.section).cuts)
-            self._reach.hand(one.address for one in page.holds.addresses)
+            if self._facts.leads_on(request):
+                self._reach.hand(one.address for one in page.holds.addresses)
         await self.index.learn(page, by_text)
         if self._rules is not None:
             await self._rules.learn(request, page, decision, len(response.body))
@@ -351,14 +375,24 @@ class SimhashDownloaderMiddleware:
             response.body,
             getattr(response, "encoding", None),
             self.crawler.request_fingerprinter.fingerprint(request),
-            jar_of(request),
+            *self._facts.with_session(request, response),
+            request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
+            response.headers.getlist("Link"),
         )
         run = await self._run.current()
         return await self.pipeline.page(fetched, self.workers, self.index, self.spider_name, run)
 
-    def _dropped(self, response: Response, decision: Decision) -> IgnoreRequest:
+    def _dropped(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""
         extra = {"spider": self.crawler.spider}
+        if self._has_errbacks and request.errback is None and not self._is_errback_missed:
+            self._is_errback_missed = True
+            logger.info(
+                "A page is dropped whose request has no errback, though others have one: "
+                "%(request)s. If something waits for it, give it an errback, too",
+                {"request": request},
+                extra=extra,
+            )
         if decision.is_unchanged:
             logger.debug("Dropped unchanged %(response)s", {"response": response}, extra=extra)
             return UnchangedPage(response.url, decision)

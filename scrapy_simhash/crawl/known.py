@@ -21,7 +21,7 @@ from scrapy_simhash.rule.rewriting import Session
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
 SLOTS = 1 << 22
-KEPT_SLOTS = 1 << 20
+KEPT_SLOTS = ASKED_SLOTS = 1 << 20
 # An address may take any slot of a line of this many, as in the caches of processors.  With one
 # slot for each, 11 % of 1 million would be forgotten, and every copy with 100 links would lead on.
 WAYS = 8
@@ -66,6 +66,14 @@ class KnownAddresses:
             if value not in line:
                 place = line.index(0) if 0 in line else (value >> 32) % WAYS
                 slots[start + place] = value
+
+    def remove(self, address: str) -> None:
+        """Forget an address, if it is known."""
+        value, slots = hash_feature(address), self._slots
+        start = value % self._lines * WAYS
+        line = [one for one in slots[start : start + WAYS].tolist() if one != value]
+        for place, one in enumerate((*line, *[0] * (WAYS - len(line)))):
+            slots[start + place] = one
 
     def missing(self, addresses: Iterable[str]) -> list[str]:
         """Return those addresses that are not in the set, in order; 0.3 us each."""
@@ -128,10 +136,13 @@ class Reach:
     - any rule that was right at least :data:`TRUSTED_AFTER` times, and hardly ever wrong.  It is
       right if a copy, its addresses rewritten, has no new ones.  It is wrong if the copy leads on,
       or if of two addresses that the rule makes one both are kept for their texts.
+
+    *cuts_links* says that some of the links which the spider gets may not be followed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cuts_links: bool = False) -> None:
         self._handed = KnownAddresses()
+        self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
         self._trials: Heaviest[AddressRule, _Trial] = Heaviest(RULES, _Trial, attrgetter("pages"))
 
@@ -139,6 +150,16 @@ class Reach:
         """Note that the spider gets these addresses, in a page or as that of a request."""
         names = cuts.parameters
         self._handed.add((stripped(one, names) for one in addresses) if names else addresses)
+
+    def note_asked(self, address: str) -> None:
+        """Note that a request is sent for an address."""
+        if self._asked is not None:
+            self._asked.add([address])
+
+    def take_back(self, address: str) -> None:
+        """Note that no request is sent for an address that was on a page; but one may have been."""
+        if self._asked is None or address not in self._asked:
+            self._handed.remove(address)
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
         """Return the addresses that the spider has not got yet; 0.3 us each."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG
+from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.redirects import mark_copied
 from scrapy_simhash.crawl.setup import active_settings
 
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class SimhashLinksMiddleware(BaseSpiderMiddleware):
+class _TellingMiddleware(BaseSpiderMiddleware):
+    """A spider middleware that tells the one which judges pages what becomes of their requests."""
+
+    @cached_property
+    def judging(self) -> SimhashDownloaderMiddleware | None:
+        return self.crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
+
+
+class SimhashLinksMiddleware(_TellingMiddleware):
     """Drop the requests from a flagged response, unless ``SIMHASH_FOLLOW_DUPLICATE_LINKS`` is set.
 
     Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
@@ -47,6 +57,33 @@ class SimhashLinksMiddleware(BaseSpiderMiddleware):
             return None
         request.meta.pop(DECISION_META_KEY, None)
         mark_copied(request.meta)
+        if response is not None and self.judging is not None:
+            self.judging.note_link(request, response)
+        return request
+
+
+class SimhashDepthMiddleware(_TellingMiddleware):
+    """Take note of requests that Scrapy is about to discard, since they are below ``DEPTH_LIMIT``.
+
+    Their addresses were on a page, but the spider does not get what is there.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._limit = crawler.settings.getint("DEPTH_LIMIT")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        active_settings(crawler)
+        if not crawler.settings.getint("DEPTH_LIMIT"):
+            raise NotConfigured
+        return cls(crawler)
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        if response is not None and not request.meta.get("depth_reset"):
+            is_too_deep = response.meta.get("depth", 0) >= self._limit
+            if is_too_deep and self.judging is not None:
+                self.judging.note_cut(request)
         return request
 
 

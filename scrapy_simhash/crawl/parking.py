@@ -18,11 +18,12 @@ from scrapy.utils.request import request_from_dict
 from scrapy_simhash.addresses.bound import sample_share
 from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.asking import ask
-from scrapy_simhash.crawl.choices import META_KEY, Selection, is_start_request, jar_of
+from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.dropped import RuledOut
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.requests import RequestFacts, is_start_request
 from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
@@ -107,12 +108,14 @@ class Parking:
         learner: Learner,
         watches: Mapping[Kind, Watch],
         settings: SimhashSettings,
+        facts: RequestFacts,
         place: Path,
     ) -> None:
         self._crawler = crawler
         self._learner = learner
         self._watches = watches
         self._selection = Selection(settings)
+        self._facts = facts
         self._worth = settings.rules_audit
         self._action = settings.action
         self._is_policy_known = settings.policy is None
@@ -148,7 +151,7 @@ class Parking:
         self.redirected(request)
         if self.is_exempt(request):
             return
-        place = Place(request.url, jar_of(request))
+        place = self._place(request)
         said = self._learner.say(*place)
         if not said.acts:
             return
@@ -201,7 +204,7 @@ class Parking:
 
     def answered(self, request: Request) -> Asked | None:
         """Note the answer to a request; return which rule had parked it, if one had."""
-        self._end(Place(request.url, jar_of(request)))
+        self._end(self._place(request))
         number = request.meta.pop(PARKED_META_KEY, None)
         asked = self._asked.pop(number, None)
         if asked is not None:
@@ -230,7 +233,7 @@ class Parking:
     def redirected(self, request: Request) -> None:
         """Note that a request has led to another one, which is sent or dropped."""
         if urls := redirects_in(request.meta):
-            self._end(Place(urls[-1], jar_of(request)))
+            self._end(Place(urls[-1], self._facts.of(request).party))
 
     def spider_idle(self) -> None:
         """Before the crawl ends, ask for what is owed, and look at some of what is parked.
@@ -268,6 +271,9 @@ class Parking:
     def close(self) -> None:
         """Keep what is parked."""
         self._safely(self._store.close)
+
+    def _place(self, request: Request) -> Place:
+        return Place(request.url, self._facts.of(request).party)
 
     def _end(self, place: Place) -> None:
         """Park what waits for a request if a page is kept now, and ask for it if none is."""

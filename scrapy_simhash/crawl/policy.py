@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast, get_args
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from scrapy_simhash.crawl.choices import META_KEY, is_start_request
+from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.inline import is_inline
 from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.requests import is_start_request
 from scrapy_simhash.crawl.setup import active_settings
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.report.record import Action

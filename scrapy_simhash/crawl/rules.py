@@ -14,9 +14,9 @@ from scrapy_simhash.addresses.matches import Match
 from scrapy_simhash.addresses.missing import MissingPages
 from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.choices import jar_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
@@ -68,14 +68,20 @@ class Watched(NamedTuple):
 class AddressRules:
     """Learns rules from the verdicts of a crawl, and counts what they would have saved.
 
-    With ``SIMHASH_RULES = "use"``, requests are parked by them (parking.py).  Pages that cannot
+    With a *place* for them, requests are parked by the rules (parking.py).  Pages that cannot
     tell are left out: walls, pages without content of their own, and those after a redirect.
     """
 
     def __init__(
-        self, crawler: Crawler, index: Index, settings: SimhashSettings, place: Path
+        self,
+        crawler: Crawler,
+        index: Index,
+        settings: SimhashSettings,
+        facts: RequestFacts,
+        place: Path | None,
     ) -> None:
         self._crawler = crawler
+        self._facts = facts
         self._index = index
         self._learner = Learner(index.address_rules)
         self._state = JobState(crawler, "traps", Watched)
@@ -84,9 +90,9 @@ class AddressRules:
         self._state.remove()
         traps, missing = self._watched = known or Watched(Traps(), MissingPages())
         self._parking = None
-        if settings.rules == "use":
+        if place is not None:
             watches: dict[Kind, Watch] = {"trap": traps, "missing": missing}
-            self._parking = Parking(crawler, self._learner, watches, settings, place)
+            self._parking = Parking(crawler, self._learner, watches, settings, facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
         self.missing = CrawlMissing(crawler, index, missing, self._parking)
         if known is None:
@@ -164,9 +170,9 @@ class AddressRules:
         """Forget failures that were due to what is known now to change by itself."""
         self._learner.clear_doubtful(url)
 
-    def forget(self, url: str, jar: str) -> None:
+    def forget(self, url: str, party: str) -> None:
         """Forget that a page was kept, since it was taken back or is a wall."""
-        content = self._learner.forget(url, jar)
+        content = self._learner.forget(url, party)
         if self._parking is not None:
             self._parking.release_content(content)
 
@@ -174,7 +180,8 @@ class AddressRules:
         """Take a page for none that is kept if it is a wall, also where those are dropped."""
         if alarm.name == "one_text":
             self._walls.add(alarm.subject)
-            self.forget(alarm.subject, "")
+            for party in self._learner.parties_of(alarm.subject):
+                self.forget(alarm.subject, party)
 
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""
@@ -190,17 +197,19 @@ class AddressRules:
         return [self._row(one) for one in known[:ROWS]]
 
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
-        jar = jar_of(request)
+        party = self._facts.of(request).party
         kept_url = decision.kept_url(page.url)
         if decision.reason == "wall" or kept_url[:MAX_URL] in self._walls:
-            self.forget(kept_url, jar)
+            self.forget(kept_url, party)
             return Lesson()
-        if redirects_in(request.meta) or not self._index.parameters.views(page):
+        # What the spider asks for again may have been a copy before, and parked others.
+        is_again = decision.verdict == "refresh" and request.dont_filter
+        if is_again or redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
         is_doubtful = decision.may_be_noise
         leads_on = decision.reason in NEW_ADDRESSES
         content_url = decision.content_url(page.url)
-        return self._learner.learn(Judged(page.url, content_url, jar, is_doubtful, leads_on))
+        return self._learner.learn(Judged(page.url, content_url, party, is_doubtful, leads_on))
 
     def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule
@@ -275,10 +284,14 @@ _of_crawls: WeakKeyDictionary[Crawler, AddressRules] = WeakKeyDictionary()
 
 
 def start_learning(
-    crawler: Crawler, index: Index, settings: SimhashSettings, place: Path
+    crawler: Crawler,
+    index: Index,
+    settings: SimhashSettings,
+    facts: RequestFacts,
+    place: Path | None,
 ) -> AddressRules:
-    """Return what learns rules in a crawl; *place* is where it parks requests."""
-    rules = _of_crawls[crawler] = AddressRules(crawler, index, settings, place)
+    """Return what learns rules in a crawl; it parks requests at *place*, if there is one."""
+    rules = _of_crawls[crawler] = AddressRules(crawler, index, settings, facts, place)
     return rules
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
@@ -16,8 +18,10 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 
-from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.places import REDIS_OF_CRAWL, is_in_redis
+from scrapy_simhash.crawl.shared import INDEXES
+from scrapy_simhash.errors import IndexUnavailableError, SettingsError
+from scrapy_simhash.index.opening import open_index
+from scrapy_simhash.places import MEMORY, REDIS_OF_CRAWL, is_in_redis
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.rule import Parameters
+
+logger = logging.getLogger(__name__)
 
 # In JOBDIR.
 PARKED_FILE = "simhash-parked.sqlite"
@@ -87,6 +95,33 @@ def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: Ba
     return url
 
 
+def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters) -> Index:
+    """Return the index of a crawl, which the spiders of this process share.
+
+    It is in memory, and a warning says so, if no file can be written at the default place.
+
+    :raises SettingsError: see :func:`index_place`.
+    :raises FingerprintIndexError: it cannot be used.
+    """
+
+    def taken(place: str) -> Index:
+        return INDEXES.take(
+            (place, parameters), lambda: open_index(place, parameters, settings.expected_pages)
+        )
+
+    try:
+        return taken(index_place(settings, crawler.spidercls.name, crawler.settings))
+    except (OSError, IndexUnavailableError) as exc:
+        if settings.index is not None:
+            raise
+        logger.warning(
+            "The index is in memory, so the next crawl does not know these pages: %(error)s. "
+            "Set SIMHASH_INDEX to a place that can be written",
+            {"error": exc},
+        )
+        return taken(MEMORY)
+
+
 def _data_folder() -> Path:
     """Return the folder of the default indexes: in Scrapy's data directory, if it has one.
 
@@ -133,15 +168,26 @@ def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> fro
     return frozenset(names)
 
 
-def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path:
+def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
     """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
 
-    An index that is no file has one of this name.
+    An index that is no file has one of this name.  None if nothing is to be parked, or if the
+    default place cannot be written: a warning says so.
     """
+    if settings.rules != "use":
+        return None
     if job := job_dir(crawler.settings):
         return Path(job, PARKED_FILE)
-    place = index_place(settings, crawler.spidercls.name, crawler.settings)
-    if place == "memory:" or is_in_redis(place):
-        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
     started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
-    return Path(f"{place}.parked", f"{started}-{os.getpid()}.sqlite")
+    file = f"{started}-{os.getpid()}.sqlite"
+    if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
+        return Path(f"{settings.index}.parked", file)
+    try:
+        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
+        folder = Path(f"{place}.parked")
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder / file
+    except OSError as exc:
+        logger.warning("No requests are parked, as they cannot be kept: %(error)s", {"error": exc})
+        return None

@@ -14,10 +14,10 @@ MOST_WAITING = 500
 
 
 class Place(NamedTuple):
-    """The address of a request and the name of its cookie jar."""
+    """The address of a request, and which others one page may serve as well as it."""
 
     url: str
-    jar: str
+    party: str
 
 
 class UnderWay:

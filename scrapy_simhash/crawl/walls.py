@@ -3,93 +3,271 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from scrapy_simhash.addresses.address import MAX_URL
+from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.asking import ask
+from scrapy_simhash.crawl.known import KnownAddresses
+from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.crawl.requests import callback_name
+from scrapy_simhash.report.counting import Heaviest
+from scrapy_simhash.rule.hashes import hash_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Request
+    from scrapy.http import Request, Response
 
     from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.rule.page import Decision
+    from scrapy_simhash.rule.page import Decision, Page
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+# The pages that a request came from by forms, or by requests that Scrapy would not send twice by
+# itself: their request fingerprints.
+ORIGINS_META_KEY = "simhash_origins"
+MOST_ORIGINS = 6
+# In a request that is sent once more since a wall had stood in for its page.
+ASKED_AGAIN_META_KEY = "simhash_asked_again"
 # Of each, the oldest is forgotten first.
 MAX_WALLS = 1_000
 MAX_JUDGED = 10_000
 MAX_DROPPED = 1_000
 # Of the requests of a spider that asks for some pages again, at most this share does.
 MOST_UNFILTERED = 0.5
+# A value of a parameter that is to get past a cache is random, or a time; a page number is shorter.
+RANDOM_LENGTH = 5
+
+# A parameter or segment tells pages apart if so many pages differ in it alone, and if hardly any
+# text was met at two addresses that do: at so many, and a share of the pages.
+TELLING_PAGES = 10
+REPEATED_TEXTS = 1
+REPEATED_SHARE = 0.02
+PLACES = 1_000
+MAX_REPEATED = 1_000
+GROUP_SLOTS = 1 << 20
+# Of an address, so many parameters and segments are looked at.
+MOST_PLACES = 8
+
+
+@dataclass(slots=True)
+class _Place:
+    """How many pages differ in one part of their address alone, and which texts do not."""
+
+    pages: int = 0
+    repeated: set[int] = field(default_factory=set)
+
+    @property
+    def tells(self) -> bool:
+        most = REPEATED_TEXTS + REPEATED_SHARE * self.pages
+        return self.pages >= TELLING_PAGES and len(self.repeated) <= most
+
+
+class TellingPlaces:
+    """The parameters and segments of addresses that tell the pages of a site apart.
+
+    A session id does not: pages that differ in it differ elsewhere, too.  A number of a page does:
+    if the text of one is met under other numbers all at once, it stands in for their pages.
+
+    Cost of a page: 1 us for each of at most :data:`MOST_PLACES` parts of its address.
+    """
+
+    def __init__(self) -> None:
+        self._groups = KnownAddresses(GROUP_SLOTS)
+        self._places: Heaviest[str, _Place] = Heaviest(PLACES, _Place, attrgetter("pages"))
+
+    def note_kept(self, url: str) -> None:
+        """Note that the page at *url* has a text that was met nowhere else."""
+        groups = [*_groups(Address.of(url))]
+        unknown = set(self._groups.missing(group for _, group in groups))
+        for place, group in groups:
+            if group not in unknown:
+                self._places[place].pages += 1
+        self._groups.add(unknown)
+
+    def tell(self, url: str, kept_url: str) -> bool:
+        """Whether two addresses with one text differ in nothing but a part that tells pages apart.
+
+        The text is noted.
+        """
+        one, other = Address.of(url), Address.of(kept_url)
+        others = {group: place for place, group in _groups(other)}
+        shared = [place for place, group in _groups(one) if others.get(group) == place]
+        if len(shared) != 1 or shared[0] not in self._places:
+            return False
+        place = self._places[shared[0]]
+        if len(place.repeated) < MAX_REPEATED:
+            place.repeated.add(hash_of(kept_url))
+        return place.tells
+
+
+def _groups(address: Address) -> Iterator[tuple[str, str]]:
+    """Yield each part of an address, and what stands for the address with any value there."""
+    scheme, host, path, parameters = address
+    segments = path.split("/")
+    for i in range(max(1, len(segments) - MOST_PLACES // 2), len(segments)):
+        before, after = "/".join(segments[:i]), "/".join(segments[i + 1 :])
+        yield (
+            f"{host}{folder_of(before + '/')} {len(segments) - i}",
+            f"{scheme} {host}{before} {after} {parameters}",
+        )
+    for name, _ in parameters[: MOST_PLACES // 2]:
+        others = tuple(one for one in parameters if one[0] != name)
+        yield f"{address.pattern} {name}", f"{scheme} {host}{path} {name} {others}"
+
+
+class _Text(NamedTuple):
+    """The text of a judged page: the URL of its kept page, and its digest; empty if it has none."""
+
+    kept_url: str
+    digest: bytes
 
 
 class Walls:
-    """The kept pages whose text is known to be a wall, and the requests that were dropped for them.
+    """The texts that are known to be walls, and the requests that were dropped for them.
 
-    It is known when the alarm ``one_text`` was raised on it, or when the spider sends a request
-    again that was answered with it: it saw that this was not the page.  Then the copies of the wall
-    reach the spider, too.  If it was the spider that told, what was dropped for the wall is asked
-    for once more.
+    One is known when
+
+    - the spider sends a request again that was answered with it: it saw that this was not the page;
+    - the alarm ``one_text`` was raised on it;
+    - it is met at an address that differs from its own in nothing but a part that tells the pages
+      of the site apart (:class:`TellingPlaces`).  Of a page after a redirect, this is the address
+      that was asked for.
+
+    Then the copies of the wall reach the spider, too, also where it comes back later; and what was
+    dropped for it before is asked for once more.
+
+    *compares_values*: whether nothing on a duplicate is new.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, compares_values: bool) -> None:
         self._crawler = crawler
-        # The URLs of kept pages, cut as those of alarms are.
+        self._compares_values = compares_values
+        # The URLs of kept pages, cut as those of alarms are, and the digests of their texts.
         self._walls: OrderedDict[str, None] = OrderedDict()
-        self._text_of: OrderedDict[bytes, str] = OrderedDict()
+        self._digests: OrderedDict[bytes, None] = OrderedDict()
+        # By request fingerprint, and of kept pages after a redirect what was asked for.
+        self._text_of: OrderedDict[bytes, _Text] = OrderedDict()
+        self._asked_as: OrderedDict[str, str] = OrderedDict()
         self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+        self._places = TellingPlaces()
         self._requests = self._unfiltered = 0
         crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         if alarm.name == "one_text":
-            self._add(alarm.subject)
+            texts = (text for text in self._text_of.values() if text.kept_url == alarm.subject)
+            self._add(next(texts, _Text(alarm.subject, b"")))
+
+    def note_origin(self, request: Request, response: Response, is_handed: bool) -> None:
+        """Note which pages a request of a callback may ask for again.
+
+        *is_handed* says whether its address was on a page.
+        """
+        for key in ORIGINS_META_KEY, ASKED_AGAIN_META_KEY:
+            request.meta.pop(key, None)
+        origin = response.request
+        if origin is None:
+            return
+        if request.dont_filter or request.method != "GET":
+            before = origin.meta.get(ORIGINS_META_KEY, ())
+            origins = [one.hex() for one in self._fingerprints(origin)]
+            request.meta[ORIGINS_META_KEY] = [*origins, *before][:MOST_ORIGINS]
+        elif not is_handed and _gets_past_a_cache(request, origin):
+            text = self._text_of.get(self._fingerprint(origin))
+            if text is not None:
+                self._add(text)
 
     def note_request(self, request: Request) -> None:
         """Look whether a request was answered before, in which case that answer was a wall.
 
         Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
-        If a spider sends most requests with ``dont_filter``, that says nothing.
+        If a spider sends most requests with ``dont_filter``, it must come from the page itself.
         """
         self._requests += 1
         self._unfiltered += request.dont_filter
         is_habit = self._unfiltered > MOST_UNFILTERED * self._requests
-        if request.meta.get("retry_times") or (request.dont_filter and not is_habit):
-            text = self._text_of.get(self._crawler.request_fingerprinter.fingerprint(request))
-            if text is not None:
-                self._add(text)
-                self._ask_again(text)
+        if not (request.dont_filter or request.meta.get("retry_times")):
+            return
+        own = self._fingerprint(request)
+        text = self._text_of.get(own)
+        if text is None:
+            return
+        origins = request.meta.get(ORIGINS_META_KEY, ())
+        if request.meta.get("retry_times") or not is_habit or own.hex() in origins:
+            self._add(text)
 
-    def seen(self, request_fingerprint: bytes, url: str, decision: Decision) -> Decision:
+    def seen(self, request: Request, page: Page, decision: Decision) -> Decision:
         """Return the decision on a page, as it is if its kept page may be a wall."""
+        url, redirects = page.url, redirects_in(request.meta)
+        asked = redirects[0] if redirects else url
         if decision.verdict == "refresh" and decision.changed:
             self._walls.pop(url[:MAX_URL], None)  # now it is something else
-        text = decision.kept_url(url)[:MAX_URL]
-        self._text_of[request_fingerprint] = text
-        if len(self._text_of) > MAX_JUDGED:
-            self._text_of.popitem(last=False)
-        if decision.is_duplicate and text in self._walls:
-            return replace(decision, reason="wall")
-        return decision
+        digest = page.digest if page.tokens else b""
+        text = _Text(decision.kept_url(url)[:MAX_URL], digest)
+        for fingerprint in self._fingerprints(request):
+            _put(self._text_of, fingerprint, text, MAX_JUDGED)
+        if not decision.is_duplicate:
+            if redirects:
+                _put(self._asked_as, text.kept_url, asked, MAX_WALLS)
+            if decision.reason == "new_text":
+                self._places.note_kept(url)
+            return decision
+        is_wall = text.kept_url in self._walls or digest in self._digests
+        if not is_wall and (self._compares_values or decision.verdict == "exact_duplicate"):
+            kept_url = decision.kept_url(url)
+            is_wall = self._places.tell(asked, self._asked_as.get(text.kept_url, kept_url))
+        return replace(decision, reason="wall") if is_wall else decision
 
     def note_dropped(self, request: Request, decision: Decision) -> None:
         """Remember a request whose page is dropped."""
         self._dropped.append(((decision.representative or "")[:MAX_URL], request))
 
-    def _add(self, text: str) -> None:
-        self._walls[text] = None
-        if len(self._walls) > MAX_WALLS:
-            self._walls.popitem(last=False)
+    def _fingerprint(self, request: Request) -> bytes:
+        return self._crawler.request_fingerprinter.fingerprint(request)
 
-    def _ask_again(self, text: str) -> None:
-        again = [request for of, request in self._dropped if of == text]
+    def _fingerprints(self, request: Request) -> Iterator[bytes]:
+        """Yield the fingerprints of a request, and of those that were redirected to it."""
+        yield self._fingerprint(request)
+        for url in redirects_in(request.meta):
+            yield self._fingerprint(request.replace(url=url))
+
+    def _add(self, text: _Text) -> None:
+        """Take a text for a wall, and ask again for what was dropped for it."""
+        _put(self._walls, text.kept_url, None, MAX_WALLS)
+        if text.digest:
+            _put(self._digests, text.digest, None, MAX_WALLS)
+        again = [request for of, request in self._dropped if of == text.kept_url]
         if not again:
             return
-        others = (one for one in self._dropped if one[0] != text)
+        others = (one for one in self._dropped if one[0] != text.kept_url)
         self._dropped = deque(others, maxlen=MAX_DROPPED)
         for request in again:
-            if ask(self._crawler, request.replace(dont_filter=True)):
+            meta = {**request.meta, ASKED_AGAIN_META_KEY: True}
+            if ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
                 self._crawler.stats.inc_value("simhash/asked_again")
+
+
+def _gets_past_a_cache(request: Request, origin: Request) -> bool:
+    """Whether a request is for a page that was there before, with one more random parameter."""
+    if callback_name(request) != callback_name(origin):
+        return False
+    one, other = Address.of(request.url), Address.of(origin.url)
+    if one[:3] != other[:3]:
+        return False
+    more = {*one.parameters} - {*other.parameters}
+    names = {name for name, _ in more}
+    less = {name for name, _ in {*other.parameters} - {*one.parameters}}
+    return len(more) == 1 and less <= names and all(len(v) >= RANDOM_LENGTH for _, v in more)
+
+
+def _put(of: OrderedDict[Key, Value], key: Key, value: Value, most: int) -> None:
+    of[key] = value
+    of.move_to_end(key)
+    if len(of) > most:
+        of.popitem(last=False)

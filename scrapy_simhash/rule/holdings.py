@@ -22,15 +22,18 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from hashlib import blake2b
+from itertools import chain, islice
 from typing import NamedTuple
 
 from scrapy_simhash.rule.hashes import address_id, hash_of, pack_hashes, unpack_hashes
 from scrapy_simhash.rule.rewriting import Rewriting
 from scrapy_simhash.rule.sections import TemplateOf, no_template
 
-# A page with more addresses has none stored: 256 bytes a page.
+# Of a page with more addresses, only a digest is stored: 256 bytes a page.  It is no number of
+# hashes.
 MAX_ADDRESSES = 64
+_DIGEST_BYTES = 6
 
 # Where a value stands does not matter if it is beside the content, or a long text.
 BESIDE, ANYWHERE = 0, 1
@@ -245,6 +248,17 @@ class Comparable:
                     break
         return new
 
+    def is_same_as(self, url: str, stored: bytes | None, section: str) -> bool:
+        """Whether a page at *url* has the same values, and none that this one has not."""
+        if stored is None or stored == self._packed:
+            return stored == self._packed
+        kept = _unpacked(stored)
+        if kept is None or self.new_beside(url, stored, section, 1) != []:
+            return False
+        of = self._values
+        mine = {value >> kept.shift for value in chain(of.own, of.chained, of.repeated, of.loose)}
+        return kept.hashes <= mine
+
     def _new_beside_sums(self, url: str, stored: bytes) -> list[int] | None:
         """Compare with a kept page of which only sums are known: it has the same values, or not."""
         self._sums_compared += 1
@@ -308,13 +322,14 @@ def _is_among(
     return False
 
 
-def pack_addresses(addresses: Collection[str]) -> bytes | None:
-    """Return the hashes of addresses; None if there are more than :data:`MAX_ADDRESSES`."""
-    if len(addresses) > MAX_ADDRESSES:
-        return None
-    return pack_hashes(set(map(hash_of, addresses)))
+def pack_addresses(addresses: Collection[str]) -> bytes:
+    """Return the hashes of addresses; of more than :data:`MAX_ADDRESSES`, a digest of them all."""
+    packed = pack_hashes(set(map(hash_of, addresses)))
+    if len(addresses) <= MAX_ADDRESSES:
+        return packed
+    return blake2b(packed, digest_size=_DIGEST_BYTES).digest()
 
 
 def unpack_addresses(packed: bytes | None) -> frozenset[int]:
     """Return the hashes that :func:`pack_addresses` packed; none if they are not known."""
-    return unpack_hashes(packed or b"")
+    return unpack_hashes(packed or b"") if len(packed or b"") != _DIGEST_BYTES else frozenset()

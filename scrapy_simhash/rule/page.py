@@ -25,6 +25,7 @@ Reason = Literal[
     "new_links",
     "new_media",
     "new_data",
+    "other_request",
     "other_site",
     "share_in_common",
     "within_distance",
@@ -52,6 +53,7 @@ VARIANT_REASONS: tuple[Reason, ...] = (
     "new_links",
     "new_media",
     "new_data",
+    "other_request",
     "other_site",
 )
 # It is kept for addresses that the spider was not handed.
@@ -65,6 +67,10 @@ FAILURES: tuple[Reason, ...] = (
     "index_unavailable",
     "internal_error",
 )
+
+
+# The first half is a hash of the callback, the second one of what it gets beside the page.
+PURPOSE_BYTES = 16
 
 
 class Kind(Enum):
@@ -105,11 +111,14 @@ class Page:
     and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *addresses* are the hashes of the links and
     media that it holds, None if there are too many, and *own_values* those of its values
     (:mod:`scrapy_simhash.rule.holdings`), None if they are not compared; *heading* is the hash of
-    what heads it, None if nothing does.
+    what heads it, None if nothing does.  *purpose* is a hash of what the request gives to its
+    callback beside the page, None for nothing, and *depth* how far the page is from a start, None
+    if nothing depends on it.
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
-    *holds*: its values.  *canonical* is the URL that the page gives as
+    *holds*: its values.  *is_asked_again*: the spider asks for the page whether it was judged
+    before or not.  *canonical* is the URL that the page gives as
     its own (rel=canonical).  It chooses among kept pages that are equally good as its
     representative, and says which other site may have the page.  *view_under* computes the second
     view anew; a page has it if the template of its site was not settled.
@@ -128,12 +137,15 @@ class Page:
     addresses: Annotated[bytes | None, Kind.BYTES] = None
     own_values: Annotated[bytes | None, Kind.BYTES] = None
     heading: Annotated[int | None, Kind.BITS] = None
+    purpose: Annotated[bytes | None, Kind.DIGEST] = None
+    depth: Annotated[int | None, Kind.COUNT] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     section: str = ""
     blocks: tuple[int, ...] = ()
     holds: PageValues = field(default=NO_VALUES, compare=False, repr=False)
     canonical: str | None = None
+    is_asked_again: bool = False
     view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
     def stored(self) -> Page:
@@ -146,6 +158,7 @@ class Page:
             holds=NO_VALUES,
             view_under=None,
             canonical=None,
+            is_asked_again=False,
         )
 
 
@@ -249,7 +262,7 @@ class Decision:
     @property
     def may_be_noise(self) -> bool:
         """Whether what is new in a variant may only have changed by itself."""
-        return self.verdict == "variant" and self.reason != "other_site"
+        return self.verdict == "variant" and self.reason not in ("other_request", "other_site")
 
     @property
     def is_kept(self) -> bool:

@@ -6,7 +6,7 @@ the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
@@ -14,7 +14,16 @@ from typing import Literal, NamedTuple
 from scrapy_simhash.rule.comparison import Comparisons, marks, overlap
 from scrapy_simhash.rule.crawls import crawls_in, together
 from scrapy_simhash.rule.holdings import Comparable, Told
-from scrapy_simhash.rule.page import VARIANT_REASONS, Decision, Found, NearMiss, Page, Reason, Row
+from scrapy_simhash.rule.page import (
+    PURPOSE_BYTES,
+    VARIANT_REASONS,
+    Decision,
+    Found,
+    NearMiss,
+    Page,
+    Reason,
+    Row,
+)
 from scrapy_simhash.rule.scope import owner_of, section_of
 from scrapy_simhash.rule.sections import TemplateOf, no_template
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
@@ -131,7 +140,8 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
 
     The first step that applies decides:
 
-    1. The request is that of a representative: ``refresh``, compared with its own last text.
+    1. The request is that of a representative, or of a duplicate that this run has judged and the
+       spider asks for again: ``refresh``, compared with its own last text.
     2. Without verification: ``exact_duplicate`` if a representative has the same text.
        ``near_duplicate`` if both texts have at least ``min_tokens`` tokens and their fingerprints
        are within ``distance`` bits; the representative is the closest, the oldest of several.
@@ -144,6 +154,9 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
        duplicate: it is a ``refresh`` that has moved, and takes its place.
     5. Any other page is ``unique``.
 
+    A representative stands for the pages of such requests alone that have its *purpose*, and are
+    not nearer to a start than its own.
+
     Representatives that this crawl has met come first.
     If several representatives qualify, the one at the page's ``canonical`` URL is chosen: in step 2
     among those with the same text, or those equally close; in step 3 among all that share enough.
@@ -151,9 +164,9 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     then the first.
     """
     own = found.own
-    if own is not None and own.is_kept:
+    if own is not None and (own.is_kept or _is_poll(page, own)):
         distance = (own.page.fingerprint ^ page.fingerprint).bit_count()
-        return _refresh(page, own, distance, found, parameters, site.template)
+        return _refresh(page, own, distance, found, parameters, site)
     if parameters.share:
         judged = _most_alike(page, found, parameters, site)
     else:
@@ -161,7 +174,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     if judged.row is None or _stands(judged.row, page):
         return judged
     distance = judged.decision.distance or 0
-    return _refresh(page, judged.row, distance, found, parameters, site.template)
+    return _refresh(page, judged.row, distance, found, parameters, site)
 
 
 def stored_as(page: Page, judged: Judged) -> Page:
@@ -186,6 +199,25 @@ def _stands(row: Row, page: Page) -> bool:
     return page.met_by is None or crawls_in(page.met_by)[0] in crawls_in(row.page.met_by)
 
 
+def _is_poll(page: Page, own: Row) -> bool:
+    """Whether a request is one that this run has judged, and that is sent again on purpose."""
+    return page.is_asked_again and page.crawl is not None and own.page.crawl == page.crawl
+
+
+def _other_request(page: Page, kept: Page) -> Told | None:
+    """Return in what the request of a page is another one than that of a kept page, if in any.
+
+    If links are cut at a depth, those of a kept page may be that a page nearer to a start leads to.
+    """
+    if page.purpose != kept.purpose:
+        half = PURPOSE_BYTES // 2
+        mine, its = (one.purpose or bytes(PURPOSE_BYTES) for one in (page, kept))
+        return Told("request", "callback" if mine[:half] != its[:half] else "meta", "")
+    if page.depth is not None and kept.depth is not None and page.depth < kept.depth:
+        return Told("request", "depth", f"{page.depth} instead of {kept.depth}")
+    return None
+
+
 def has_same_text(
     page: Page, other: Page, parameters: Parameters, template: Collection[int]
 ) -> bool:
@@ -202,19 +234,33 @@ def _refresh(
     distance: int,
     found: Found,
     parameters: Parameters,
-    template: Collection[int],
+    site: SiteKnowledge,
 ) -> Judged:
     """Compare a page with what it was before: its own row, or that of a page that has moved."""
-    changed = not _is_same(page, row.page, parameters, template)
+    changed = not _has_same_content(page, row.page, parameters, site.template)
     decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
     if row is not found.own:
         decision = replace(decision, reason="moved")
-    elif not changed and found.delivered:
+    elif not changed and found.delivered and _is_same(page, row.page, site):
         decision = replace(decision, reason="unchanged")
     return Judged(decision, row)
 
 
-def _is_same(page: Page, own: Page, parameters: Parameters, template: Collection[int]) -> bool:
+def _is_same(page: Page, own: Page, site: SiteKnowledge) -> bool:
+    """Whether a page has the links and values that it had before, and is asked for as then."""
+    if page.addresses != own.addresses or _other_request(page, own) is not None:
+        return False
+    if page.own_values is None:
+        return own.own_values is None and page.holds.is_whole
+    if not page.holds.is_whole:
+        return False
+    values = Comparable(page.url, page.holds, page.own_values, page.section, site.values_of)
+    return values.is_same_as(own.url, own.own_values, section_of(own.url))
+
+
+def _has_same_content(
+    page: Page, own: Page, parameters: Parameters, template: Collection[int]
+) -> bool:
     """Whether a page still has the same main text and, with verification, the same content."""
     if page.digest != own.digest:
         return False
@@ -229,12 +275,19 @@ def _closest(page: Page, found: Found) -> Judged:
     """Return the duplicate by the paper's plain rule."""
     same_text = tee((row, 0) for row in islice(found.same_text, MAX_COMPARED))
     near = tee(islice(found.near, MAX_COMPARED))
+
+    def stand(rows: Iterable[tuple[Row, int]], are_met: bool) -> Iterator[tuple[Row, int]]:
+        for one in rows:
+            row = one[0]
+            if _stands(row, page) is are_met and _other_request(page, row.page) is None:
+                yield one
+
     for are_met, twins, others in zip((True, False), same_text, near, strict=True):
-        if twin := _closest_named(page, (one for one in twins if _stands(one[0], page) is are_met)):
+        if twin := _closest_named(page, stand(twins, are_met)):
             row, _ = twin
             decision = Decision("exact_duplicate", "same_text", row.page.url, 0)
             return Judged(decision, row)
-        if one := _closest_named(page, (one for one in others if _stands(one[0], page) is are_met)):
+        if one := _closest_named(page, stand(others, are_met)):
             row, distance = one
             decision = Decision("near_duplicate", "within_distance", row.page.url, distance)
             return Judged(decision, row)
@@ -283,15 +336,16 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, row.page)):
             new = None
-        if new == []:
+        other = _other_request(page, row.page) if new == [] or is_near else None
+        if new == [] and other is None:
             url = row.page.url
             in_common = _segments_in_common(url, page.url)
             rank = _stands(row, page), url == page.canonical, shared.share, in_common
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
-        elif is_near:
+        elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
-                variant = _Variant(miss, new)
+                variant = _Variant(miss, new, other)
         elif missed is None or miss.share > missed.share:
             missed = miss
     if best is None and variant is not None:
@@ -310,10 +364,14 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
 
 
 class _Variant(NamedTuple):
-    """A kept page that a page is near, and what is new beside it; None if that cannot be said."""
+    """A kept page that a page is near, and what is new beside it; None if that cannot be said.
+
+    *other* says what is another in the request.
+    """
 
     miss: NearMiss
     new: list[int] | None
+    other: Told | None
 
 
 # As much of what is new in a variant is looked for, and shown.
@@ -326,17 +384,20 @@ _REASONS: dict[str, Reason] = {
     "link": "new_links",
     "name": "new_links",
     "media": "new_media",
+    "request": "other_request",
 }
 
 
 def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
     """Return the decision on a variant: why it is one, and some of what is new."""
-    miss, new = variant
+    miss, new, other = variant
     reason: Reason = "other_site"
     told: list[Told] = []
     if new is not None:
         known = page.holds.told
         told = [known[value] for value in new if value in known]
+        if other is not None and not new:
+            told = [other]
         told.sort(key=lambda one: VARIANT_REASONS.index(_REASONS[one.kind]))
         reason = _REASONS[told[0].kind] if told else "new_text"
     elif _may_stand_for_url(page, miss.url):

@@ -15,19 +15,19 @@ MAX_FOLDER = 100
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
-def scope_key(scope: str, url: str, spider: str, jar: str = "") -> str:
+def scope_key(scope: str, url: str, spider: str, asker: str = "") -> str:
     """Return the part of the index in which the page at *url* is compared.
 
     A host without a registered domain (an IP address, ``localhost``) is a site of its own.  Pages
-    of one cookie *jar* are compared with each other only: what they show depends on who asks.
+    of one *asker* are compared with each other only: what they show depends on who asks.
 
     >>> scope_key("site", "https://news.example.co.uk/a", "news")
     'example.co.uk'
     >>> scope_key("host", "https://news.example.co.uk/a", "news", "7")
-    'news.example.co.uk cookiejar 7'
+    'news.example.co.uk for 7'
     """
     key = _scope_key(scope, url, spider)
-    return f"{key} cookiejar {jar}" if jar else key
+    return f"{key} for {asker}" if asker else key
 
 
 def _scope_key(scope: str, url: str, spider: str) -> str:

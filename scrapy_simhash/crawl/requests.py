@@ -1,0 +1,390 @@
+"""What of a request decides what its page is for: who asks, what for, and how deep.
+
+A page is what its callback gets: a kept page stands for the pages of such requests alone that the
+spider treats alike.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import partial
+from hashlib import blake2b
+from itertools import islice
+from pathlib import PurePath
+from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from itemadapter import ItemAdapter
+from scrapy.spiders import CrawlSpider
+from w3lib.http import basic_auth_header
+
+from scrapy_simhash.crawl.redirects import redirects_in
+from scrapy_simhash.rule.page import PURPOSE_BYTES
+from scrapy_simhash.settings import TEXT
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_simhash.rule.page import Decision
+    from scrapy_simhash.settings import SimhashSettings
+
+logger = logging.getLogger(__name__)
+
+# Keys of Request.meta that say how a page is fetched, or what happened on the way: those of
+# Scrapy's documentation ("Request.meta special keys"), what its middlewares and CrawlSpider add,
+# and those of plug-ins for rendering, sessions and proxies.  docs/settings.md lists them.
+_NOT_FOR_THE_CALLBACK = frozenset(
+    """
+    allow_offsite autothrottle_dont_adjust_delay bindaddress cache_timestamp cached_response
+    cookiejar depth depth_reset dont_cache dont_merge_cookies dont_obey_robotstxt dont_redirect
+    dont_retry download_fail_on_dataloss download_latency download_maxsize download_slot
+    download_timeout download_warnsize ftp_local_filename ftp_passive ftp_password ftp_user
+    give_up_log_level handle_httpstatus_all handle_httpstatus_list http_auth_domain http_pass
+    http_user is_secure is_start_request link_text max_retry_times priority_adjust proxy
+    redirect_reasons redirect_times redirect_ttl redirect_urls referrer_policy retry_times rule
+    verbatim_url
+    _auth_proxy _dont_cache _rotating_proxy _scheme_proxy ban bans max_proxies_to_try
+    proxy_retry_times
+    curl_cffi_options deltafetch_enabled deltafetch_key frontier_fingerprint inject
+    """.split()  # noqa: SIM905 - one name a line would be a page
+)
+_PREFIXES = (
+    "simhash",
+    "autoextract",
+    "crawlera",
+    "impersonate",
+    "playwright",
+    "selenium",
+    "splash",
+    "wayback_machine",
+    "zyte",
+)
+
+# Of one request, so many values and characters are looked at: under a millisecond.  One that has
+# more counts as different from all others.
+MOST_VALUES = 2_000
+MOST_CHARACTERS = 500_000
+
+# Who asks, for a request that is redirected.
+ASKER_META_KEY = "simhash_asker"
+
+_HALF = PURPOSE_BYTES // 2
+_NOTHING = bytes(_HALF)
+_PLAIN = (bool, int, float, complex, Decimal, date, time, timedelta, UUID, PurePath, type(None))
+
+# When it is said that requests hold copies apart: of so many variants, more than half.
+VARIANTS_SEEN = 20
+MOST_TOLD = 5
+# What of each key is remembered for it.
+MOST_KEYS = 100
+MOST_DISTINCT = 1_000
+
+
+class Facts(NamedTuple):
+    """The facts of a request that its page is judged by.
+
+    *asker* names who asks, empty for anybody; *purpose* is a hash of what the callback gets beside
+    the page, 16 bytes, None for the default callback without anything; *depth* is how far from a
+    start the page is, None where no ``DEPTH_LIMIT`` cuts links.
+    """
+
+    asker: str
+    purpose: bytes | None
+    depth: int | None
+
+    @property
+    def party(self) -> str:
+        """What two requests have in common of which one page may serve both; empty for most."""
+        if self.purpose is None and self.depth is None:
+            return self.asker
+        purpose = "" if self.purpose is None else self.purpose.hex()
+        return f"{self.asker} {purpose} {'' if self.depth is None else self.depth}"
+
+
+class RequestFacts:
+    """Reads the facts of requests as the spider made them.
+
+    They are read when a request is on its way out, before other middlewares add to it, and
+    remembered for its answer.
+    """
+
+    def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
+        self._crawler = crawler
+        self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta)
+        self._text_only = settings.takes == TEXT
+        self._identity_headers = settings.identity_headers
+        self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
+        self._depth_limit = crawler.settings.getint("DEPTH_LIMIT")
+        self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
+
+    def of(self, request: Request) -> Facts:
+        """Return the facts of a request, as they were when it was sent."""
+        return self._known.get(request) or self.read(request)
+
+    def read(self, request: Request) -> Facts:
+        """Read the facts of a request that is sent; 4 us, 20 us with an item of five fields."""
+        depth = request.meta.get("depth", 0) if self._depth_limit else None
+        facts = self._known[request] = Facts(self._asker(request), self._purpose(request), depth)
+        return facts
+
+    def with_session(self, request: Request, response: Response) -> Facts:
+        """Return the facts of a request and of what its answer does to the session of the spider.
+
+        If the server remembers a part of the address in a cookie, what the spider asks for next
+        depends on it.
+        """
+        facts = self.of(request)
+        if not (cookies := response.headers.getlist("Set-Cookie")):
+            return facts
+        parts = set(re.split(r"[/?&=;]", request.url)) - {""}
+        pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
+        told = [pair for pair in pairs if pair.partition("=")[2] in parts]
+        if not told:
+            return facts
+        purpose = facts.purpose or bytes(PURPOSE_BYTES)
+        rest = self.hash_of([purpose[_HALF:], told])
+        return facts._replace(purpose=purpose[:_HALF] + rest)
+
+    def hash_of(self, value: Any) -> bytes:
+        """Return 8 bytes that equal values share, in every process; a value may be like no other.
+
+        Of functions, their code and what they hold count, of the methods of the spider their names.
+        """
+        return _Hasher(self._crawler.spider).of(value)
+
+    def told(self, request: Request, decision: Decision) -> Decision:
+        """Return a decision with the names of what its request gives to the callback."""
+        if decision.reason != "other_request":
+            return decision
+        texts = {"callback": callback_name(request)}
+        texts["meta"] = ", ".join(islice((name for name, _ in self.values(request)), MOST_TOLD))
+        new = tuple(one._replace(text=texts.get(one.place, one.text)) for one in decision.new)
+        return replace(decision, new=new)
+
+    def leads_on(self, request: Request) -> bool:
+        """Whether requests for the links of a page are sent: Scrapy cuts them at a depth."""
+        return not self._depth_limit or request.meta.get("depth", 0) < self._depth_limit
+
+    def values(self, request: Request) -> Iterator[tuple[str, Any]]:
+        """Yield the names and values that the callback of a request gets beside the page."""
+        for name, value in request.cb_kwargs.items():
+            if name not in self._ignored:
+                yield f"cb_kwargs[{name!r}]", value
+        for name, value in request.meta.items():
+            if name in self._ignored or (isinstance(name, str) and name.startswith(_PREFIXES)):
+                continue
+            yield f"meta[{name!r}]", value
+
+    def _purpose(self, request: Request) -> bytes | None:
+        hasher = _Hasher(self._crawler.spider)
+        callback = hasher.of_callback(request)
+        rest = _NOTHING
+        if not self._text_only and (values := [*self.values(request)]):
+            rest = hasher.of(dict(values))
+        return None if callback is rest is _NOTHING else callback + rest
+
+    def _asker(self, request: Request) -> str:
+        jar = request.meta.get("cookiejar")
+        asker = "" if jar is None else str(jar)
+        if redirects_in(request.meta):  # Scrapy has taken cookies off on the way
+            return str(request.meta.get(ASKER_META_KEY, asker))
+        told = b"\n".join(self._identity(request))
+        if not told:
+            request.meta.pop(ASKER_META_KEY, None)
+            return asker
+        asker = f"{asker} {blake2b(told, digest_size=_HALF).hexdigest()}"
+        request.meta[ASKER_META_KEY] = asker
+        return asker
+
+    def _identity(self, request: Request) -> Iterator[bytes]:
+        """Yield what the user has set in a request to be somebody.
+
+        What Scrapy's middlewares set is left out: a request that is tried again has it at once.
+        """
+        for name in self._identity_headers:
+            value = request.headers.get(name)
+            if name == "authorization":
+                if user := request.meta.get("http_user"):
+                    value = str(user).encode()
+                elif value is not None and value == self._auth_of_all():
+                    value = None
+            elif name == "cookie":
+                merges = self._merges_cookies and not request.meta.get("dont_merge_cookies")
+                value = None if merges else value
+                if request.cookies:
+                    value = self.hash_of(request.cookies)
+            if value:
+                yield name.encode() + value
+
+    def _auth_of_all(self) -> bytes | None:
+        """Return the header that Scrapy gives to all requests."""
+        settings, spider = self._crawler.settings, self._crawler.spider
+        user = getattr(spider, "http_user", "") or settings.get("HTTPAUTH_USER", "")
+        password = getattr(spider, "http_pass", "") or settings.get("HTTPAUTH_PASS", "")
+        return basic_auth_header(user, password) if user or password else None
+
+
+class _UnknownError(Exception):
+    """A value of which it cannot be said whether another one is the same."""
+
+
+class _Hasher:
+    """Hashes the values of one request, the same in every process: 8 bytes each.
+
+    What it does not know has a hash that nothing else has.
+    """
+
+    def __init__(self, spider: Spider | None) -> None:
+        self._spider = spider
+        self._values = MOST_VALUES
+        self._characters = MOST_CHARACTERS
+
+    def of(self, value: Any) -> bytes:
+        try:
+            return self._hash(value)
+        except Exception:  # an item of the user's may do anything
+            return secrets.token_bytes(_HALF)
+
+    def of_callback(self, request: Request) -> bytes:
+        """Return the hash of a request's callback; all zero for the one that is the default."""
+        callback, spider = request.callback, self._spider
+        if isinstance(spider, CrawlSpider):
+            number = request.meta.get("rule")
+            if callback == spider._callback and isinstance(number, int):
+                rule = spider._rules[number]
+                if rule.callback is None and rule.follow and not rule.cb_kwargs:
+                    return _NOTHING
+                return self.of([rule.callback, rule.follow, rule.cb_kwargs])
+            if callback in (None, spider._parse):
+                starts = type(spider).parse_start_url, type(spider).process_results
+                is_plain = starts == (CrawlSpider.parse_start_url, CrawlSpider.process_results)
+                return _NOTHING if is_plain else self.of("parse_start_url")
+        if callback is None or callback == getattr(spider, "parse", None):
+            return _NOTHING
+        return self.of(callback)
+
+    def _hash(self, value: Any) -> bytes:
+        self._values -= 1
+        kind, data = self._parts(value)
+        self._characters -= len(data)
+        if self._values < 0 or self._characters < 0:
+            raise _UnknownError
+        return blake2b(data, digest_size=_HALF, person=kind.encode()[:16]).digest()
+
+    def _parts(self, value: Any) -> tuple[str, bytes]:
+        """Return the kind of a value and what tells it from others of this kind."""
+        if isinstance(value, str):
+            return "text", value.encode("utf-8", "surrogatepass")
+        if isinstance(value, (bytes, bytearray)):
+            return "bytes", bytes(value)
+        if isinstance(value, _PLAIN):
+            return type(value).__name__, repr(value).encode("utf-8", "surrogatepass")
+        if isinstance(value, (list, tuple)):
+            return "list", self._joined(value)
+        if isinstance(value, Set):
+            return "set", b"".join(sorted(map(self._hash, value)))
+        if value is self._spider:
+            return "spider", b""
+        if isinstance(value, dict):
+            return "mapping", self._pairs(value.items())
+        if ItemAdapter.is_item(value):
+            name = self._hash(type(value))
+            return "item", name + self._pairs(ItemAdapter(value).items())
+        if isinstance(value, Mapping):
+            return "mapping", self._pairs(value.items())
+        if isinstance(value, type):
+            return "class", f"{value.__module__}.{value.__qualname__}".encode()
+        if isinstance(value, MethodType):
+            owner = value.__self__
+            of = None if owner is self._spider else owner
+            return "method", self._joined([of, value.__func__.__name__])
+        if isinstance(value, partial):
+            return "partial", self._joined([value.func, value.args, value.keywords])
+        if isinstance(value, BuiltinFunctionType):
+            return "built-in", value.__qualname__.encode()
+        if isinstance(value, FunctionType):
+            return "function", self._joined(_parts_of_function(value))
+        if isinstance(value, CodeType):
+            consts = [one for one in value.co_consts if not isinstance(one, EllipsisType)]
+            return "code", self._joined([value.co_code, value.co_names, consts])
+        raise _UnknownError
+
+    def _joined(self, values: Iterable[Any]) -> bytes:
+        return b"".join(map(self._hash, values))
+
+    def _pairs(self, items: Iterable[tuple[Any, Any]]) -> bytes:
+        return b"".join(sorted(self._hash(name) + self._hash(value) for name, value in items))
+
+
+def _parts_of_function(function: FunctionType) -> list[Any]:
+    """Return what tells a function from another: functions in a callback may hold values."""
+    code = function.__code__
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    name = f"{function.__module__}.{function.__qualname__}"
+    defaults = function.__defaults__, function.__kwdefaults__
+    return [name, code.co_firstlineno, code, *defaults, held]
+
+
+class RequestVariants:
+    """Says once, if most variants of a crawl are ones by their requests, what differs in these."""
+
+    def __init__(self, facts: RequestFacts) -> None:
+        self._facts = facts
+        self._variants = self._by_request = 0
+        self._distinct: defaultdict[str, set[bytes]] = defaultdict(set)
+        self._is_said = False
+
+    def note(self, request: Request, decision: Decision) -> None:
+        """Note the decision on the page of a request."""
+        if decision.verdict != "variant" or self._is_said:
+            return
+        self._variants += 1
+        if decision.reason != "other_request":
+            return
+        self._by_request += 1
+        for name, value in [("the callback", request.callback), *self._facts.values(request)]:
+            seen = self._distinct[name] if len(self._distinct) < MOST_KEYS else set()
+            if len(seen) < MOST_DISTINCT:
+                seen.add(self._facts.hash_of(value))
+        if self._variants >= VARIANTS_SEEN and 2 * self._by_request > self._variants:
+            self._is_said = True
+            differs = max(self._distinct, key=lambda name: len(self._distinct[name]))
+            logger.info(
+                "Most copies passed since their requests differ, most in %(what)s: %(pages)d of "
+                "%(variants)d variants. If the spider does not mind, name it in "
+                "SIMHASH_IGNORE_META",
+                {"what": differs, "pages": self._by_request, "variants": self._variants},
+                extra={"spider": self._facts._crawler.spider},
+            )
+
+
+def callback_name(request: Request) -> str:
+    """Return the name of a request's callback; that of a CrawlSpider's rule if it came by one."""
+    callback: Any = request.callback
+    if isinstance(spider := getattr(callback, "__self__", None), CrawlSpider):
+        rule = request.meta.get("rule")
+        if callback == spider._callback and isinstance(rule, int):
+            callback = spider._rules[rule].callback
+    while isinstance(callback, partial):
+        callback = callback.func
+    return getattr(callback, "__name__", "parse")
+
+
+def is_start_request(request: Request) -> bool:
+    """Whether a request is one that the crawl starts from.
+
+    Scrapy marks those in their meta; where a spider copies the meta of a response into its
+    requests, the mark comes along, but then their depth is above 0.
+    """
+    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
