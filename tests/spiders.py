@@ -499,3 +499,17 @@ class Stamps:
         self._stats.inc_value("stamped")
         request.meta["stamp"] = self._stats.get_value("stamped")
         request.headers["X-Api-Key"] = str(request.meta["stamp"])
+
+
+class Browses(Links):
+    """Open each link in a page of one of several contexts of a browser, and close it."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        self.opened = getattr(self, "opened", -1) + 1
+        context = f"context {self.opened % self.settings.getint('CONTEXTS')}"
+        meta = {"playwright": True, "playwright_include_page": True, "playwright_context": context}
+        return response.follow(link, callback=self.parse_open, meta=meta)
+
+    async def parse_open(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+        await response.meta["playwright_page"].close()
+        yield {"url": response.url}

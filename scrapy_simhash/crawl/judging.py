@@ -219,6 +219,7 @@ class SimhashDownloaderMiddleware:
         if self._walls is not None and not OWN_META_KEYS & request.meta.keys():
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.noise(section_of(request.url)).cuts)
+        self._reach.note_asked(request.url)
         if self._rules is not None:
             self._rules.consider(request)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
@@ -290,6 +291,8 @@ class _Hasher:
             return "bytes", bytes(value)
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value).encode("utf-8", "surrogatepass")
+        if isinstance(value, Enum):
+            return "enum", self._joined([type(value), value.name])
         if isinstance(value, (list, tuple)):
             return "list", self._joined(value)
         if isinstance(value, Set):

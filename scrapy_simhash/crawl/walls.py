@@ -98,7 +98,7 @@ class TellingPlaces:
         one, other = Address.of(url), Address.of(kept_url)
         others = {group: place for place, group in _groups(other)}
         shared = [place for place, group in _groups(one) if others.get(group) == place]
-        if len(shared) != 1 or shared[0] not in self._places:
+        if one == other or len(shared) != 1 or shared[0] not in self._places:
             return False
         place = self._places[shared[0]]
         if len(place.repeated) < MAX_REPEATED:
