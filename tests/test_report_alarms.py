@@ -32,6 +32,32 @@ def test_aliases_of_one_page_are_no_alarm() -> None:
     assert raised(record(SITE + alias, f"{SITE}/page") for alias in aliases) == []
 
 
+def posts(threads: int) -> list[Record]:
+    """Posts that show their threads, thread by thread."""
+    return [
+        record(f"{SITE}/post/{thread}{post:02}", f"{SITE}/thread/{thread}")
+        for thread in range(threads)
+        for post in range(12)
+    ]
+
+
+def test_posts_that_show_their_threads_are_no_walls_once_there_are_some() -> None:
+    alarms = [alarm for alarm in raised(posts(30)) if alarm.name == "one_text"]
+    assert len(alarms) == 2
+
+
+def test_a_wall_among_posts_is_found() -> None:
+    ban = [record(f"{SITE}/post/9{i:03}", f"{SITE}/post/9000") for i in range(1, 60)]
+    (*_, last) = [alarm for alarm in raised(posts(30) + ban) if alarm.name == "one_text"]
+    assert last.subject == f"{SITE}/post/9000"
+
+
+def test_two_walls_at_a_time_are_found() -> None:
+    walls = [f"{SITE}/login", f"{SITE}/captcha"]
+    records = [record(f"{SITE}/{i}", walls[i % 2]) for i in range(24)]
+    assert {alarm.subject for alarm in raised(records) if alarm.name == "one_text"} == {*walls}
+
+
 def test_copies_that_come_slowly_are_no_alarm() -> None:
     records = []
     for i in range(20):

@@ -24,6 +24,10 @@ ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 # among 100 pages, up to 95 duplicates among 100 and 173 among 200.
 ONE_TEXT_WINDOW = 100
 ONE_TEXT_PAGES = 10
+# Posts that lead to their thread have other names than it, and so have those of other threads.  A
+# wall has so many times the names of all other texts at addresses of its pattern but one: there may
+# be a login form and a captcha at a time.
+TIMES_ALIASES = 3
 TRAP_PAGES = 20
 # The pages of a trap repeat a few texts; print views have one text each.
 TRAP_TEXTS = 4
@@ -58,6 +62,16 @@ class _Run:
     pages: int = 0
     addresses: set[int] = field(default_factory=set)
     texts: set[int] = field(default_factory=set)
+    # Of the three texts with most names in a row of pages, the number of these.
+    names: dict[str, int] = field(default_factory=dict)
+
+    def aliases(self, text: str, names: int) -> int:
+        """Note that a text has so many names; return how many all others have but one."""
+        self.names[text] = max(names, self.names.get(text, 0))
+        if len(self.names) > 3:
+            del self.names[min(self.names, key=self.names.__getitem__)]
+        others = sorted(number for of, number in self.names.items() if of != text)
+        return others[-2] if len(others) > 1 else 0
 
     def add(self, record: Record, text: str) -> None:
         self.addresses.add(hash_of(record.url))
@@ -178,8 +192,8 @@ class Watch:
     def _is_one_text(self, record: Record) -> bool:
         """Whether enough of the last pages have this text; if so, its count starts again.
 
-        Pages with one slug count once, since aliases share their slug.  The slug is that of the
-        address that was asked for: a login wall redirects all its pages to one address.
+        Pages with one slug count once, since most aliases share their slug.  It is the slug of
+        what was asked for: a login wall redirects all its pages to one address.
         """
         asked = record.asked_url
         slug = record.slug if asked is None else Address.of(asked).slug
@@ -188,7 +202,8 @@ class Watch:
         self._recent.append((self.pages, record.kept_url, slug))
         slugs = self._slugs[record.kept_url]
         slugs[slug] = slugs.get(slug, 0) + 1
-        if len(slugs) < ONE_TEXT_PAGES:
+        aliases = self._patterns[record.pattern].aliases(record.kept_url, len(slugs))
+        if len(slugs) < max(ONE_TEXT_PAGES, TIMES_ALIASES * aliases):
             return False
         del self._slugs[record.kept_url]
         self._recent = deque(recent for recent in self._recent if recent[1] != record.kept_url)

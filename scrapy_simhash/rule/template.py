@@ -241,6 +241,11 @@ class Templates:
         template = self._sites.get(site)
         return frozenset() if template is None else template.likely_blocks
 
+    def pages(self, site: str) -> float:
+        """Return the number of pages that *site* was learned from; old pages weigh less."""
+        template = self._sites.get(site)
+        return 0.0 if template is None else template.pages
+
     def learn(self, site: str, blocks: Collection[int]) -> None:
         """Count the blocks of one more page of *site*."""
         self._sites.setdefault(site, self._new()).learn(blocks)
