@@ -254,12 +254,13 @@ class SimhashDownloaderMiddleware:
         decision, record = await self._judge(request, response)
         if self._rules is not None:
             self._rules.answered(request, decision)
+        if record.action == "drop" and self._walls is not None:
+            # Before the signal: the alarm that it raises asks again for what was dropped.
+            self._walls.note_dropped(request, decision)
         self.crawler.signals.send_catch_log(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
         if record.action == "drop":
-            if self._walls is not None:
-                self._walls.note_dropped(request, decision)
             if not decision.is_unchanged:
                 self._take_back(request, response, decision)  # a policy dropped a page of its own
             await close_browser_page(request)

@@ -192,7 +192,8 @@ class Walls:
         self._requests += 1
         self._unfiltered += request.dont_filter
         is_habit = self._unfiltered > MOST_UNFILTERED * self._requests
-        if not (request.dont_filter or request.meta.get("retry_times")):
+        is_again = request.dont_filter or request.meta.get("retry_times")
+        if not is_again or ASKED_AGAIN_META_KEY in request.meta:
             return
         own = self._fingerprint(request)
         text = self._text_of.get(own)
