@@ -32,7 +32,7 @@ PROGRAMS = {".", "cd", "grep", "gzip", "head", "kill", "python", "python3", "tai
 COMPARED = {
     "ACL SETUSER crawler on": "redis_servers.py",
     "INFO: Learned after": "test_rules_crawl.py",
-    "INFO: Near-duplicates: 65": "test_demo.py",
+    "INFO: Near-duplicates: 75": "test_demo.py",
     "WARNING: A trap": "test_traps_crawl.py",
     "WARNING: Pages below": "test_missing.py",
 }

@@ -1,6 +1,6 @@
 """Pages of a real browser, by scrapy-playwright: a dropped one is closed, and the crawl ends.
 
-These tests need scrapy-playwright (``pip install scrapy-playwright``) and Chromium.
+It takes the Chromium of the system.
 """
 
 from __future__ import annotations
