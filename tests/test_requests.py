@@ -22,6 +22,7 @@ from scrapy_simhash.crawl.requests import MOST_CHARACTERS, VARIANTS_SEEN, Reques
 from scrapy_simhash.rule.page import PURPOSE_BYTES
 from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
 from tests.conftest import FOLDER, Crawl, CrawlFixture, Reply, Site, article, path_of, prose
+from tests.spiders import ByRules
 from tests.test_items import shop_page
 
 # The purpose of a request, as a hash --------------------------------------------------------------
@@ -844,3 +845,12 @@ def test_a_purpose_does_not_change_what_a_request_carries(purpose: Facts) -> Non
     item = product(1)
     purpose(meta={"item": item, "more": [1, 2]})
     assert ItemAdapter(item).asdict() == {"price": 1}
+
+
+def test_a_rule_that_is_gone_is_like_no_other() -> None:
+    """A job may be resumed by a spider that has fewer rules now."""
+    crawler = get_crawler(ByRules)
+    crawler.spider = spider = ByRules.from_crawler(crawler, url="http://a.example/")
+    facts = RequestFacts(crawler, SimhashSettings.read({}))
+    gone = Request("http://a.example/", callback=spider._callback, meta={"rule": 7})
+    assert facts.read(gone).purpose != facts.read(gone).purpose

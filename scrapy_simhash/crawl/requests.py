@@ -259,6 +259,12 @@ class _Hasher:
 
     def of_callback(self, request: Request) -> bytes:
         """Return the hash of a request's callback; all zero for the one that is the default."""
+        try:
+            return self._of_callback(request)
+        except Exception:  # a rule that a resumed job has no more, say
+            return secrets.token_bytes(_HALF)
+
+    def _of_callback(self, request: Request) -> bytes:
         callback, spider = request.callback, self._spider
         if isinstance(spider, CrawlSpider):
             number = request.meta.get("rule")
@@ -266,14 +272,14 @@ class _Hasher:
                 rule = spider._rules[number]
                 if rule.callback is None and rule.follow and not rule.cb_kwargs:
                     return _NOTHING
-                return self.of([rule.callback, rule.follow, rule.cb_kwargs])
+                return self._hash([rule.callback, rule.follow, rule.cb_kwargs])
             if callback in (None, spider._parse):
                 starts = type(spider).parse_start_url, type(spider).process_results
                 is_plain = starts == (CrawlSpider.parse_start_url, CrawlSpider.process_results)
-                return _NOTHING if is_plain else self.of("parse_start_url")
+                return _NOTHING if is_plain else self._hash("parse_start_url")
         if callback is None or callback == getattr(spider, "parse", None):
             return _NOTHING
-        return self.of(callback)
+        return self._hash(callback)
 
     def _hash(self, value: Any) -> bytes:
         self._values -= 1
