@@ -6,6 +6,7 @@ import logging
 import time
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -344,6 +345,10 @@ class SimhashDownloaderMiddleware:
         await self.index.learn(page, by_text)
         if self._rules is not None:
             await self._rules.learn(request, page, decision, len(response.body))
+        if action == "drop" and self._walls is not None and self._walls.has(decision):
+            # It has become known while others were waited for, and nobody asks for this page again.
+            decision = replace(decision, reason="wall")
+            action = self._policy.action(request, response, decision)
         return decision, action
 
     async def _compare(self, visit: str, request: Request, response: Response) -> None:

@@ -225,6 +225,10 @@ class Walls:
             is_wall = self._places.tell(asked, self._asked_as.get(text.kept_url, kept_url))
         return replace(decision, reason="wall") if is_wall else decision
 
+    def has(self, decision: Decision) -> bool:
+        """Whether a duplicate is one of a kept page that is known to be a wall."""
+        return decision.is_duplicate and (decision.representative or "")[:MAX_URL] in self._walls
+
     def note_dropped(self, request: Request, decision: Decision) -> None:
         """Remember a request whose page is dropped."""
         self._dropped.append(((decision.representative or "")[:MAX_URL], request))
