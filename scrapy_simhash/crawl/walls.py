@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from cachetools import FIFOCache
 
 from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.crawl import signals
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 # The pages that a request came from by forms, or by requests that Scrapy would not send twice by
 # itself: their request fingerprints.
@@ -149,11 +148,11 @@ class Walls:
         self._crawler = crawler
         self._compares_values = compares_values
         # The URLs of kept pages, cut as those of alarms are, and the digests of their texts.
-        self._walls: OrderedDict[str, None] = OrderedDict()
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
+        self._walls: FIFOCache[str, None] = FIFOCache(MAX_WALLS)
+        self._digests: FIFOCache[bytes, None] = FIFOCache(MAX_WALLS)
         # By request fingerprint, and of kept pages after a redirect what was asked for.
-        self._text_of: OrderedDict[bytes, _Text] = OrderedDict()
-        self._asked_as: OrderedDict[str, str] = OrderedDict()
+        self._text_of: FIFOCache[bytes, _Text] = FIFOCache(MAX_JUDGED)
+        self._asked_as: FIFOCache[str, str] = FIFOCache(MAX_WALLS)
         self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
         self._places = TellingPlaces()
         self._requests = self._unfiltered = 0
@@ -210,12 +209,12 @@ class Walls:
         if decision.verdict == "refresh" and decision.changed:
             self._walls.pop(url[:MAX_URL], None)  # now it is something else
         digest = page.digest if page.tokens else b""
-        text = _Text(decision.kept_url(url)[:MAX_URL], digest)
+        text = _Text(_kept_url(decision, url), digest)
         for fingerprint in self._fingerprints(request):
-            _put(self._text_of, fingerprint, text, MAX_JUDGED)
+            self._text_of[fingerprint] = text
         if not decision.is_duplicate:
             if redirects:
-                _put(self._asked_as, text.kept_url, asked, MAX_WALLS)
+                self._asked_as[text.kept_url] = asked
             if decision.reason == "new_text":
                 self._places.note_kept(url)
             return decision
@@ -227,11 +226,11 @@ class Walls:
 
     def has(self, decision: Decision) -> bool:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
-        return decision.is_duplicate and (decision.representative or "")[:MAX_URL] in self._walls
+        return decision.is_duplicate and _kept_url(decision) in self._walls
 
     def note_dropped(self, request: Request, decision: Decision) -> None:
         """Remember a request whose page is dropped."""
-        self._dropped.append(((decision.representative or "")[:MAX_URL], request))
+        self._dropped.append((_kept_url(decision), request))
 
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
@@ -244,9 +243,9 @@ class Walls:
 
     def _add(self, text: _Text) -> None:
         """Take a text for a wall, and ask again for what was dropped for it."""
-        _put(self._walls, text.kept_url, None, MAX_WALLS)
+        self._walls[text.kept_url] = None
         if text.digest:
-            _put(self._digests, text.digest, None, MAX_WALLS)
+            self._digests[text.digest] = None
         again = [request for of, request in self._dropped if of == text.kept_url]
         if not again:
             return
@@ -256,6 +255,11 @@ class Walls:
             meta = {**request.meta, ASKED_AGAIN_META_KEY: True}
             if ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
                 self._crawler.stats.inc_value("simhash/asked_again")
+
+
+def _kept_url(decision: Decision, url: str = "") -> str:
+    """Return the URL of the kept page of the page at *url*, cut as those of alarms are."""
+    return decision.kept_url(url)[:MAX_URL]
 
 
 def _gets_past_a_cache(request: Request, origin: Request) -> bool:
@@ -269,10 +273,3 @@ def _gets_past_a_cache(request: Request, origin: Request) -> bool:
     names = {name for name, _ in more}
     less = {name for name, _ in {*other.parameters} - {*one.parameters}}
     return len(more) == 1 and less <= names and all(len(v) >= RANDOM_LENGTH for _, v in more)
-
-
-def _put(of: OrderedDict[Key, Value], key: Key, value: Value, most: int) -> None:
-    of[key] = value
-    of.move_to_end(key)
-    if len(of) > most:
-        of.popitem(last=False)
