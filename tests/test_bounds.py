@@ -18,7 +18,7 @@ from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
-from scrapy_simhash.rule.holdings import MAX_SUMS_COMPARED
+from scrapy_simhash.rule.holdings import MAX_TABLES_COMPARED
 from scrapy_simhash.rule.page import Found, Page, Row
 from scrapy_simhash.rule.rule import (
     MAX_COMPARED,
@@ -177,13 +177,13 @@ def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
 @pytest.mark.parametrize("folder", ["", "de/", "{}/"])
 @pytest.mark.parametrize(
     ("of_kept", "most"),
-    [((1,), 1), ((1, 600), 2), ((5_000,), 2 * MAX_SUMS_COMPARED)],
-    ids=["exact", "short", "sums"],
+    [((1,), 1), ((1, 5_000), 3 + 2 * MAX_TABLES_COMPARED), ((5_000,), 3 + 2 * MAX_TABLES_COMPARED)],
+    ids=["exact", "both", "tables"],
 )
 def test_values_of_a_page_are_looked_through_a_few_times(
     folder: str, of_kept: tuple[int, ...], most: int
 ) -> None:
-    """Beside 100 kept pages: once for each number of bits that is stored of a value."""
+    """Beside 100 kept pages: once, and twice for each that is stored in a table."""
 
     class Values(tuple[int, ...]):
         read = 0

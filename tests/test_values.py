@@ -24,6 +24,7 @@ from scrapy_simhash.analysis.values import (
     values_under,
 )
 from scrapy_simhash.analysis.walk import walk
+from scrapy_simhash.rule.hashes import difference, hash_of, pack_table
 from scrapy_simhash.rule.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
 from scrapy_simhash.rule.scope import section_of
 
@@ -754,8 +755,25 @@ def test_one_changed_value_of_many_is_found(count: int, changed: int) -> None:
     assert beside(kept, read(many(count))) == []
 
 
-def test_pages_with_more_values_than_are_stored_are_the_same_or_unknown() -> None:
-    assert beside(read(many(3_000), KEPT), read(many(2_999))) is None
+def test_what_is_new_among_many_values_is_known_if_it_is_little() -> None:
+    kept, own = read(many(3_000), KEPT), read(many(2_999))
+    (items,) = beside(kept, own) or []
+    assert own.told[items].text == "<table> ..."
+    assert beside(kept, read(many(3_500))) is None
+
+
+@given(st.sets(st.integers(0, 0xFFFFFFFF)), st.data())
+def test_difference_of_two_sets_is_exact_or_unknown(kept: set[int], data: st.DataObject) -> None:
+    more = data.draw(st.sets(st.integers(0, 0xFFFFFFFF)))
+    less = data.draw(st.sets(st.sampled_from(sorted(kept)))) if kept else set()
+    own = (kept | more) - less
+    assert difference(own, pack_table(kept)) in (None, (own - kept, kept - own))
+
+
+def test_difference_of_two_large_sets_is_known() -> None:
+    kept = {hash_of(f"kept {n}") for n in range(5_000)}
+    own = {*sorted(kept)[75:], *(hash_of(f"own {n}") for n in range(75))}
+    assert difference(own, pack_table(kept)) == (own - kept, kept - own)
 
 
 @given(st.integers(0, 4_000), st.integers(1, 0xFFFF))

@@ -1,17 +1,16 @@
 """What a page holds: its values and addresses, in a few bytes, and what of them is new.
 
-The values of a kept page are stored as hashes: those of its own, and all others at the places where
-it has any of its own.  So a value that the section repeats is known to be there, or not, where the
-kept page has another one::
+The values of a kept page are stored as hashes of 32 bits: those of its own, and all others at the
+places where it has any of its own.  So a value that the section repeats is known to be there, or
+not, where the kept page has another one::
 
-    | kind | number of places | place, place ... | hash, hash ...                     kind 0
+    | kind | number of places | place, place ... | hash, hash ...      kind 0
        1           2               2 each            4 each
-    | kind | number of places | place, place ... | 256 counts | half, half ...        kind 1
-       1           2               2 each            1 each        2 each
+    | kind | a bit for 2,048 groups of places | a table of hashes      kind 1
+       1                   256                          1782
 
-Of kind 1, a hash has 24 bits: the counts say how many begin with each byte.  Of more hashes than
-fit, the sums of groups are stored (kind 2): such a page stands for those alone that have the same
-values.  Byte order is big-endian.
+More hashes than fit are a table by which it is known in what two pages differ, if that is little
+(:func:`~scrapy_simhash.rule.hashes.pack_table`).  Byte order is big-endian.
 """
 
 from __future__ import annotations
@@ -19,14 +18,23 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
-from scrapy_simhash.rule.hashes import address_id, hash_of, pack_hashes, unpack_hashes
+from scrapy_simhash.rule.hashes import (
+    HASH_BYTES,
+    TABLE_BYTES,
+    address_id,
+    difference,
+    hash_of,
+    pack_hashes,
+    pack_table,
+    unpack_hashes,
+)
 from scrapy_simhash.rule.rewriting import Rewriting
 from scrapy_simhash.rule.sections import TemplateOf, no_template
 
@@ -39,16 +47,14 @@ _DIGEST_BYTES = 6
 BESIDE, ANYWHERE = 0, 1
 PLACE = 0xFFFF
 
+_EXACT, _TABLE = 0, 1
+_EXACT_HEAD = struct.Struct(">BH")
+_PLACE_BYTES = 256
 # The values of a page take at most this many bytes.
-MAX_BYTES = 2048
-_HEAD = struct.Struct(">BH")
-_MAX_PLACES = 250
-_EXACT, _SHORT, _SUMS = range(3)
-_GROUPS = 360
-_BUCKETS = 256
+MAX_BYTES = 1 + _PLACE_BYTES + TABLE_BYTES
 
-# A page is compared with so many kept pages of which only sums are known: each takes 1 ms.
-MAX_SUMS_COMPARED = 5
+# A page is compared with so many kept pages of which there are tables: each takes 0.2 ms.
+MAX_TABLES_COMPARED = 20
 
 # The values of kept pages are read again for each of their copies.
 UNPACKED_KEPT = 256
@@ -109,73 +115,49 @@ class PageValues:
         """Return what is stored of them, at most :data:`MAX_BYTES`; None if they are not whole."""
         if not self.is_whole:
             return None
-        return _packed(*self.stored())
-
-    def stored(self) -> tuple[list[int], set[int]]:
-        """Return the places where the page has values of its own, and all values that count."""
         places = {value & PLACE for value in self.own} - {BESIDE, ANYWHERE}
-        values = {*self.own, *self.chained}
-        values.update(value for value in self.repeated if value & PLACE in places)
-        return sorted(places), values
+        values = self.hashes(places.__contains__)
+        if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= MAX_BYTES:
+            held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
+            return b"".join((_EXACT_HEAD.pack(_EXACT, len(places)), *held))
+        bits = _bits_of(places)
+        return bytes((_TABLE,)) + bits + pack_table(self.hashes(partial(_has_place, bits)))
+
+    def hashes(self, has_place: Callable[[int], object]) -> set[int]:
+        """Return the hashes of the values of its own, and of all others at some places."""
+        found = {value >> 32 for value in chain(self.own, self.chained)}
+        found.update(value >> 32 for value in self.repeated if has_place(value & PLACE))
+        return found
 
 
 NO_VALUES = PageValues()
 
 
-def _packed(places: list[int], values: Collection[int]) -> bytes:
-    kind = _SUMS
-    if len(places) <= _MAX_PLACES:
-        room = MAX_BYTES - _HEAD.size - 2 * len(places)
-        if 4 * len(values) <= room:
-            kind = _EXACT
-        elif 2 * len(values) + _BUCKETS <= room:
-            kind = _SHORT
-    if kind == _SUMS:
-        sums = [0] * _GROUPS
-        for value in values:
-            sums[value % _GROUPS] += value >> 24
-        halves = (one & 0xFFFFFFFF for one in sums)
-        return _HEAD.pack(kind, 0) + struct.pack(f">{_GROUPS}I", *halves)
-    start = _HEAD.pack(kind, len(places)) + struct.pack(f">{len(places)}H", *places)
-    if kind == _EXACT:
-        return start + pack_hashes({value >> 32 for value in values})
-    counts = bytearray(_BUCKETS)
-    short = sorted({value >> 40 for value in values})
-    for value in short:
-        counts[value >> 16] = min(255, counts[value >> 16] + 1)
-    if 255 in counts:  # somebody made them so
-        return _packed([0] * (_MAX_PLACES + 1), values)
-    return start + counts + struct.pack(f">{len(short)}H", *(value & 0xFFFF for value in short))
+def _bits_of(places: Iterable[int]) -> bytes:
+    bits = bytearray(_PLACE_BYTES)
+    for place in places:
+        bits[place // 8 % _PLACE_BYTES] |= 1 << place % 8
+    return bytes(bits)
+
+
+def _has_place(bits: bytes, place: int) -> int:
+    return bits[place // 8 % _PLACE_BYTES] >> place % 8 & 1
 
 
 class _Kept(NamedTuple):
-    """The values of a kept page: its places, and hashes of so many bits."""
+    """The values of a kept page: the places of its own, and the hashes."""
 
-    places: frozenset[int]
-    hashes: frozenset[int]
-    shift: int
+    places: Collection[int]
+    hashes: Collection[int]
 
 
 @lru_cache(UNPACKED_KEPT)
-def _unpacked(stored: bytes) -> _Kept | None:
-    """Return the values of a kept page; None if only sums are known."""
-    kind, number = _HEAD.unpack_from(stored)
-    if kind == _SUMS:
-        return None
-    at = _HEAD.size + 2 * number
-    places = frozenset(struct.unpack(f">{number}H", stored[_HEAD.size : at]))
-    if kind == _EXACT:
-        return _Kept(places, unpack_hashes(stored[at:]), 32)
-    counts, halves = (
-        stored[at : at + _BUCKETS],
-        iter(struct.iter_unpack(">H", stored[at + _BUCKETS :])),
-    )
-    hashes = frozenset(
-        first << 16 | half
-        for first, count in enumerate(counts)
-        for (half,) in islice(halves, count)
-    )
-    return _Kept(places, hashes, 40)
+def _unpacked(stored: bytes) -> _Kept:
+    """Return the values of a kept page that are stored one by one."""
+    _, number = _EXACT_HEAD.unpack_from(stored)
+    at = _EXACT_HEAD.size + 2 * number
+    places = frozenset(struct.unpack(f">{number}H", stored[_EXACT_HEAD.size : at]))
+    return _Kept(places, unpack_hashes(stored[at:]))
 
 
 class Comparable:
@@ -198,10 +180,10 @@ class Comparable:
         self._packed = packed
         self._section = section
         self._template_of = template_of
-        self._by_bits: dict[int, dict[int, list[int]]] = {}
+        self._numbers: dict[int, list[int]] | None = None
         self._addresses: dict[int, list[PageAddress]] | None = None
         self._places: dict[int, list[int]] | None = None
-        self._sums_compared = 0
+        self._tables_compared = 0
 
     def new_beside(
         self, url: str, stored: bytes | None, section: str, most: int | None = None
@@ -214,10 +196,10 @@ class Comparable:
             return None
         if stored == self._packed:
             return []
-        kept = _unpacked(stored)
+        kept = self._values_in(stored)
         if kept is None:
-            return self._new_beside_sums(url, stored)
-        mine = self._by_hash(kept.shift)
+            return None
+        mine = self._by_hash()
         missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
         misplaced = self._misplaced(kept)
         if not missing and not misplaced:
@@ -252,37 +234,39 @@ class Comparable:
         """Whether a page at *url* has the same values, and none that this one has not."""
         if stored is None or stored == self._packed:
             return stored == self._packed
-        kept = _unpacked(stored)
+        kept = self._values_in(stored)
         if kept is None or self.new_beside(url, stored, section, 1) != []:
             return False
         of = self._values
-        mine = {value >> kept.shift for value in chain(of.own, of.chained, of.repeated, of.loose)}
-        return kept.hashes <= mine
+        mine = {value >> 32 for value in chain(of.own, of.chained, of.repeated, of.loose)}
+        return mine.issuperset(kept.hashes)
 
-    def _new_beside_sums(self, url: str, stored: bytes) -> list[int] | None:
-        """Compare with a kept page of which only sums are known: it has the same values, or not."""
-        self._sums_compared += 1
-        if self._sums_compared > MAX_SUMS_COMPARED:
+    def _values_in(self, stored: bytes) -> _Kept | None:
+        """Return the values of a kept page; None if they differ from the page's in too many."""
+        if stored[0] == _EXACT:
+            return _unpacked(stored)
+        self._tables_compared += 1
+        if self._tables_compared > MAX_TABLES_COMPARED:
             return None
-        rewriting = Rewriting(self._url, url)
+        has_place = partial(_has_place, stored[1 : 1 + _PLACE_BYTES])
+        mine = self._values.hashes(has_place)
+        differing = difference(mine, stored[1 + _PLACE_BYTES :])
+        if differing is None:
+            return None
+        more, less = differing
+        places = {
+            value & PLACE
+            for value in chain(self._values.own, self._values.chained, self._values.repeated)
+        }
+        return _Kept(frozenset(filter(has_place, places)), (mine - more) | less)
 
-        def there(value: int) -> int:
-            for one in self._at(value):
-                if one.kind != "data":
-                    return address_id(rewriting.whole(one.address), one.anchor, one.place)
-            return value
-
-        places, values = self._values.stored()
-        return [] if _packed(places, {*map(there, values)}) == stored else None
-
-    def _by_hash(self, shift: int) -> dict[int, list[int]]:
-        """Return the numbers of the values that count, by as much of their hashes as is stored."""
-        found = self._by_bits.get(shift)
-        if found is None:
-            found = self._by_bits[shift] = defaultdict(list)
-            for number, value in enumerate((*self._values.own, *self._values.chained)):
-                found[value >> shift].append(number)
-        return found
+    def _by_hash(self) -> dict[int, list[int]]:
+        """Return the numbers of the values that count, by their hashes."""
+        if self._numbers is None:
+            self._numbers = defaultdict(list)
+            for number, value in enumerate(chain(self._values.own, self._values.chained)):
+                self._numbers[value >> 32].append(number)
+        return self._numbers
 
     def _misplaced(self, kept: _Kept) -> list[int]:
         """Return what the section repeats where the kept page has something else."""
@@ -294,7 +278,7 @@ class Comparable:
             value
             for place in kept.places & self._places.keys()
             for value in self._places[place]
-            if value >> kept.shift not in kept.hashes
+            if value >> 32 not in kept.hashes
         ]
 
     def _at(self, value: int) -> list[PageAddress]:
@@ -317,7 +301,7 @@ def _is_among(
     addresses = rewriting(one.address) if one.kind != "data" else rewriting.own(one.address)
     for address in addresses:
         value = address_id(address, one.anchor, one.place)
-        if value >> kept.shift in kept.hashes or value in template:
+        if value >> 32 in kept.hashes or value in template:
             return True
     return False
 
