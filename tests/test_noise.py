@@ -152,6 +152,19 @@ def test_a_time_within_a_text_is_cut_between_the_words_around_it() -> None:
     assert both == {("between", "Updated ", " minutes ago")}
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("5,310.00 EUR", "5,367.00 EUR"),
+        ("1'310 EUR", "2'310 EUR"),
+        ("12:59:01 EUR", "13:00:01 EUR"),
+    ],
+)
+def test_a_number_is_one_word(first: str, second: str) -> None:
+    cuts = cuts_of("text", ["x", f"Subtotal {first}"], ["x", f"Subtotal {second}"])
+    assert cuts == {("between", "Subtotal ", " EUR")}
+
+
 def test_of_a_text_without_words_around_nothing_is_known() -> None:
     assert not cuts_of("text", ["39 EUR", "5", "6"], ["39 EUR", "4", "6"])
     assert cuts_of("text", ["5"], ["4"]) == {WHOLE}

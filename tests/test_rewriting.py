@@ -74,7 +74,8 @@ URLS = st.builds("{}/{}{}".format, HOSTS, PATHS, QUERIES)
 @given(URLS, URLS, URLS)
 def test_an_address_may_be_itself_and_forms_are_few(url: str, kept_url: str, address: str) -> None:
     found = list(Rewriting(url, kept_url)(address))
-    own = {address, "\0self"} if address == kept_url else {address}
+    is_kept = address.partition(":")[2] == kept_url.partition(":")[2]
+    own = {address, "\0self"} if is_kept else {address}
     assert own & {found[0], OwnAddress(kept_url).without(address)}
     assert len(found) <= 200
     assert all(one == "\0self" or one.startswith(("http://", "https://")) for one in found)

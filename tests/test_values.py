@@ -526,6 +526,11 @@ OWN = {
     "action": '<form action="{path}" method="post"><button>Send</button></form>',
     "form without a form": '<form method="post"><button>Send</button></form>',
     "fragment": '<a href="{path}#top">Top</a>',
+    "other scheme": '<script>var page = "https://{rest}"</script>',
+    "html in a script": '<script>var page = "{html}"</script>',
+    "html in an attribute": '<p data-page="at {twice}">x</p>',
+    "wordpress in a script": '<script>var page = "{wordpress}"</script>',
+    "json with an ampersand": '<script>var page = "{json}", at = "here: {json}"</script>',
 }
 
 
@@ -533,6 +538,9 @@ def addressed(place: str, url: str) -> str:
     path = "/" + url.split("/", 3)[3]
     encoded = base64.b64encode(url.encode()).decode()
     names = {"quoted": quote(url, safe=""), "quoted_path": quote(path, safe="")}
+    names |= {"rest": url.partition("//")[2], "html": url.replace("&", "&amp;")}
+    names |= {"twice": url.replace("&", "&amp;amp;"), "wordpress": url.replace("&", "&#038;")}
+    names |= {"json": url.replace("&", r"\u0026")}
     return page(
         place.format(url=url, path=path, base64=encoded, escaped=url.replace("/", "\\/"), **names)
     )
@@ -544,10 +552,11 @@ def addressed(place: str, url: str) -> str:
     [
         (URL, KEPT),
         ("http://shop.example/view?id=17", "http://shop.example/view?id=23"),
+        ("http://shop.example/view?id=17&s=1", "http://shop.example/view?id=17&s=2"),
         ("http://shop.example/caf%C3%A9", "http://shop.example/a/b/thé"),
         ("https://www.shop.example/", "http://shop.example/"),
     ],
-    ids=["path", "query", "folder", "root"],
+    ids=["path", "query", "two parameters", "folder", "root"],
 )
 def test_the_address_of_the_page_is_no_news(place: str, url: str, kept_url: str) -> None:
     assert not new(addressed(place, kept_url), addressed(place, url), url, kept_url)
@@ -611,6 +620,19 @@ def test_controls_that_repeat_the_address_are_no_news_in_a_get_form(control: str
         assert not new(form(start, 1), form(start, 2), url, kept_url)
     assert new(form('<form method="post">', 1), form('<form method="post">', 2), url, kept_url)
     assert new(form("<form>", 1), form("<form>", 2), "http://a.example/b", "http://a.example/a")
+
+
+def test_a_hidden_field_that_repeats_the_address_may_be_missing() -> None:
+    kept_url, url = "http://a.example/rooms", "http://a.example/rooms?from=mail"
+
+    def form(start: str, field: str) -> str:
+        return page(f"{start}<select name=by><option>A</select>{field}</form><p>Rooms</p>")
+
+    field = '<input type="hidden" name="from" value="mail">'
+    assert not new(form("<form>", ""), form("<form>", field), url, kept_url)
+    assert not new(form("<form>", field), form("<form>", ""), kept_url, url)
+    assert new(form("<form>", ""), form("<form>", field.replace("mail", "me")), url, kept_url)
+    assert new(form("<form method=post>", ""), form("<form method=post>", field), url, kept_url)
 
 
 def mirrored(url: str) -> str:

@@ -32,6 +32,7 @@ cdef class Reader:
     cdef tuple _element(self, Frame frame, dict held)
     cdef _read_attributes(self, Frame frame, dict held)
     cdef str _attribute(self, Frame frame, dict held, str name, str value)
+    cdef bint _is_own_field(self, Frame frame, dict held) except -1
     cdef bint _is_own_control(self, Frame frame, dict held, str name) except -1
     cdef str _cut(self, Frame frame, str kind, str what, str value)
     cdef bint _take_address(self, Frame frame, str name, str written) except -1

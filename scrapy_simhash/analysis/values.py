@@ -54,7 +54,7 @@ from scrapy_simhash.analysis.remembering import MAX_REMEMBERED
 from scrapy_simhash.rule.hashes import address_id, long_hash_of, mix
 from scrapy_simhash.rule.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
 from scrapy_simhash.rule.noise import NO_CUTS, Atom, Cuts
-from scrapy_simhash.rule.rewriting import own_address
+from scrapy_simhash.rule.rewriting import ESCAPED_AND, own_address
 
 # A text with under ten words, about: longer ones say what they are about.
 SMALL_BYTES = 60
@@ -408,6 +408,8 @@ class Reader:
 
     def _read_attributes(self, frame: Frame, held: dict[str, str]) -> None:
         tag = frame.tag
+        if frame.is_get and self._is_own_field(frame, held):
+            return
         seen = []
         for name, value in held.items():
             if name in NEVER or (name == "name" and tag == "a"):
@@ -426,7 +428,7 @@ class Reader:
         tag = frame.tag
         if not value:
             return "\0none"
-        if frame.is_get and self._parameters and self._is_own_control(frame, held, name):
+        if frame.is_get and self._is_own_control(frame, held, name):
             return ""
         if name in _LISTS and "data:" not in value:
             for one in value.replace(",", " , ").split(" , ") if name != "ping" else value.split():
@@ -452,8 +454,18 @@ class Reader:
             frame.names_page = True
         return self._cut(frame, "value", name, own) if self._is_watching else own
 
+    def _is_own_field(self, frame: Frame, held: dict[str, str]) -> bool:
+        """Whether an element is a hidden field that repeats a parameter of the page's address.
+
+        A page whose address has no such parameter has no such field.
+        """
+        is_hidden = frame.tag == "input" and held.get("type", "").lower() == "hidden"
+        return is_hidden and self._is_own_control(frame, held, "value")
+
     def _is_own_control(self, frame: Frame, held: dict[str, str], name: str) -> bool:
         """Whether a control of a form repeats a parameter of the page's address."""
+        if not self._parameters:
+            return False
         if frame.tag == "input" and name == _REPEATING.get(held.get("type", ""), "value"):
             control = held.get("name", "")
         elif frame.tag == "option" and name == "selected":
@@ -767,6 +779,8 @@ class Reader:
         for number, (name, literal) in enumerate(found, start=1):
             address = ""
             if literal.startswith(("http://", "https://", "/")) and " " not in literal:
+                for escaped in ESCAPED_AND:
+                    literal = literal.replace(escaped, "&")
                 address = self.address(literal)
             if address:
                 if self._is_watching:

@@ -41,7 +41,8 @@ WHOLE: Cut = ("whole",)
 # A parameter of all links has no place.
 EVERYWHERE = 0
 
-_WORDS = re.compile(r"[^\W_]+|[\W_]+")
+# A number, a time or a price is one word.
+_WORDS = re.compile(r"\d+(?:[.,:'’\u034f]{1,2}\d+)+|[^\W_]+|[\W_]+")
 _MARK = "\0noise"
 
 

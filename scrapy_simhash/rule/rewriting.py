@@ -22,6 +22,8 @@ MOST_FOLDERS = 3
 MIN_NEEDLE = 4
 # So does the beginning of an address in base64: the same with "+/" and with "-_".
 ENCODED = 20
+# The ampersand of an address that was written for HTML (the second by WordPress), and for JSON.
+ESCAPED_AND = ("&amp;", "&#038;", r"\u0026")
 
 
 class Rewriting:
@@ -48,27 +50,16 @@ class Rewriting:
             yield from self.own(moved)
             yield from map(kept.without, self._in_session(moved))
 
-    def whole(self, address: str) -> str:
-        """Return what an address is on the kept page if all that differs is put in its place."""
-        if address == self.url:
-            return own_address(self.kept_url).without(self.kept_url)
-        origin, path = _split(self._unnamed(address))
-        if self._origins is not None and origin == self._origins[0]:
-            origin = self._origins[1]
-        for own, kept in self._swaps:
-            path = path.replace(own, kept, 1)
-        *_, moved = origin + path, *self._in_session(origin + path)
-        return own_address(self.kept_url).without(moved)
-
     def own(self, address: str) -> Iterator[str]:
         """Yield an address as a value is written, and that of the page as the kept one's."""
         kept = own_address(self.kept_url)
         yield kept.without(self._unnamed(address))
-        if address == self.url:
+        if own_address(self.url).is_it(address):
             yield kept.without(self.kept_url)
 
     def _unnamed(self, address: str) -> str:
-        return address if address == self.url else own_address(self.url).unnamed(address)
+        own = own_address(self.url)
+        return address if own.is_it(address) else own.unnamed(address)
 
     def _moved(self, address: str) -> Iterator[str]:
         """Yield an address, and those on the other host, in other folders, with the other end."""
@@ -185,14 +176,15 @@ class OwnAddress:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        self._url = url
+        self._rest = url.partition(":")[2]
         forms = [url]
         if len(path) > 1:
-            forms += [url.partition(":")[2], path]
+            forms += [self._rest, path]
         written: dict[str, None] = {}
         for one in forms:
             for form in (one, quote(one, safe=""), quote(one, safe="/"), one.replace("/", "\\/")):
-                written[form] = None
+                for ampersand in ("&", *ESCAPED_AND):
+                    written[form.replace("&", ampersand)] = None
         encoded = base64.b64encode(url.encode("utf-8", "surrogatepass")).decode().rstrip("=")
         web_safe = encoded.replace("+", "-").replace("/", "_")
         self._encoded = encoded[:ENCODED]
@@ -200,7 +192,7 @@ class OwnAddress:
         # Where one goes on, it is that of another page.
         self._written = sorted(written, key=len, reverse=True)
         # Every form has one of these, and few values have.
-        last = path.rpartition("/")[2]
+        last = path.rpartition("/")[2].partition("&")[0]
         needles = {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written}
         self._needles = (*sorted(needles, key=len), self._encoded)
 
@@ -218,7 +210,11 @@ class OwnAddress:
 
     def without(self, address: str) -> str:
         """Return an address without the page's own: all of it, or where its query names it."""
-        return "\0self" if address == self._url else self.unnamed(address)
+        return "\0self" if self.is_it(address) else self.unnamed(address)
+
+    def is_it(self, address: str) -> bool:
+        """Whether an address is the page's own, by http or https."""
+        return address.partition(":")[2] == self._rest
 
     def unnamed(self, address: str) -> str:
         """Return an address of another page without the names of this one in it."""
