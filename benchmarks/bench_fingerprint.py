@@ -25,8 +25,8 @@ import time
 from collections.abc import Callable
 
 from scrapy_simhash import FeatureScheme, fingerprint_text, simhash
-from scrapy_simhash.analysis.engine import compiled
 from scrapy_simhash.analysis.features import normalise
+from scrapy_simhash.analysis.fingerprint import compiled
 
 SCHEME = FeatureScheme.from_name("words-3")
 

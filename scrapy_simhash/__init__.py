@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
     from scrapy_simhash.analysis.features import FeatureScheme
     from scrapy_simhash.analysis.fingerprint import (
+        TextFingerprint,
         bit_sums,
+        fingerprint_text,
         hamming_distance,
         hash_feature,
         signature,
         simhash,
     )
-    from scrapy_simhash.analysis.text import TextFingerprint, fingerprint_text
     from scrapy_simhash.crawl import signals
     from scrapy_simhash.crawl.dropped import NearDuplicate, RuledOut, SitePaused, UnchangedPage
     from scrapy_simhash.crawl.policy import Policy
@@ -66,10 +67,10 @@ _MODULES = {
     "Policy": "crawl.policy",
     "RuledOut": "crawl.dropped",
     "SitePaused": "crawl.dropped",
-    "TextFingerprint": "analysis.text",
+    "TextFingerprint": "analysis.fingerprint",
     "UnchangedPage": "crawl.dropped",
     "bit_sums": "analysis.fingerprint",
-    "fingerprint_text": "analysis.text",
+    "fingerprint_text": "analysis.fingerprint",
     "hamming_distance": "analysis.fingerprint",
     "hash_feature": "analysis.fingerprint",
     "signals": "crawl.signals",

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme
-from scrapy_simhash.analysis.features import normalise, shingles, tokenise
-from scrapy_simhash.analysis.scripts import UNSPACED, unspaced_share
+from scrapy_simhash.analysis.features import (
+    UNSPACED,
+    normalise,
+    shingles,
+    tokenise,
+    unspaced_share,
+)
 from scrapy_simhash.errors import SettingsError
 
 

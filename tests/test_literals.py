@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis import engine
 from scrapy_simhash.analysis import literals as module
+from scrapy_simhash.analysis.fingerprint import compiled
 from scrapy_simhash.analysis.literals import MAX_NAME, literals
 
-needs_compiled = pytest.mark.skipif(engine.compiled is None, reason="not compiled")
+needs_compiled = pytest.mark.skipif(compiled is None, reason="not compiled")
 
 # Where literals and names begin and end: digits and spaces of many scripts, half a pair.
 PIECES = [

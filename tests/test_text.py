@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme, fingerprint_text, hash_feature, simhash
-from scrapy_simhash.analysis import content, engine, fingerprint
-from scrapy_simhash.analysis import text as text_module
+from scrapy_simhash.analysis import content, fingerprint
 from scrapy_simhash.analysis.content import shingle_hashes
 from scrapy_simhash.analysis.features import character_classes, normalise, tokenise
 
-needs_compiled = pytest.mark.skipif(engine.compiled is None, reason="not compiled")
+needs_compiled = pytest.mark.skipif(fingerprint.compiled is None, reason="not compiled")
 
 # Where tokens begin and end: spaced and unspaced scripts, marks behind both, what folds or
 # composes, digits of many scripts, lone surrogates, beyond the basic plane.
@@ -26,9 +25,9 @@ def by_features(text: str, scheme: FeatureScheme) -> tuple[int, list[str]]:
 
 
 def assert_same(text: str, width: int, weights: str = "") -> None:
-    assert engine.compiled is not None
+    assert fingerprint.compiled is not None
     scheme = FeatureScheme.from_name(f"words-{width}{weights}")
-    value, joined, count = engine.compiled.simhash_of_words(
+    value, joined, count = fingerprint.compiled.simhash_of_words(
         normalise(text), width, weights == "-tf"
     )
     expected, tokens = by_features(text, scheme)
@@ -74,7 +73,7 @@ def test_without_the_compiled_pass_nothing_changes(
     scheme = FeatureScheme.from_name(name)
     texts = ["", "One", "Two two words, 漢字 and ümläute " * 30]
     before = [fingerprint_text(text, scheme) for text in texts]
-    monkeypatch.setattr(text_module, "compiled", None)
+    monkeypatch.setattr(fingerprint, "compiled", None)
     assert [fingerprint_text(text, scheme) for text in texts] == before
 
 

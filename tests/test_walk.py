@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
@@ -14,11 +16,10 @@ from scrapy.http import HtmlResponse
 
 from scrapy_simhash.analysis import extraction, hidden
 from scrapy_simhash.analysis.elements import BESIDE_NAMES, BESIDE_ROLES
-from scrapy_simhash.analysis.engine import compiled_walk
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.hidden import MARK, hidden_in, is_hiding
 from scrapy_simhash.analysis.reading import Block, Event
-from scrapy_simhash.analysis.walk import reference_walk, walk
+from scrapy_simhash.analysis.walk import compiled_walk, reference_walk, walk
 
 if compiled_walk is None:
     pytest.skip("not compiled", allow_module_level=True)
@@ -179,6 +180,15 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
         for tag, name in (("a", "href"), ("img", "src")):
             selected = response.xpath(f"//{tag}/@{name}").getall()
             assert not Counter((tag, name, value) for value in selected) - read
+
+
+@pytest.mark.parametrize("first", ["elements", "fingerprint", "reading"])
+def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> None:
+    code = (
+        f"import sys, scrapy_simhash.analysis.{first}; import scrapy_simhash.analysis.walk as walk;"
+        "sys.exit(walk.compiled_walk is None)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ them (auto_text.py) or a callable of the user's.  content.py cuts the same tree 
 second view of the page; values.py makes values of all that is on it, for a spider that takes items.
 headers.py reads the links in its headers, which no worker gets.
 
-text.py makes the fingerprint of the main text: features.py cuts the text into weighted features
-(jieba schemes by segmentation.py; scripts.py knows the scripts without spaces), and fingerprint.py
-hashes them and adds up their votes.  compiled.pyx does both in one pass; engine.py says whether it
-is built.  Out comes a ``PageAnalysis``, or an ``AnalysisError`` that says why there is none.
+fingerprint.py makes the fingerprint of the main text: features.py cuts the text into weighted
+features, which are hashed, and whose votes are added up.  compiled.pyx does both in one pass, if it
+is built.  Out comes a ``PageAnalysis``, or an ``AnalysisError`` that says why there
+is none.
 """

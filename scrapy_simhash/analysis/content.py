@@ -15,12 +15,10 @@ from typing import Any
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.engine import compiled
-from scrapy_simhash.analysis.features import normalise, shingles
-from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features, majority
+from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
+from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
 from scrapy_simhash.analysis.hidden import MARK
 from scrapy_simhash.analysis.reading import Block
-from scrapy_simhash.analysis.scripts import unspaced_share
 from scrapy_simhash.rule.sketch import Sketch
 
 # If the blocks in place that are not links hold less than this share of the page's own text in

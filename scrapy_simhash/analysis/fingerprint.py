@@ -1,4 +1,4 @@
-"""The simhash of a set of weighted features.
+"""The fingerprint of a text: the simhash of its weighted features.
 
 Charikar, "Similarity Estimation Techniques from Rounding Algorithms" (STOC 2002),
 in the form of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web
@@ -13,19 +13,31 @@ weight: for each bit that is 1 in its hash, and against each bit that is 0.
                                    --------
     sums                           +1 -1 +5
     fingerprint                     1  0  1
+
+The compiled module makes features and votes in one pass, if it is built and supports the scheme;
+the Python code does the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from math import fsum
+from types import ModuleType
+from typing import NamedTuple
 
 import mmh3
 
-from scrapy_simhash.analysis.engine import compiled
+from scrapy_simhash.analysis.features import FeatureScheme, normalise
+
+compiled: ModuleType | None
+try:
+    from scrapy_simhash.analysis import compiled
+except ImportError:
+    compiled = None
 
 BITS = 64
 _MASK = (1 << BITS) - 1
@@ -131,3 +143,39 @@ def hamming_distance(a: int, b: int) -> int:
     3
     """
     return (a ^ b).bit_count()
+
+
+class TextFingerprint(NamedTuple):
+    """The fingerprint of a text, and what else is stored of it.
+
+    *fingerprint* is its 64-bit simhash, *digest* 16 bytes that equal texts share (BLAKE2b of
+    the tokens, joined by spaces), *tokens* the number of tokens.
+    """
+
+    fingerprint: int
+    digest: bytes
+    tokens: int
+
+
+def fingerprint_text(text: str, scheme: FeatureScheme) -> TextFingerprint:
+    """Return the fingerprint of a text as written, under *scheme*.
+
+    A text without features (empty, or only stop words) gets fingerprint 0 and 0 tokens.  Such
+    texts have nothing else in common.  Cost: O(characters).
+
+    >>> fingerprint_text("The same text", FeatureScheme.from_name("words-2")).tokens
+    3
+    """
+    if compiled is not None and scheme.counts_words:
+        value, joined, tokens = compiled.simhash_of_words(
+            normalise(text), scheme.width, scheme.weights == "tf"
+        )
+        return TextFingerprint(value, _digest(joined), tokens)
+    words = scheme.tokens(text)
+    features = scheme.features(text, words)
+    joined = " ".join(words).encode("utf-8", "surrogatepass")
+    return TextFingerprint(simhash(features), _digest(joined), len(words) if features else 0)
+
+
+def _digest(joined: bytes) -> bytes:
+    return hashlib.blake2b(joined, digest_size=16).digest()

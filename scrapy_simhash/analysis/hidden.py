@@ -15,9 +15,9 @@ import regex
 from lxml import etree
 
 from scrapy_simhash.analysis.elements import HIDDEN_ELEMENTS
-from scrapy_simhash.analysis.engine import compiled_walk
 from scrapy_simhash.analysis.features import TOKEN
 from scrapy_simhash.analysis.remembering import remembering
+from scrapy_simhash.analysis.walk import compiled_walk
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

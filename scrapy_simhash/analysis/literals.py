@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scrapy_simhash.analysis.engine import compiled
+from scrapy_simhash.analysis.fingerprint import compiled
 
 # Of a name, its beginning counts: half a megabyte of name before each of 200,000 values took 31 s.
 MAX_NAME = 100

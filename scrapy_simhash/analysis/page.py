@@ -32,8 +32,8 @@ from scrapy_simhash.analysis.extraction import (
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
+from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.gist import Gist, gist_of
-from scrapy_simhash.analysis.text import fingerprint_text
 from scrapy_simhash.analysis.values import (
     NO_STATE,
     atoms_of,

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.analysis.features import FeatureScheme
-from scrapy_simhash.analysis.text import fingerprint_text
+from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.extras import extra_version
 
 if TYPE_CHECKING:

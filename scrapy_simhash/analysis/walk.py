@@ -6,6 +6,7 @@ The compiled module reads the nodes of libxml2, in a third of the time that lxml
 from __future__ import annotations
 
 from itertools import chain
+from types import ModuleType
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -20,9 +21,14 @@ from scrapy_simhash.analysis.elements import (
     is_named_beside,
     is_named_beside_in_content,
 )
-from scrapy_simhash.analysis.engine import compiled_walk
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.analysis.reading import LINK_SHARE, Block, Event
+
+compiled_walk: ModuleType | None
+try:
+    from scrapy_simhash.analysis import compiled_walk
+except (ImportError, AttributeError, TypeError, ValueError):  # or lxml has another layout
+    compiled_walk = None
 
 
 def walk(tree: HtmlElement, with_events: bool = True) -> tuple[list[Block], list[Event]]:

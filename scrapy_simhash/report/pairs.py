@@ -14,7 +14,7 @@ import regex
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.extraction import decode, parse
-from scrapy_simhash.analysis.scripts import UNSPACED
+from scrapy_simhash.analysis.features import UNSPACED
 from scrapy_simhash.analysis.walk import visible_blocks
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.collector import shortened
