@@ -44,17 +44,15 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash import FeatureScheme, fingerprint_text
-from scrapy_simhash.analysis.content import content_of, title_of
+from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     NAMED,
     ParsedPage,
-    decode,
     main_text,
-    parse,
 )
 from scrapy_simhash.analysis.reading import Block
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.tree import decode, parse, title_of, visible_blocks
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from scrapy_simhash.analysis.extraction import decode
+from scrapy_simhash.analysis.tree import decode
 from scrapy_simhash.workers.child import WORKER_BYTES
 
 

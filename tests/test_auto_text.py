@@ -15,10 +15,9 @@ from scrapy_simhash.analysis.auto_text import (
     auto_text,
     is_thread,
 )
-from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import has_resiliparse, main_lines, may_explode
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import article, needs_resiliparse, prose
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.analysis.content import Content, content_of, title_of
-from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.content import Content, content_of
+from scrapy_simhash.analysis.tree import parse, title_of, visible_blocks
 from scrapy_simhash.rule.comparison import overlap
 
 SHOES = "Shoes of last year for half the price, today only, in all of our shops. " * 5

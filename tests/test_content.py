@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis.content import (
-    MAX_ADDRESS,
-    Content,
-    canonical_of,
-    content_of,
-    text_shingles,
-    title_of,
-)
-from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.content import Content, content_of, text_shingles
+from scrapy_simhash.analysis.tree import MAX_ADDRESS, canonical_of, parse, title_of, visible_blocks
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, keys, mark
 from scrapy_simhash.rule.template import (

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
-from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SECTIONS, Learned
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Decision, Page, View

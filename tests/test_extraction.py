@@ -13,17 +13,14 @@ from lxml import etree
 
 from scrapy_simhash.analysis.extraction import (
     ParsedPage,
-    decode,
     extractor_identity,
     load_extractor,
     main_text,
-    parse,
     trafilatura_text,
 )
-from scrapy_simhash.analysis.hidden import MARK
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
-from scrapy_simhash.analysis.walk import walk
+from scrapy_simhash.analysis.tree import MARK, decode, parse, walk
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose
 

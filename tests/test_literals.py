@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis import literals as module
+from scrapy_simhash.analysis import reading
 from scrapy_simhash.analysis.fingerprint import compiled
-from scrapy_simhash.analysis.literals import MAX_NAME, literals
+from scrapy_simhash.analysis.reading import MAX_NAME, literals
 
 needs_compiled = pytest.mark.skipif(compiled is None, reason="not compiled")
 
@@ -23,7 +23,7 @@ CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), m
 
 def by_the_pattern(code: str) -> list[tuple[str, str]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "compiled", None)
+        patch.setattr(reading, "compiled", None)
         return literals(code)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis import values
 from scrapy_simhash.analysis import values as module
-from scrapy_simhash.analysis.extraction import decode, parse
+from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import (
     MOST_TOLD,
     Reader,
@@ -23,7 +23,6 @@ from scrapy_simhash.analysis.values import (
     read_values,
     values_under,
 )
-from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.rule.hashes import difference, hash_of, pack_table
 from scrapy_simhash.rule.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
 from scrapy_simhash.rule.scope import section_of

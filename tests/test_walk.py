@@ -14,12 +14,18 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.analysis import extraction, hidden
 from scrapy_simhash.analysis.elements import BESIDE_NAMES, BESIDE_ROLES
-from scrapy_simhash.analysis.extraction import parse
-from scrapy_simhash.analysis.hidden import MARK, hidden_in, is_hiding
 from scrapy_simhash.analysis.reading import Block, Event
-from scrapy_simhash.analysis.walk import compiled_walk, reference_walk, walk
+from scrapy_simhash.analysis.tree import (
+    MARK,
+    compiled_walk,
+    has_marks,
+    hidden_in,
+    is_hiding,
+    parse,
+    reference_walk,
+    walk,
+)
 
 if compiled_walk is None:
     pytest.skip("not compiled", allow_module_level=True)
@@ -87,7 +93,7 @@ def documents(draw: st.DrawFn) -> str:
 
 def unmarked(html: str, monkeypatch: pytest.MonkeyPatch) -> HtmlElement:
     with monkeypatch.context() as patch:
-        patch.setattr(extraction, "mark_hidden", lambda tree: None)
+        patch.setattr("scrapy_simhash.analysis.tree.mark_hidden", lambda tree: None)
         tree = parse(html)
     assert tree is not None
     return tree
@@ -159,9 +165,9 @@ def test_both_find_the_same_hidden_elements_and_marks(html: str) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         tree = unmarked(html, monkeypatch)
         assert compiled_walk.hidden_in(tree, is_hiding) == hidden_in(tree)
-        found = hidden.has_marks(tree)
-        monkeypatch.setattr(hidden, "compiled_walk", None)
-        assert hidden.has_marks(tree) == found
+        found = has_marks(tree)
+        monkeypatch.setattr("scrapy_simhash.analysis.tree.compiled_walk", None)
+        assert has_marks(tree) == found
 
 
 @given(documents(), documents())
@@ -185,8 +191,8 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
 @pytest.mark.parametrize("first", ["elements", "fingerprint", "reading"])
 def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> None:
     code = (
-        f"import sys, scrapy_simhash.analysis.{first}; import scrapy_simhash.analysis.walk as walk;"
-        "sys.exit(walk.compiled_walk is None)"
+        f"import sys, scrapy_simhash.analysis.{first}; import scrapy_simhash.analysis.tree as tree;"
+        "sys.exit(tree.compiled_walk is None)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

@@ -13,12 +13,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lxml.html import HtmlElement
-
 from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
 from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
-from scrapy_simhash.analysis.hidden import MARK
 from scrapy_simhash.analysis.reading import Block
+from scrapy_simhash.analysis.tree import MARK
 from scrapy_simhash.rule.sketch import Sketch
 
 # If the blocks in place that are not links hold less than this share of the page's own text in
@@ -27,10 +25,6 @@ LEAST_SHARE = 0.2
 # With fewer shingles in texts, links count as well: a heading above child links says little, and
 # took 7 of 30 dropped pages of one site for another section.
 LEAST_SHINGLES = 20
-
-# All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
-# 8,000 bytes).  A longer one is not a real address, and is ignored.
-MAX_ADDRESS = 8_000
 
 SHINGLE_WORDS = 3
 SHINGLE_CHARACTERS = 5  # in scripts without spaces, where a word is one or two characters
@@ -50,21 +44,6 @@ class Content:
     sketch: bytes
     blocks: tuple[int, ...]
     heading: int | None = None
-
-
-def title_of(tree: HtmlElement) -> str:
-    """Return the title of a page, or an empty string if there is none."""
-    return " ".join((tree.findtext(".//title") or "").split())
-
-
-def canonical_of(tree: HtmlElement) -> str | None:
-    """Return the address that a page gives as its own (rel=canonical), as it is written there."""
-    head = tree.find("head")
-    for link in () if head is None else head.iterchildren("link"):
-        if "canonical" in link.get("rel", "").lower().split():
-            address: str = link.get("href", "").strip()
-            return address if 0 < len(address) <= MAX_ADDRESS else None
-    return None
 
 
 def content_of(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from lxml.html import defs
 
-from scrapy_simhash.analysis.remembering import remembering
+T = TypeVar("T")
 
 # Elements that begin a new block: lxml's list, and the elements that HTML 5 added.
 BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
@@ -38,8 +41,10 @@ BESIDE_NAMES = frozenset(
     }
 )
 
-# Names of elements that are remembered.
+# Names of elements that are remembered: the pages of a site have the same ones.
 KNOWN_NAMES = 2_000
+# Longer texts are not remembered, in characters: all of them take some hundred kilobytes at most.
+MAX_REMEMBERED = 200
 
 # Of a link in a head that leads to another page.
 LINK_RELATIONS = frozenset(
@@ -57,6 +62,21 @@ _PROPERTIES = re.compile(r"\b(?:has|no|with|without)[-_]\S*")
 _PARTS_OF_CONTENT = re.compile(r"banner|footer", re.IGNORECASE)
 # A name with a digit, from its beginning on, so that a long one is read once.
 _NUMBERED = re.compile(r"(?<!\S)[^\s0-9]*[0-9]\S*")
+
+
+def remembering(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator by which a function remembers what it said of the last *most* texts."""
+
+    def decorated(function: Callable[[str], T]) -> Callable[[str], T]:
+        known = lru_cache(most)(function)
+
+        @wraps(function)
+        def remembered(text: str) -> T:
+            return known(text) if len(text) <= MAX_REMEMBERED else function(text)
+
+        return remembered
+
+    return decorated
 
 
 @remembering(KNOWN_NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +13,9 @@ from pkgutil import resolve_name
 from typing import Any
 
 from lxml import etree
-from lxml.html import HtmlElement, fromstring
-from w3lib.encoding import html_to_unicode
+from lxml.html import HtmlElement
 
 from scrapy_simhash.analysis.auto_text import auto_text, is_thread
-from scrapy_simhash.analysis.hidden import has_marks, mark_hidden
 from scrapy_simhash.analysis.reading import Block, Event
 from scrapy_simhash.analysis.resiliparse_text import (
     has_resiliparse,
@@ -26,6 +23,7 @@ from scrapy_simhash.analysis.resiliparse_text import (
     resiliparse_text,
     resiliparse_version,
 )
+from scrapy_simhash.analysis.tree import has_marks
 from scrapy_simhash.errors import AnalysisError, SettingsError
 
 Extractor = Callable[[bytes, "str | None", str], str]
@@ -43,25 +41,6 @@ NAMED: dict[str, Callable[[], str]] = {
 # The extractors that read the blocks of a page, and those that may ask trafilatura.
 READS_BLOCKS = frozenset({"auto", "text"})
 ASKS_TRAFILATURA = frozenset({"auto", "trafilatura"})
-
-# The options are trafilatura's.  The class of all elements is given here, since lxml.html asks a
-# function in Python for the class of each, in each walk through the tree.
-_PARSER = etree.HTMLParser(
-    encoding="utf-8",
-    remove_comments=True,
-    remove_pis=True,
-    collect_ids=False,
-    default_doctype=False,
-)
-_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
-# What libxml2 may stop at: control characters, and U+FFFE and U+FFFF in UTF-8.
-_CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
-_NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# A page counts as HTML if it begins with this, or has a head and a body.
-_BEGINNING = 50
-# A root that is closed where it begins would have no content.
-_CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*?)\s*/>", re.IGNORECASE)
-_ROOT_WITHIN = 4096
 
 
 @dataclass(frozen=True)
@@ -105,53 +84,12 @@ def main_text(name: str, page: ParsedPage) -> str:
     return text
 
 
-def parse(html: str) -> HtmlElement | None:
-    """Return the tree of a page, hidden words marked; None if it is not HTML.
-
-    It is the tree that trafilatura makes of the text, with what stands after ``</html>``.
-    """
-    # From bytes, which libxml2 reads in three quarters of the time.
-    text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
-    for character in _NONCHARACTERS:
-        text = text.replace(character, b"")
-    text = _CLOSED_ROOT.sub(rb"\1>", text[:_ROOT_WITHIN], count=1) + text[_ROOT_WITHIN:]
-    try:
-        tree: HtmlElement = fromstring(text, parser=_PARSER)
-    except etree.LxmlError:  # there is nothing in it
-        return None
-    if "html" not in html[:_BEGINNING].lower() and len(tree) < 2:
-        return None
-    _join(tree)
-    mark_hidden(tree)
-    return tree
-
-
-def _join(tree: HtmlElement) -> None:
-    """Put what stands after ``</html>`` into the body, as browsers do.
-
-    libxml2 2.14 makes another root of it, which XPath finds and a walk from the first one does not.
-    """
-    body = tree.find("body")
-    for root in list(tree.getroottree().getroot().itersiblings()):
-        (tree if body is None else body).append(root)
-
-
 def html_of(page: ParsedPage) -> str:
     """Return the HTML of a page for an extractor with a parser of its own, hidden words marked."""
     if page.tree is not None and has_marks(page.tree):
         html: str = etree.tostring(page.tree, encoding="unicode", method="html")
         return html
     return page.html
-
-
-def is_deeper(tree: HtmlElement, levels: int) -> bool:
-    """Whether elements are nested deeper than *levels*.  Cost: O(elements), in C."""
-    return bool(_path_of(levels + 1)(tree))
-
-
-@lru_cache
-def _path_of(levels: int) -> etree.XPath:
-    return etree.XPath(f"boolean({'/*' * levels})")
 
 
 def trafilatura_text(tree: HtmlElement | None, comments: bool = False) -> str:
@@ -164,15 +102,6 @@ def trafilatura_text(tree: HtmlElement | None, comments: bool = False) -> str:
     from trafilatura import extract
 
     return extract(tree, include_comments=comments, with_metadata=False) or ""
-
-
-def decode(body: bytes, encoding: str | None) -> str:
-    """Return *body* as text, as Scrapy decodes it: a byte order mark wins, bad bytes are replaced.
-
-    NUL characters are left out: an HTML parser may stop at one.
-    """
-    content_type = f"text/html; charset={encoding}" if encoding else None
-    return html_to_unicode(content_type, body)[1].replace("\x00", "")
 
 
 @lru_cache

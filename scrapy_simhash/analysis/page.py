@@ -8,32 +8,30 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.analysis.content import (
-    Content,
-    canonical_of,
-    content_of,
-    pack_source,
-    title_of,
-    unpack_source,
-)
+from scrapy_simhash.analysis.content import Content, content_of, pack_source, unpack_source
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
     NAMED,
     READS_BLOCKS,
     ParsedPage,
-    decode,
     extractor_identity,
-    is_deeper,
     load_extractor,
     main_text,
-    parse,
     resolved,
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.gist import Gist, gist_of
+from scrapy_simhash.analysis.tree import (
+    canonical_of,
+    decode,
+    is_deeper,
+    parse,
+    title_of,
+    walk,
+)
 from scrapy_simhash.analysis.values import (
     NO_STATE,
     atoms_of,
@@ -42,7 +40,6 @@ from scrapy_simhash.analysis.values import (
     read_values,
     values_under,
 )
-from scrapy_simhash.analysis.walk import walk
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageAddress, PageValues, pack_addresses
 from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences

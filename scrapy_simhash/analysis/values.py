@@ -45,12 +45,11 @@ from scrapy_simhash.analysis.elements import (
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     LINK_RELATIONS,
+    MAX_REMEMBERED,
     WHOLE_PAGE,
     without_digits,
 )
-from scrapy_simhash.analysis.literals import literals
-from scrapy_simhash.analysis.reading import Event
-from scrapy_simhash.analysis.remembering import MAX_REMEMBERED
+from scrapy_simhash.analysis.reading import Event, literals
 from scrapy_simhash.rule.hashes import address_id, long_hash_of, mix
 from scrapy_simhash.rule.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
 from scrapy_simhash.rule.noise import NO_CUTS, Atom, Cuts

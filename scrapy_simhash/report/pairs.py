@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import regex
 from cachetools import LRUCache
 
-from scrapy_simhash.analysis.extraction import decode, parse
 from scrapy_simhash.analysis.features import UNSPACED
-from scrapy_simhash.analysis.walk import visible_blocks
+from scrapy_simhash.analysis.tree import decode, parse, visible_blocks
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.record import FINGERPRINT_BITS, Record
