@@ -36,9 +36,8 @@ from urllib.parse import unquote
 
 from scrapy_simhash.analysis import extraction
 from scrapy_simhash.analysis.content import content_of
-from scrapy_simhash.analysis.extraction import trafilatura_text
+from scrapy_simhash.analysis.extraction import main_lines, trafilatura_text
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.resiliparse_text import main_lines
 from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import read_values
 from scrapy_simhash.errors import AnalysisError

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from scrapy_simhash.analysis.extraction import NAMED
-from scrapy_simhash.analysis.resiliparse_text import has_resiliparse
+from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
 from scrapy_simhash.settings import TEXT
 from scrapy_simhash.testing.running import DEFAULTS
 from scrapy_simhash.testing.serving import serve

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from scrapy_simhash.analysis.auto_text import (
+from scrapy_simhash.analysis.extraction import (
     MOST_TAGS,
     REPEATED_CHARACTERS,
     SHORT_CHARACTERS,
     auto_text,
+    has_resiliparse,
     is_thread,
+    main_lines,
+    may_explode,
 )
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.resiliparse_text import has_resiliparse, main_lines, may_explode
 from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import article, needs_resiliparse, prose
@@ -171,7 +173,7 @@ def test_page_that_would_take_resiliparse_gigabytes_goes_without_it(
     def refuse(html: str, is_thread: bool) -> list[str]:
         raise AssertionError("resiliparse must not see this page")
 
-    monkeypatch.setattr("scrapy_simhash.analysis.auto_text.main_lines", refuse)
+    monkeypatch.setattr("scrapy_simhash.analysis.extraction.main_lines", refuse)
     assert "row3999" in texted(unclosed(4000))
     with pytest.raises(AnalysisError, match="gigabytes") as refused:
         Analyser.create(extractor="resiliparse").analyse(unclosed(4000).encode(), "utf-8", URL)

@@ -16,10 +16,10 @@ from scrapy_simhash.analysis.extraction import (
     extractor_identity,
     load_extractor,
     main_text,
+    resiliparse_text,
     trafilatura_text,
 )
 from scrapy_simhash.analysis.page import Analyser
-from scrapy_simhash.analysis.resiliparse_text import resiliparse_text
 from scrapy_simhash.analysis.tree import MARK, decode, parse, walk
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose

@@ -16,7 +16,7 @@ from scrapy_simhash.addresses.traps import (
     Traps,
     pattern_of,
 )
-from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
+from scrapy_simhash.analysis.content import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
 
 HOST = "a.example"
 DAY, MONTH, EVENT = f"{HOST}/day/N", f"{HOST}/month/N", f"{HOST}/event/N"

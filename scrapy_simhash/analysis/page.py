@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.analysis.content import Content, content_of, pack_source, unpack_source
+from scrapy_simhash.analysis.content import (
+    Content,
+    Gist,
+    content_of,
+    gist_of,
+    pack_source,
+    unpack_source,
+)
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
@@ -23,7 +30,6 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.analysis.gist import Gist, gist_of
 from scrapy_simhash.analysis.tree import (
     canonical_of,
     decode,

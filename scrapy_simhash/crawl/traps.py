@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.addresses.traps import Sight, Trap, Traps, pattern_of
-from scrapy_simhash.analysis.gist import numbers_in
+from scrapy_simhash.analysis.content import numbers_in
 from scrapy_simhash.rule.hashes import long_hash_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.analysis.gist import Gist
+    from scrapy_simhash.analysis.content import Gist
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.crawl.parking import Parking
     from scrapy_simhash.rule.page import Decision, Page
