@@ -24,11 +24,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.content import content_of, shingle_hashes
 from scrapy_simhash.analysis.extraction import trafilatura_text
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, normalise
 from scrapy_simhash.analysis.fingerprint import fingerprint_text, majority
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.tree import decode, parse, visible_blocks
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.rule.comparison import Comparison, overlap

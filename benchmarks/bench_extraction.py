@@ -35,9 +35,9 @@ from unittest.mock import patch
 from urllib.parse import unquote
 
 from scrapy_simhash.analysis import extraction
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import main_lines, trafilatura_text
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import read_values
 from scrapy_simhash.errors import AnalysisError

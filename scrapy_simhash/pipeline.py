@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis, view_from
 from scrapy_simhash.analysis.content import Content
 from scrapy_simhash.analysis.fingerprint import majority
-from scrapy_simhash.analysis.headers import links_of_headers
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis, view_from
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.contract import Index, Run
 from scrapy_simhash.rule.crawls import met_by
@@ -120,12 +119,13 @@ class Pipeline:
         """
         url, body, encoding, request_fingerprint, asker, *_ = fetched
         section = section_of(url)
-        template, cuts = known.template(folder_of(url)), known.noise(section).cuts
-        analysis = await workers.analyse(body, encoding, url, template, cuts)
+        background = Background(known.template(folder_of(url)), known.noise(section).cuts)
+        analysis = await workers.analyse(body, encoding, url, background)
         content = analysis.content
         if fetched.links and content is not None:
-            links = links_of_headers(fetched.links, url, self.settings.takes, cuts)
-            analysis = analysis.with_links(links)
+            analysis = analysis.with_headers(
+                fetched.links, url, self.settings.takes, background.cuts
+            )
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
         page = Page(

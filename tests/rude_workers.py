@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
-from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import WorkerProcesses, Workers
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.extraction import (
     MOST_TAGS,
     REPEATED_CHARACTERS,
@@ -18,7 +19,6 @@ from scrapy_simhash.analysis.extraction import (
     main_lines,
     may_explode,
 )
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import article, needs_resiliparse, prose

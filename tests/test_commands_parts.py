@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
 from scrapy_simhash.commands.base import pipeline_of
 from scrapy_simhash.commands.export_lines import Line, page_from, record_of
 from scrapy_simhash.commands.progress import progress
@@ -24,7 +24,6 @@ from scrapy_simhash.commands.sources import WAITING, Analysed, analysed_pages, s
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.settings import SimhashSettings
@@ -171,12 +170,7 @@ class SlowWorkers:
         """Nothing to get ready."""
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -186,7 +180,7 @@ class SlowWorkers:
         try:
             if not self.finish:
                 await self.waiting[-1].wait()
-            return self.analyser.analyse(body, encoding, url, template, cuts)
+            return self.analyser.analyse(body, encoding, url, background)
         finally:
             self.under_way -= 1
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from scrapy_simhash.analysis.analyser import Analyser, Background
 from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SECTIONS, Learned
 from scrapy_simhash.rule.crawls import met_by
@@ -109,7 +109,7 @@ def test_only_pages_without_a_template_bring_their_source() -> None:
     analyser = Analyser.create()
     page = b"<html><body><h1>Title</h1><p>Some words of a page.</p></body></html>"
     assert analyser.analyse(page, "utf-8", "").source is not None
-    assert analyser.analyse(page, "utf-8", "", {FRAME}).source is None
+    assert analyser.analyse(page, "utf-8", "", Background(frozenset({FRAME}))).source is None
 
 
 def test_content_from_the_source_is_that_of_the_page() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.extraction import (
     ParsedPage,
     extractor_identity,
@@ -19,7 +20,6 @@ from scrapy_simhash.analysis.extraction import (
     resiliparse_text,
     trafilatura_text,
 )
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.tree import MARK, decode, parse, walk
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose

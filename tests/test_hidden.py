@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scrapy_simhash.analysis.analyser import Analyser, PageAnalysis
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import NAMED
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
 from scrapy_simhash.analysis.tree import MARK, is_hiding, parse, visible_blocks
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.sketch import HIDDEN, Sketch

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
-from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import EXTRACTORS, CrawlFixture, Reply, Site, article, prose
 

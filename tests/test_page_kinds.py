@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.analyser import Analyser, Background
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.settings import TEXT, SimhashSettings
@@ -27,7 +27,7 @@ def is_duplicate(index: Blocking, html: str) -> bool:
     """Whether a page is one of those that were judged before it."""
     number = len(index.rows())
     url = f"http://{SITE}/{number}"
-    analysis = ANALYSER.analyse(html.encode(), "utf-8", url, index.template(SITE))
+    analysis = ANALYSER.analyse(html.encode(), "utf-8", url, Background(index.template(SITE)))
     assert analysis.content is not None
     page = Page(
         url=url,

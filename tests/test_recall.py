@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
 from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.workers.pool import InProcess
@@ -34,19 +34,14 @@ class Counting(InProcess):
         self.failures: list[AnalysisReason] = []
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         self.asked += 1
         if self.gate is not None:
             await self.gate()
         if self.failures:
             raise AnalysisError(self.failures.pop(0), "as the test wants it")
-        return await super().analyse(body, encoding, url, template, cuts)
+        return await super().analyse(body, encoding, url, background)
 
 
 @pytest.fixture
@@ -65,7 +60,7 @@ def untimed(analysis: PageAnalysis) -> PageAnalysis:
 
 async def outcome(workers: RecallingWorkers, template: frozenset[int] = frozenset()) -> str:
     try:
-        analysis = await workers.analyse(PAGE, "utf-8", URL, template)
+        analysis = await workers.analyse(PAGE, "utf-8", URL, Background(template))
     except AnalysisError as exc:
         return exc.reason
     return "recalled" if analysis.recalled else "analysed"
@@ -145,11 +140,13 @@ def test_recalled_analysis_is_what_a_new_one_would_be(before: set[int], now: set
     recalling = RecallingWorkers(counting, url_counts=False)
 
     async def before_and_now() -> PageAnalysis:
-        await recalling.analyse(PAGE, "utf-8", URL, frozenset(before))
-        return await recalling.analyse(PAGE, "utf-8", URL, frozenset(now))
+        await recalling.analyse(PAGE, "utf-8", URL, Background(frozenset(before)))
+        return await recalling.analyse(PAGE, "utf-8", URL, Background(frozenset(now)))
 
     given_now = asyncio.run(before_and_now())
-    assert untimed(given_now) == untimed(ANALYSER.analyse(PAGE, "utf-8", URL, now))
+    assert untimed(given_now) == untimed(
+        ANALYSER.analyse(PAGE, "utf-8", URL, Background(frozenset(now)))
+    )
     assert given_now.recalled == (before == now & set(IDS))
 
 
@@ -161,7 +158,8 @@ def test_body_is_analysed_anew_when_more_is_known_to_change_by_itself(
     async def all_told() -> list[bool]:
         told = [NO_CUTS, cuts, cuts]
         return [
-            (await recalling.analyse(PAGE, "utf-8", URL, frozenset(), one)).recalled for one in told
+            (await recalling.analyse(PAGE, "utf-8", URL, Background(cuts=one))).recalled
+            for one in told
         ]
 
     assert asyncio.run(all_told()) == [False, False, True]
@@ -235,13 +233,13 @@ def test_page_that_is_given_up_leaves_its_twins_to_themselves(
 @pytest.mark.parametrize(("room", "asked"), [(2, 3), (1, 4), (0, 4)])
 def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
     known = frozenset({1})  # with a template, the analyses of both pages are equally large
-    entry = _Known.of(ANALYSER.analyse(PAGE, "utf-8", URL, known), known).size_bytes + 1
+    entry = _Known.of(ANALYSER.analyse(PAGE, "utf-8", URL, Background(known)), known).size_bytes + 1
     workers = RecallingWorkers(counting, url_counts=False, max_bytes=room * entry)
     other = PAGE.replace(b"One.", b"Two.")
 
     async def in_turn() -> None:
         for body in (PAGE, other, PAGE, other if room == 1 else PAGE + b" "):
-            await workers.analyse(body, "utf-8", URL, known)
+            await workers.analyse(body, "utf-8", URL, Background(known))
 
     asyncio.run(in_turn())
     assert counting.asked == asked

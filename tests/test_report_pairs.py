@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.pairs import MAX_BODY_BYTES, PAIRS, RECENT_BYTES, Pairs
 from scrapy_simhash.workers.pool import InProcess

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.workers.child import MEASURED_PAGES
 from scrapy_simhash.workers.pool import WorkerProcesses, _DiedError, _Process
 from tests.conftest import article, prose

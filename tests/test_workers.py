@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, crawl_job, crawl_result, prose

@@ -1,13 +1,13 @@
 """From the bytes of a page to its fingerprints.
 
-A body comes in through ``Analyser.analyse`` (page.py), in a worker process.  extraction.py decodes
-and parses it, and finds the main text by trafilatura, resiliparse (resiliparse_text.py), both of
-them (auto_text.py) or a callable of the user's.  content.py cuts the same tree into blocks, the
-second view of the page; values.py makes values of all that is on it, for a spider that takes items.
-headers.py reads the links in its headers, which no worker gets.
+A body comes in through ``Analyser.analyse`` (analyser.py), in a worker process.  tree.py decodes
+and parses it, marks its hidden words, and walks over its tree: it reads blocks of text and elements
+(reading.py), by what it knows of elements (elements.py).  extraction.py finds the main text by
+trafilatura, resiliparse, both of them, or a callable of the user's.  content.py makes the second
+view of the page from the same blocks; values.py makes values of all that is on it, for a spider
+that takes items.
 
-fingerprint.py makes the fingerprint of the main text: features.py cuts the text into weighted
-features, which are hashed, and whose votes are added up.  compiled.pyx does both in one pass, if it
-is built.  Out comes a ``PageAnalysis``, or an ``AnalysisError`` that says why there
-is none.
+features.py cuts the main text into weighted features, and fingerprint.py hashes them and adds up
+their votes.  compiled.pyx does both in one pass, and compiled_walk.pyx does the walk, if they are
+built.  Out comes a ``PageAnalysis``, or an ``AnalysisError`` that says why there is none.
 """

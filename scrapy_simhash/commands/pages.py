@@ -11,7 +11,7 @@ import scrapy
 from scrapy.http import HtmlResponse, Request
 from scrapy.utils.request import fingerprint
 
-from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline

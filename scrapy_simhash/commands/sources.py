@@ -27,7 +27,7 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
-from scrapy_simhash.analysis.page import PageAnalysis
+from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline

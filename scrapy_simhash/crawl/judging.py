@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers

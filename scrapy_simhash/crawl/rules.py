@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.addresses.evidence import Hypothesis
     from scrapy_simhash.addresses.rule import AddressRule, Kind
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.report.alarms import Alarm

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.parking import Parking
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.page import Decision, Page

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import psutil
 
-from scrapy_simhash.analysis.page import Analyser
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.errors import AnalysisError
 
 LENGTH = struct.Struct(">I")

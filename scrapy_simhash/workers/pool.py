@@ -21,9 +21,13 @@ from operator import attrgetter
 from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
 
-from scrapy_simhash.analysis.page import Analyser, PageAnalysis
+from scrapy_simhash.analysis.analyser import (
+    NO_BACKGROUND,
+    Analyser,
+    Background,
+    PageAnalysis,
+)
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply
 
 # So many pages are given to a worker at once, so that it has work while the crawl's process is
@@ -53,14 +57,9 @@ class Workers(Protocol):
         """Get ready, without waiting for it."""
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
-        """Return the analysis of one page; *template* and *cuts* as :meth:`Analyser.analyse`.
+        """Return the analysis of one page.
 
         :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
             ``worker_died`` or ``workers_busy``.
@@ -89,14 +88,9 @@ class InProcess:
         """Nothing to get ready."""
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
-        return self._analyser.analyse(body, encoding, url, template, cuts)
+        return self._analyser.analyse(body, encoding, url, background)
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         try:
@@ -162,14 +156,9 @@ class WorkerProcesses:
             worker.start()
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
-        return cast("PageAnalysis", await self._answer(None, body, encoding, url, template, cuts))
+        return cast("PageAnalysis", await self._answer(None, body, encoding, url, background))
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         return cast("T", await self._answer(function, *arguments))

@@ -12,13 +12,13 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
+from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Background
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simhash.analysis.page import PageAnalysis
+    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.workers.pool import Workers
 
 T = TypeVar("T")
@@ -92,23 +92,18 @@ class RecallingWorkers:
         self._workers.start()
 
     async def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: frozenset[int] = frozenset(),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         """Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page)."""
         tag = blake2b(body, key=self._key, digest_size=16).digest()
         place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
-        key = _Key(tag, encoding, place, cuts.number)
-        if analysis := self._recalled(key, template):
+        key = _Key(tag, encoding, place, background.cuts.number)
+        if analysis := self._recalled(key, background.template):
             return analysis
         # One after the other: pages that went on all at once would hold up the event loop together.
         async with self._turns.setdefault(key, asyncio.Lock()):
-            known = self._recalled(key, template)
-            return known or await self._analysed(key, body, url, template, cuts)
+            known = self._recalled(key, background.template)
+            return known or await self._analysed(key, body, url, background)
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         return await self._workers.run(function, *arguments)
@@ -121,16 +116,16 @@ class RecallingWorkers:
         return None if known is None else known.analysis(template)
 
     async def _analysed(
-        self, key: _Key, body: bytes, url: str, template: frozenset[int], cuts: Cuts
+        self, key: _Key, body: bytes, url: str, background: Background
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            analysis = await self._workers.analyse(body, key.encoding, url, template, cuts)
+            analysis = await self._workers.analyse(body, key.encoding, url, background)
         except AnalysisError as exc:
             if exc.reason not in _PASSING_REASONS:
-                self._remember(key, _Known.of(exc, template))
+                self._remember(key, _Known.of(exc, background.template))
             raise
-        self._remember(key, _Known.of(analysis, template))
+        self._remember(key, _Known.of(analysis, background.template))
         return analysis
 
     def _remember(self, key: _Key, known: _Known) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from scrapy_simhash.analysis.content import (
     pack_source,
     unpack_source,
 )
+from scrapy_simhash.analysis.elements import LINK_RELATIONS
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
@@ -30,16 +32,10 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.analysis.tree import (
-    canonical_of,
-    decode,
-    is_deeper,
-    parse,
-    title_of,
-    walk,
-)
+from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import (
     NO_STATE,
+    Reader,
     atoms_of,
     base_of,
     links_of,
@@ -48,11 +44,29 @@ from scrapy_simhash.analysis.values import (
 )
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageAddress, PageValues, pack_addresses
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences
+from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences, stripped
 from scrapy_simhash.settings import ITEMS, MAX_DEPTH, MAX_TAGS, TEXT
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
+
+# A target and its parameters, up to the next comma outside of quotes (RFC 8288, section 3).
+_LINK = re.compile(r'<([^<>]*)>((?:[^",<]|"[^"]*")*)')
+_RELATION = re.compile(r';\s*rel\s*=\s*"?([^";]*)', re.I)
+
+
+class Background(NamedTuple):
+    """What is known of the site of a page.
+
+    *template* holds the ids of the blocks and values that it repeats, *cuts* say what changes by
+    itself there.
+    """
+
+    template: frozenset[int] = frozenset()
+    cuts: Cuts = NO_CUTS
+
+
+NO_BACKGROUND = Background()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +109,24 @@ class PageAnalysis:
         """The ids of all on which the analysis depends: blocks and values."""
         return (*self.blocks, *self.values.loose)
 
-    def with_links(self, links: Iterable[PageAddress]) -> PageAnalysis:
-        """Return the analysis of a page that has further links, which its body does not hold."""
-        values = replace(self.values, addresses=(*self.values.addresses, *links))
+    def with_headers(
+        self, headers: Iterable[bytes], url: str, takes: str, cuts: Cuts = NO_CUTS
+    ) -> PageAnalysis:
+        """Return the analysis of the page at *url* with what its HTTP headers ``Link`` lead to.
+
+        They count as links in its head do; *cuts* say what changes by itself in them.
+        """
+        wanted = {"next"} if takes == TEXT else LINK_RELATIONS
+        reader = Reader(url, url)
+        found = {}
+        for header in headers:
+            for target, parameters in _LINK.findall(header.decode("latin-1")):
+                relation = _RELATION.search(parameters)
+                if relation is None or wanted.isdisjoint(relation[1].lower().split()):
+                    continue
+                if address := stripped(reader.address(target.strip()), cuts.parameters):
+                    found[address] = PageAddress("link", 0, 0, address, True, 0)
+        values = replace(self.values, addresses=(*self.values.addresses, *found.values()))
         return replace(self, values=values, addresses=_stored_links(values))
 
 
@@ -166,38 +195,25 @@ class Analyser:
             trafilatura_text(parse(page))
 
     def analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: Collection[int] = (),
-        cuts: Cuts = NO_CUTS,
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         """Extract the main text and the content of *body*, and fingerprint them.
-
-        *template* holds the ids of the blocks and values that the site is known to repeat, *cuts*
-        say what changes by itself there.
 
         :raises AnalysisError: the page cannot be analysed; the reason is ``too_many_tags``,
             ``too_deep`` or ``extraction_failed``.
         """
         started = perf_counter()
         try:
-            return self._analyse(body, encoding, url, template, cuts, started)
+            return self._analyse(body, encoding, url, background, started)
         except AnalysisError:
             raise
         except (Exception, SystemExit) as exc:  # a hostile page may cause any exception
             raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
 
     def _analyse(
-        self,
-        body: bytes,
-        encoding: str | None,
-        url: str,
-        template: Collection[int],
-        cuts: Cuts,
-        started: float,
+        self, body: bytes, encoding: str | None, url: str, background: Background, started: float
     ) -> PageAnalysis:
+        template, cuts = background
         page = self._parsed(body, encoding, url, self.verify)
         content, canonical, values = None, None, NO_VALUES
         addresses, source, gist = None, None, None
@@ -221,11 +237,8 @@ class Analyser:
                 texts = (block.text for block in page.blocks if not block.is_beside)
                 gist = gist_of((title, *texts, *held))
                 addresses = _stored_links(values)
-        found = fingerprint_text(main_text(self.extractor, page), self.scheme)
         return PageAnalysis(
-            fingerprint=found.fingerprint,
-            digest=found.digest,
-            tokens=found.tokens,
+            *fingerprint_text(main_text(self.extractor, page), self.scheme),
             seconds=perf_counter() - started,
             content=content,
             canonical=canonical,
@@ -282,17 +295,8 @@ def _stored_links(values: PageValues) -> bytes | None:
     return pack_addresses({one.address for one in values.addresses if one.kind in LEADING})
 
 
-def view_from(source: bytes, template: Collection[int]) -> View | None:
+def view_from(source: bytes, template: Collection[int]) -> tuple[Content, PageValues] | None:
     """Return the content of a page and its values under a template; None if it has no content."""
     blocks, title, state = unpack_source(source)
     content = content_of(blocks, template, title)
-    if content is None:
-        return None
-    return View(content, values_under(state, template))
-
-
-class View(NamedTuple):
-    """What a page is under a template."""
-
-    content: Content
-    values: PageValues
+    return None if content is None else (content, values_under(state, template))
