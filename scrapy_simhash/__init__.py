@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         simhash,
     )
     from scrapy_simhash.crawl import signals
-    from scrapy_simhash.crawl.dropped import NearDuplicate, RuledOut, SitePaused, UnchangedPage
+    from scrapy_simhash.crawl.exceptions import NearDuplicate, RuledOut, SitePaused, UnchangedPage
     from scrapy_simhash.crawl.policy import Policy
     from scrapy_simhash.tables import Match, PermutedTables
 
@@ -62,13 +62,13 @@ _MODULES = {
     "Addon": "addon",
     "FeatureScheme": "analysis.features",
     "Match": "tables",
-    "NearDuplicate": "crawl.dropped",
+    "NearDuplicate": "crawl.exceptions",
     "PermutedTables": "tables",
     "Policy": "crawl.policy",
-    "RuledOut": "crawl.dropped",
-    "SitePaused": "crawl.dropped",
+    "RuledOut": "crawl.exceptions",
+    "SitePaused": "crawl.exceptions",
     "TextFingerprint": "analysis.fingerprint",
-    "UnchangedPage": "crawl.dropped",
+    "UnchangedPage": "crawl.exceptions",
     "bit_sums": "analysis.fingerprint",
     "fingerprint_text": "analysis.fingerprint",
     "hamming_distance": "analysis.fingerprint",

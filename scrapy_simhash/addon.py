@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
@@ -11,8 +12,8 @@ from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.links import SimhashDepthMiddleware, SimhashLinksMiddleware
 from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
 from scrapy_simhash.crawl.prometheus import SimhashPrometheus
-from scrapy_simhash.crawl.refusing import say_refusals_in_one_line
 from scrapy_simhash.crawl.report import SimhashReport
+from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -33,12 +34,18 @@ EXTENSION_ORDER = 500
 REPORT_ORDER = 510
 PROMETHEUS_ORDER = 520
 
+# The loggers that tell of an exception which ended a start: tasks of asyncio, Deferreds of Twisted.
+START_LOGGERS = ("asyncio", "twisted")
+
+logger = logging.getLogger(__name__)
+
 
 class Addon:
     """``ADDONS = {"scrapy_simhash.Addon": 500}``; components set by the user stay unchanged."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        say_refusals_in_one_line()
+        for name in START_LOGGERS:
+            logging.getLogger(name).addFilter(_in_one_line)  # once: it is the same each time
         if not SimhashSettings.is_enabled(settings):
             raise NotConfigured("SIMHASH_ENABLED is off")
         for name, component, order in (
@@ -51,3 +58,17 @@ class Addon:
             ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Let a refused start be logged as its error's message, and the traceback at the level DEBUG.
+
+    Otherwise, the message is under 30 to 150 lines of traceback.  (With CrawlerProcess of Twisted,
+    the line comes last: Twisted also prints the traceback by itself.)
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, SimhashError):
+        logger.debug("The start was refused", exc_info=record.exc_info)
+        record.msg, record.args = "%s: %s", (type(error).__name__, error)
+        record.exc_info = record.exc_text = None
+    return True

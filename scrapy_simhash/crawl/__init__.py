@@ -8,8 +8,8 @@ visits showed to change by itself (visits.py), and apart.py the addresses that t
 handed (known.py), unless it is a wall (walls.py). policy.py says what becomes of it. The decision
 goes into the meta of the request and out as the signal ``page_judged`` (signals.py). The response
 goes on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
-dropped.py.  inline.py tells responses that code waits for, between.py names the middlewares that a
-page passes after its verdict.
+exceptions.py.  inline.py tells responses that code waits for, between.py names the middlewares that
+a page passes after its verdict.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
@@ -21,6 +21,5 @@ of the index.  redirects.py reads the redirects that led to a page, asking.py se
 plug-in's own.  state.py keeps what a run knows in its JOBDIR.
 
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings and finds the places
-of files for all components; log.py limits their warnings; refusing.py says in one line why a start
-is refused.
+of files for all components; log.py limits their warnings.
 """

@@ -20,7 +20,7 @@ from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.asking import close_browser_page
 from scrapy_simhash.crawl.between import say_what_is_between
 from scrapy_simhash.crawl.choices import META_KEY, Selection
-from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
+from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
@@ -73,7 +73,7 @@ class SimhashDownloaderMiddleware:
     :class:`~scrapy_simhash.rule.page.Decision`.
 
     A dropped page is logged as follows, and its request's errback gets a
-    :class:`~scrapy_simhash.crawl.dropped.NearDuplicate`::
+    :class:`~scrapy_simhash.crawl.exceptions.NearDuplicate`::
 
         DEBUG: Dropped near-duplicate <200 http://a.example/print>:
         representative http://a.example/, distance 1

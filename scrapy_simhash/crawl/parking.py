@@ -19,7 +19,7 @@ from scrapy_simhash.addresses.bound import sample_share
 from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.choices import META_KEY, Selection
-from scrapy_simhash.crawl.dropped import RuledOut
+from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.redirects import redirects_in

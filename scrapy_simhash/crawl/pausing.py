@@ -12,7 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.dropped import SitePaused
+from scrapy_simhash.crawl.exceptions import SitePaused
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
@@ -32,7 +32,7 @@ class SimhashPauseMiddleware:
 
     The pause lasts for ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is
     counted as ``simhash/paused_requests``; its errback gets a
-    :class:`~scrapy_simhash.crawl.dropped.SitePaused`.
+    :class:`~scrapy_simhash.crawl.exceptions.SitePaused`.
     Requests without a callback (robots.txt, media pipelines) pass.
     """
 
