@@ -17,7 +17,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.asking import close_browser_page
 from scrapy_simhash.crawl.between import say_what_is_between
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
@@ -25,8 +24,14 @@ from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
-from scrapy_simhash.crawl.redirects import redirects_in
-from scrapy_simhash.crawl.requests import RequestFacts, RequestVariants, is_start_request
+from scrapy_simhash.crawl.requests import (
+    RequestFacts,
+    RequestVariants,
+    close_browser_page,
+    depth_limit,
+    is_start_request,
+    redirects_in,
+)
 from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_of, parking_place
@@ -100,7 +105,7 @@ class SimhashDownloaderMiddleware:
         self._facts = RequestFacts(crawler, self.settings)
         self._request_variants = RequestVariants(self._facts)
         self._policy = policy
-        self._reach = Reach(cuts_links=crawler.settings.getint("DEPTH_LIMIT") > 0)
+        self._reach = Reach(cuts_links=depth_limit(crawler) > 0)
         self._visits = SecondVisits(crawler, index, self.settings.probes)
         compares_values = self.settings.verify and self.settings.takes == ITEMS
         self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None

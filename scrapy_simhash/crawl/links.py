@@ -10,7 +10,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG, SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.redirects import mark_copied
+from scrapy_simhash.crawl.requests import depth_limit, mark_copied
 from scrapy_simhash.crawl.setup import active_settings
 
 if TYPE_CHECKING:
@@ -68,16 +68,16 @@ class SimhashDepthMiddleware(_TellingMiddleware):
     Their addresses were on a page, but the spider does not get what is there.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, limit: int) -> None:
         super().__init__(crawler)
-        self._limit = crawler.settings.getint("DEPTH_LIMIT")
+        self._limit = limit
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         active_settings(crawler)
-        if not crawler.settings.getint("DEPTH_LIMIT"):
+        if not (limit := depth_limit(crawler)):
             raise NotConfigured
-        return cls(crawler)
+        return cls(crawler, limit)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         if response is not None and not request.meta.get("depth_reset"):

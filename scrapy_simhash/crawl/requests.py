@@ -1,7 +1,7 @@
-"""What of a request decides what its page is for: who asks, what for, and how deep.
+"""What a request says of its page: who asks, what for, how deep, and by which redirects.
 
 A page is what its callback gets: a kept page stands for the pages of such requests alone that the
-spider treats alike.
+spider treats alike.  At the end, the requests that the plug-in sends by itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import logging
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Set
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -28,7 +29,6 @@ from itemadapter import ItemAdapter
 from scrapy.spiders import CrawlSpider
 from w3lib.http import basic_auth_header
 
-from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.rule.page import PURPOSE_BYTES
 from scrapy_simhash.settings import TEXT
 
@@ -72,13 +72,25 @@ _PREFIXES = (
     "zyte",
 )
 
-# Of one request, so many values and characters are looked at: under a millisecond.  One that has
-# more counts as different from all others.
+# Of one request, at most this many values and characters are read: under a millisecond.  One that
+# has more counts as different from all others.
 MOST_VALUES = 2_000
 MOST_CHARACTERS = 500_000
 
 # Who asks, for a request that is redirected.
 ASKER_META_KEY = "simhash_asker"
+# Scrapy's RedirectMiddleware and MetaRefreshMiddleware: the addresses before the last one.
+REDIRECT_URLS = "redirect_urls"
+COPIED_META_KEY = "simhash_copied_redirects"
+
+# Keys in the meta of requests that do more than ask for a page: scrapy-playwright then leaves the
+# page of the browser open for the callback, or clicks in it.
+ONE_TIME_KEYS = frozenset(
+    ("playwright_include_page", "playwright_page", "playwright_page_methods", "splash", "zyte_api")
+)
+BROWSER_PAGE_KEY = "playwright_page"
+# Of the plug-in's own requests, above others: other pages, or other requests, wait for the answer.
+PRIORITY = 10
 
 _HALF = PURPOSE_BYTES // 2
 _NOTHING = bytes(_HALF)
@@ -121,12 +133,12 @@ class RequestFacts:
     """
 
     def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
-        self._crawler = crawler
+        self.crawler = crawler
         self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta)
         self._text_only = settings.takes == TEXT
         self._identity_headers = settings.identity_headers
         self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
-        self._depth_limit = crawler.settings.getint("DEPTH_LIMIT")
+        self._depth_limit = depth_limit(crawler)
         self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
 
     def of(self, request: Request) -> Facts:
@@ -162,7 +174,7 @@ class RequestFacts:
 
         Of functions, their code and what they hold count, of the methods of the spider their names.
         """
-        return _Hasher(self._crawler.spider).of(value)
+        return _Hasher(self.crawler.spider).of(value)
 
     def told(self, request: Request, decision: Decision) -> Decision:
         """Return a decision with the names of what its request gives to the callback."""
@@ -188,7 +200,7 @@ class RequestFacts:
             yield f"meta[{name!r}]", value
 
     def _purpose(self, request: Request) -> bytes | None:
-        hasher = _Hasher(self._crawler.spider)
+        hasher = _Hasher(self.crawler.spider)
         callback = hasher.of_callback(request)
         rest = _NOTHING
         if not self._text_only and (values := [*self.values(request)]):
@@ -230,7 +242,7 @@ class RequestFacts:
 
     def _auth_of_all(self) -> bytes | None:
         """Return the header that Scrapy gives to all requests."""
-        settings, spider = self._crawler.settings, self._crawler.spider
+        settings, spider = self.crawler.settings, self.crawler.spider
         user = getattr(spider, "http_user", "") or settings.get("HTTPAUTH_USER", "")
         password = getattr(spider, "http_pass", "") or settings.get("HTTPAUTH_PASS", "")
         return basic_auth_header(user, password) if user or password else None
@@ -374,8 +386,13 @@ class RequestVariants:
                 "%(variants)d variants. If the spider does not mind, name it in "
                 "SIMHASH_IGNORE_META",
                 {"what": differs, "pages": self._by_request, "variants": self._variants},
-                extra={"spider": self._facts._crawler.spider},
+                extra={"spider": self._facts.crawler.spider},
             )
+
+
+def depth_limit(crawler: Crawler) -> int:
+    """Return the depth at which Scrapy cuts links; 0 if it cuts none."""
+    return crawler.settings.getint("DEPTH_LIMIT")
 
 
 def callback_name(request: Request) -> str:
@@ -397,3 +414,62 @@ def is_start_request(request: Request) -> bool:
     requests, the mark comes along, but then their depth is above 0.
     """
     return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
+
+
+def redirects_in(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the addresses that were redirected, in order; each one led to the next."""
+    urls = meta.get(REDIRECT_URLS)
+    if not isinstance(urls, list):
+        return ()
+    return tuple(map(str, urls[meta.get(COPIED_META_KEY, 0) :]))
+
+
+def mark_copied(meta: MutableMapping[str, Any]) -> None:
+    """Note that the redirects in *meta*, of a request not yet sent, belong to another page.
+
+    Spiders copy the meta of a response into its links, and Scrapy adds new redirects to the copy.
+    """
+    if urls := meta.get(REDIRECT_URLS):
+        meta[COPIED_META_KEY] = len(urls)
+    else:
+        meta.pop(COPIED_META_KEY, None)
+
+
+def ask(crawler: Crawler, request: Request) -> bool:
+    """Give a request to the crawl's scheduler; return whether it took it."""
+    if crawler.engine is None:
+        return False
+    try:
+        crawler.engine.crawl(request)
+    except Exception:  # a scheduler of the user's, say: nothing of the crawl is lost
+        logger.debug("%s was not asked for", request, exc_info=True)
+        return False
+    return True
+
+
+def ask_for_us(crawler: Crawler, request: Request, url: str, meta_key: str) -> str | None:
+    """Ask for *url* as *request* was asked for, but before others; return a number, if it is taken.
+
+    The number is in the request's meta.  By it, the middleware knows the answer, which ends there.
+    A request that does more than ask for a page is not sent.
+    """
+    if not ONE_TIME_KEYS.isdisjoint(request.meta):
+        return None
+    number = secrets.token_hex(8)
+    own = request.replace(
+        url=url,
+        callback=None,  # which any scheduler can store
+        errback=None,
+        dont_filter=True,
+        priority=request.priority + PRIORITY,
+        meta={**request.meta, meta_key: number, "dont_cache": True},
+    )
+    return number if ask(crawler, own) else None
+
+
+async def close_browser_page(request: Request) -> None:
+    """Close the page of a browser that waits for a callback which will not come."""
+    page = request.meta.get(BROWSER_PAGE_KEY)
+    if page is not None:
+        with suppress(Exception):  # it may be closed already
+            await page.close()

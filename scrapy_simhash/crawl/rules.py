@@ -15,8 +15,7 @@ from scrapy_simhash.addresses.missing import MissingPages
 from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
-from scrapy_simhash.crawl.redirects import redirects_in
-from scrapy_simhash.crawl.requests import RequestFacts
+from scrapy_simhash.crawl.requests import RequestFacts, redirects_in
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from scrapy_simhash.addresses.missing import MissingPages, Tree
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
-from scrapy_simhash.crawl.asking import ask_for_us
+from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.rule.rule import has_same_text
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.crawl.asking import ask_for_us
+from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.rule.rule import has_same_text
 
 if TYPE_CHECKING:

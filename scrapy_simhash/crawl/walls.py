@@ -12,10 +12,8 @@ from cachetools import FIFOCache
 
 from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.known import KnownAddresses
-from scrapy_simhash.crawl.redirects import redirects_in
-from scrapy_simhash.crawl.requests import callback_name
+from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
 
