@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         simhash,
     )
     from scrapy_simhash.crawl import signals
+    from scrapy_simhash.crawl.choices import Policy
     from scrapy_simhash.crawl.exceptions import NearDuplicate, RuledOut, SitePaused, UnchangedPage
-    from scrapy_simhash.crawl.policy import Policy
     from scrapy_simhash.tables import Match, PermutedTables
 
 __all__ = [
@@ -64,7 +64,7 @@ _MODULES = {
     "Match": "tables",
     "NearDuplicate": "crawl.exceptions",
     "PermutedTables": "tables",
-    "Policy": "crawl.policy",
+    "Policy": "crawl.choices",
     "RuledOut": "crawl.exceptions",
     "SitePaused": "crawl.exceptions",
     "TextFingerprint": "analysis.fingerprint",

@@ -12,8 +12,8 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
+from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.policy import policy_of
 from scrapy_simhash.index import opening
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.index.memory import MemoryIndex

@@ -5,11 +5,10 @@ for it, and what its callback gets beside the page; choices.py whether it is jud
 ``pipeline.Pipeline`` analyses it for the run of the crawl (runs.py); workers and index are shared
 by all spiders of a process (shared.py).  The index judges its text and values, without what second
 visits showed to change by itself (visits.py), and apart.py the addresses that the spider was not
-handed (known.py), unless it is a wall (walls.py). policy.py says what becomes of it. The decision
+handed (known.py), unless it is a wall (walls.py). choices.py says what becomes of it. The decision
 goes into the meta of the request and out as the signal ``page_judged`` (signals.py). The response
 goes on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
-exceptions.py.  inline.py tells responses that code waits for, between.py names the middlewares that
-a page passes after its verdict.
+exceptions.py.  between.py names the middlewares that a page passes after its verdict.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
@@ -17,8 +16,7 @@ to one page; by its rules, parking.py parks requests in a file (parked.py).  So 
 that lead into traps (traps.py), or to pages that are not there (soft404.py).  links.py drops the
 requests from flagged pages, and tells what the spider asks for.  pausing.py ignores requests to a
 site after an alarm.  If a callback fails, or an item is refused, withdrawals.py takes the page out
-of the index.  redirects.py reads the redirects that led to a page, asking.py sends requests of the
-plug-in's own.  state.py keeps what a run knows in its JOBDIR.
+of the index.  state.py keeps what a run knows in its JOBDIR.
 
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings and finds the places
 of files for all components; log.py limits their warnings.

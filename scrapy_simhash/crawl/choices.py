@@ -1,24 +1,42 @@
-"""Which pages are judged: the wishes of a request, and the settings."""
+"""Which pages are judged, and what becomes of them: by the settings, and by the request.
+
+A project may take the second choice into its own hands, with a :class:`Policy`.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 from lxml.html.defs import tags as _HTML_4_TAGS
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, JsonResponse, TextResponse, XmlResponse
 from scrapy.responsetypes import responsetypes
+from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.python import binary_is_text
 
-from scrapy_simhash.crawl.requests import callback_name
+from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.requests import callback_name, is_start_request
+from scrapy_simhash.crawl.setup import active_settings
+from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.report.record import Action
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.http import Request, Response
+    from typing_extensions import Self
 
-    from scrapy_simhash.rule.page import Reason
+    from scrapy_simhash.rule.page import Decision, Reason
+
+logger = logging.getLogger(__name__)
 
 META_KEY = "simhash"
+_INLINE_META_KEY = "simhash_inline"
+
+_ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
 
 # As many bytes as Scrapy looks at to tell text from binary data, and the bytes that it takes for
 # binary: looking at each by itself, as Scrapy does, took 0.1 ms a page.
@@ -27,7 +45,7 @@ _BINARY_BYTES = bytes(byte for byte in range(256) if not binary_is_text(bytes([b
 # By these, the encodings of ISO 2022 change from one set of characters to another.
 _SHIFTS = b"\x0e\x0f\x1b"
 
-# A page says that it is one within so many bytes; most do in the first ten.
+# A page says within this many bytes that it is one; most do in the first ten.
 _BEGINNING_BYTES = 100_000
 _is_page = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|frameset)[\s/>]", re.I).search
 # White space and byte order marks.
@@ -131,9 +149,118 @@ def _is_data(body: bytes) -> bool:
 def _is_fragment(body: bytes) -> bool:
     """Whether a body has content, but nothing that a page begins with."""
     start = _beginning(body)
-    return bool(start.strip(_NOTHING)) and not _is_page(start)
+    return not _is_page(start) and bool(start.strip(_NOTHING))
 
 
 def _beginning(body: bytes) -> bytes:
     """Return the beginning of a body, in which markup looks the same in UTF-16 and UTF-32."""
     return body[:_BEGINNING_BYTES].replace(b"\0", b"")
+
+
+class Policy:
+    """Says what becomes of each judged page; ``SIMHASH_POLICY`` names a subclass.
+
+    The default follows the settings and the request's meta key ``simhash``.  A subclass overrides
+    :meth:`action` and calls ``super().action(...)`` where it does not mind.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.settings = active_settings(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def action(self, request: Request, response: Response, decision: Decision) -> Action:
+        """Return ``"drop"``, ``"flag"`` or ``"pass"``.
+
+        It is asked about every page with a verdict other than ``skipped``.  If it raises, or
+        returns anything else, the page passes, and ``simhash/policy_errors`` counts it.
+        """
+        settings = self.settings
+        if settings.protect_start_requests and is_start_request(request):
+            return "pass"
+        if decision.reason == "wall":
+            return "pass"
+        wish = request.meta.get(META_KEY)
+        action = _ACTION_TAKEN[wish if wish in ACTIONS else settings.action]
+        if action == "drop" and is_inline(request) and wish != "drop":
+            action = "flag"  # somebody waits for the page
+        if settings.skip_unchanged and decision.is_unchanged and action == "drop":
+            return "drop"
+        return action if decision.is_duplicate else "pass"
+
+
+class CarefulPolicy:
+    """A policy whose mistakes cost no page."""
+
+    def __init__(self, crawler: Crawler, policy: Policy) -> None:
+        self._crawler = crawler
+        self._policy = policy
+        self._warning = RareWarning(logger)
+
+    def action(self, request: Request, response: Response, decision: Decision) -> Action:
+        """Return what the policy says, or ``"pass"`` if it fails."""
+        try:
+            action = self._policy.action(request, response, decision)
+            if action not in get_args(Action):
+                raise ValueError(f"{action!r} is no action")
+        except Exception as exc:
+            logger.debug("Error in SIMHASH_POLICY", exc_info=True)
+            self._warning.log(
+                f"Page passed, since SIMHASH_POLICY failed: {response.url}: {exc!r}",
+                extra={"spider": self._crawler.spider},
+            )
+            self._crawler.stats.inc_value("simhash/policy_errors")
+            return "pass"
+        return action
+
+
+def policy_of(settings: SimhashSettings, crawler: Crawler) -> CarefulPolicy:
+    """Return the policy of a crawl.
+
+    :raises SettingsError: ``SIMHASH_POLICY`` names none.
+    """
+    if settings.policy is None:
+        return CarefulPolicy(crawler, Policy(crawler))
+    try:
+        policy = build_from_crawler(load_object(settings.policy), crawler)
+        if not callable(getattr(policy, "action", None)):
+            raise TypeError("it has no method 'action'")
+    except NotConfigured:
+        raise
+    except Exception as exc:
+        raise SettingsError(
+            f"SIMHASH_POLICY must be a class with a method 'action', as scrapy_simhash.Policy has, "
+            f"or the import path of one: got {settings.policy!r} ({exc})"
+        ) from exc
+    return CarefulPolicy(crawler, cast("Policy", policy))
+
+
+def is_inline(request: Request) -> bool:
+    """Whether code waits for the answer: it sent the request by ``engine.download_async``."""
+    return _INLINE_META_KEY in request.meta
+
+
+def mark_inline_downloads(crawler: Crawler) -> None:
+    """Mark the requests that are downloaded past the scheduler; to be called once it is open.
+
+    Scrapy does not tell them from others.  Redirects keep the mark; it goes where a request with a
+    copied meta is scheduled.
+    """
+    engine = crawler.engine
+    if engine is None:
+        return
+    download = engine.download_async
+
+    async def download_async(request: Request) -> Response:
+        request.meta[_INLINE_META_KEY] = True
+        return await download(request)
+
+    engine.download_async = download_async  # type: ignore[method-assign]
+    crawler.signals.connect(_unmark, scrapy_signals.request_scheduled)
+
+
+def _unmark(request: Request) -> None:
+    request.meta.pop(_INLINE_META_KEY, None)
