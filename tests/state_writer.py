@@ -13,7 +13,7 @@ import sys
 from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.state import JobState
+from scrapy_simhash.crawl.run import JobState
 
 SIZE = 1 << 25
 

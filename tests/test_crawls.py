@@ -17,7 +17,7 @@ import pytest
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.runs import AGAIN_SECONDS, JOB_FILE, CrawlRun
+from scrapy_simhash.crawl.run import AGAIN_SECONDS, JOB_FILE, CrawlRun
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index import running
 from scrapy_simhash.index.contract import Run
@@ -190,7 +190,7 @@ class NotYet(MemoryIndex):
 
 def test_crawl_begins_when_the_index_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.chain([100.0] * 3, itertools.repeat(100.0 + AGAIN_SECONDS))
-    monkeypatch.setattr("scrapy_simhash.crawl.runs.monotonic", lambda: next(clock))
+    monkeypatch.setattr("scrapy_simhash.crawl.run.monotonic", lambda: next(clock))
     index = NotYet(PARAMETERS)
 
     async def begin() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.crawl.shared import Shared
+from scrapy_simhash.crawl.run import Shared
 from tests.conftest import CrawlFixture, Site, article, prose
 
 

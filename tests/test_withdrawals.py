@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
+from scrapy_simhash.crawl.run import FailedPage, Withdrawals
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.contract import Run
 from scrapy_simhash.index.memory import MemoryIndex

@@ -38,13 +38,11 @@ from scrapy_simhash.crawl.requests import (
     redirects_in,
 )
 from scrapy_simhash.crawl.rules import start_learning
-from scrapy_simhash.crawl.runs import CrawlRun
+from scrapy_simhash.crawl.run import INDEXES, WORKERS, CrawlRun, FailedPage, Withdrawals
 from scrapy_simhash.crawl.setup import active_settings, index_of, parking_place
-from scrapy_simhash.crawl.shared import INDEXES, WORKERS
 from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
-from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record

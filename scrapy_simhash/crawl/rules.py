@@ -16,8 +16,8 @@ from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.requests import RequestFacts, redirects_in
+from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
-from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES

@@ -18,7 +18,7 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 
-from scrapy_simhash.crawl.shared import INDEXES
+from scrapy_simhash.crawl.run import INDEXES
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.places import MEMORY, REDIS_OF_CRAWL, is_in_redis
