@@ -9,9 +9,9 @@ import pytest
 from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl import log
+from scrapy_simhash.crawl import setup
 from scrapy_simhash.crawl.account import SimhashAccount
-from scrapy_simhash.crawl.log import RareWarning
+from scrapy_simhash.crawl.setup import RareWarning
 from scrapy_simhash.rule.page import NearMiss
 from tests.reports import record
 
@@ -20,11 +20,11 @@ def test_warnings_are_rare(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(log, "monotonic", lambda: now)
+    monkeypatch.setattr(setup, "monotonic", lambda: now)
     warning = RareWarning(logging.getLogger("scrapy_simhash.test"))
     for _ in range(5):
         warning.log("disk full", extra={})
-    now += log.INTERVAL_SECONDS
+    now += setup.WARNING_SECONDS
     warning.log("disk full", extra={})
     assert [record.getMessage() for record in caplog.records] == [
         "disk full",

@@ -2,13 +2,13 @@
 
 A response comes in through the downloader middleware (judging.py).  requests.py says who has asked
 for it, and what its callback gets beside the page; choices.py whether it is judged.  A
-``pipeline.Pipeline`` analyses it for the run of the crawl (run.py); workers and index are shared
-by all spiders of a process.  The index judges its text and values, without what second
-visits showed to change by itself (visits.py), and apart.py the addresses that the spider was not
-handed (known.py), unless it is a wall (walls.py). choices.py says what becomes of it. The decision
-goes into the meta of the request and out as the signal ``page_judged`` (signals.py). The response
-goes on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
-exceptions.py.  between.py names the middlewares that a page passes after its verdict.
+``pipeline.Pipeline`` analyses it for the run of the crawl (run.py); workers and index are shared by
+all spiders of a process.  The index judges its text and values, without what second visits showed
+to change by itself (visits.py), and apart.py the addresses that the spider was not handed
+(known.py), unless it is a wall (walls.py).  choices.py says what becomes of it.  The decision goes
+into the meta of the request and out as the signal ``page_judged`` (signals.py).  The response goes
+on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
+exceptions.py.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
@@ -16,8 +16,8 @@ to one page; by its rules, parking.py parks requests in a file (parked.py).  So 
 that lead into traps (traps.py), or to pages that are not there (soft404.py).  links.py drops the
 requests from flagged pages, and tells what the spider asks for.  pausing.py ignores requests to a
 site after an alarm.  If a callback fails, or an item is refused, run.py takes the page out of the
-index.  It also keeps what a run knows in its JOBDIR.
+index; it also keeps what a run knows in its JOBDIR.
 
-prometheus.py and monitors.py pass the stats on.  setup.py reads the settings and finds the places
-of files for all components; log.py limits their warnings.
+prometheus.py and monitors.py pass the stats on.  setup.py reads the settings, finds the places of
+files for all components, and limits their warnings.
 """

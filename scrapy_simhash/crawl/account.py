@@ -9,8 +9,7 @@ from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.feed import DecisionsFeed
-from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
 from scrapy_simhash.rule.scope import owner_of
 
 if TYPE_CHECKING:

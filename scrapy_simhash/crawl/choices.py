@@ -17,9 +17,8 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.python import binary_is_text
 
-from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.requests import callback_name, is_start_request
-from scrapy_simhash.crawl.setup import active_settings
+from scrapy_simhash.crawl.setup import RareWarning, active_settings
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.report.record import Action
 from scrapy_simhash.settings import ACTIONS, SimhashSettings

@@ -17,7 +17,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.between import say_what_is_between
 from scrapy_simhash.crawl.choices import (
     META_KEY,
     CarefulPolicy,
@@ -28,7 +27,6 @@ from scrapy_simhash.crawl.choices import (
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.known import Reach
-from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.requests import (
     RequestFacts,
     RequestVariants,
@@ -39,7 +37,13 @@ from scrapy_simhash.crawl.requests import (
 )
 from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.run import INDEXES, WORKERS, CrawlRun, FailedPage, Withdrawals
-from scrapy_simhash.crawl.setup import active_settings, index_of, parking_place
+from scrapy_simhash.crawl.setup import (
+    RareWarning,
+    active_settings,
+    index_of,
+    parking_place,
+    say_what_is_between,
+)
 from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls

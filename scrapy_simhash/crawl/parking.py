@@ -19,10 +19,9 @@ from scrapy_simhash.addresses.bound import sample_share
 from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import RuledOut
-from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.requests import RequestFacts, ask, is_start_request, redirects_in
-from scrapy_simhash.crawl.setup import PARKED_FILE
+from scrapy_simhash.crawl.setup import PARKED_FILE, RareWarning
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.rule.scope import site_of_host

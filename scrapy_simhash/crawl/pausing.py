@@ -13,8 +13,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
-from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.setup import active_settings, alarm_names
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_simhash.crawl.log import RareWarning
-from scrapy_simhash.crawl.setup import active_settings, file_path
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path
 from scrapy_simhash.extras import extra_version
 
 if TYPE_CHECKING:

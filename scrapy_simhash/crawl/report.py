@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.rules import learned_in, traps_in
 from scrapy_simhash.crawl.run import WORKERS, JobState
-from scrapy_simhash.crawl.setup import active_settings, alarm_names, file_path
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names, file_path
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline

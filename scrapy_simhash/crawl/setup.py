@@ -1,14 +1,16 @@
-"""The setup that components share: the settings of a crawl, and the places of its files."""
+"""What components share: the settings of a crawl, the places of its files, what they log."""
 
 from __future__ import annotations
 
 import logging
 import os
-import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryFile
+from time import gmtime, monotonic, strftime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
@@ -17,6 +19,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
+from scrapy.utils.python import global_object_name
 
 from scrapy_simhash.crawl.run import INDEXES
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
@@ -25,7 +28,7 @@ from scrapy_simhash.places import MEMORY, REDIS_OF_CRAWL, is_in_redis
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -37,6 +40,12 @@ logger = logging.getLogger(__name__)
 
 # In JOBDIR.
 PARKED_FILE = "simhash-parked.sqlite"
+
+# Between two warnings of one kind.
+WARNING_SECONDS = 60.0
+
+# Packages whose middlewares between a verdict and the spider leave pages as they are.
+_HARMLESS = ("scrapy", "scrapy_simhash", "scrapy_poet", "scrapy_zyte_api")
 
 # Read once for a crawl: several components need them, and some settings are files.
 _settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
@@ -178,7 +187,7 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
         return None
     if job := job_dir(crawler.settings):
         return Path(job, PARKED_FILE)
-    started = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
     file = f"{started}-{os.getpid()}.sqlite"
     if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
         return Path(f"{settings.index}.parked", file)
@@ -191,3 +200,52 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
     except OSError as exc:
         logger.warning("No requests are parked, as they cannot be kept: %(error)s", {"error": exc})
         return None
+
+
+class RareWarning:
+    """A warning that is logged at most once a minute, with the number of those held back."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+        self._next = 0.0
+        self._held_back = 0
+
+    def log(self, message: str, extra: dict[str, object]) -> None:
+        """Log *message*, or count it as held back."""
+        now = monotonic()
+        if now < self._next:
+            self._held_back += 1
+            return
+        if self._held_back:
+            message += f" (and {self._held_back} more warnings like this since the last one)"
+        self._logger.warning("%s", message, extra=extra)
+        self._next = now + WARNING_SECONDS
+        self._held_back = 0
+
+
+def say_what_is_between(crawler: Crawler, judge: object) -> None:
+    """Name the middlewares that get a page after *judge*, the downloader middleware, in one line.
+
+    Scrapy's are left out, and those that handle no responses.
+    """
+    names: list[str] = []
+    with suppress(AttributeError, TypeError):  # an engine or a downloader of the user's
+        engine = crawler.engine
+        nearer = takewhile(lambda one: one is not judge, engine.downloader.middleware.middlewares)
+        names += _foreign(nearer, "process_response")
+        names += _foreign(engine.scraper.spidermw.middlewares, "process_spider_input")
+    if names:
+        logger.info(
+            "Pages are judged before these middlewares get them: %(names)s. If one changes or "
+            "refuses pages, let it be a downloader middleware with an order above that of "
+            "SimhashDownloaderMiddleware: then a page is judged as the spider gets it",
+            {"names": ", ".join(names)},
+            extra={"spider": crawler.spider},
+        )
+
+
+def _foreign(middlewares: Iterable[object], method: str) -> Iterator[str]:
+    """Yield the names of those that have a method, and are not known to be harmless."""
+    for one in middlewares:
+        if hasattr(one, method) and type(one).__module__.partition(".")[0] not in _HARMLESS:
+            yield global_object_name(type(one))
