@@ -19,16 +19,16 @@ from scrapy_simhash.settings import SimhashSettings
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-# Nearer to the engine than all others that handle responses, so that the page is judged that the
-# spider gets: what a project's own middlewares have made of it (they are at 543, but may be
-# anywhere), and none that they, or a retry (550) or a redirect (600), have put aside.
+# Nearer to the engine than all others that handle responses, so that it judges the page that the
+# spider gets: as a project's own middlewares (at 543, or anywhere) have changed it, and only if
+# neither they nor a retry (550) nor a redirect (600) have put it aside.
 DOWNLOADER_MIDDLEWARE_ORDER = 70
 # After Scrapy's middleware for hosts that must not be crawled (50), and before all others that
 # handle requests: no robots.txt (100) is fetched for a request that is not sent.
 PAUSE_MIDDLEWARE_ORDER = 60
 # Nearer to the engine than Scrapy's own (from 50 on), so it also sees what they yield.
 SPIDER_MIDDLEWARE_ORDER = 20
-# Nearer to the spider than Scrapy's own for the depth (900): it sees what that one discards.
+# Nearer to the spider than Scrapy's own for the depth (900), so it sees what that one discards.
 DEPTH_MIDDLEWARE_ORDER = 910
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510

@@ -213,7 +213,7 @@ def numbers_in(text: str) -> Iterator[int]:
 def _parts(run: str) -> Iterable[str]:
     """Return the words and numbers of a run of letters and digits: "12th" is a number, "b12" none.
 
-    In scripts without spaces, whose letters have no case, a number stands between words.
+    In scripts without spaces, whose letters have no case, a number is between words.
     """
     if (number := _NUMBER.fullmatch(run)) is not None:
         return (number[1],)

@@ -1,10 +1,9 @@
 """The tree of a page: how it is parsed, which of its words are not shown, and the walk over it.
 
 Each word that a page holds but does not show, by its own markup, gets a mark, so that it is another
-word than the same one where it is shown.  Hidden text is therefore like hidden text, shown text
-like shown text, and never one like the other: a page that hides the text of another page does not
-stand for it, and a page with another hidden tab is another page.  What a stylesheet or a script
-hides is not known.
+word than the same one where it is shown.  Hidden text therefore never equals shown text: a page
+that hides the text of another page does not stand for it, and a page with another hidden tab is
+another page.  What a stylesheet or a script hides is not known.
 
 One walk then reads the blocks of text and the elements.  The compiled module reads the nodes of
 libxml2, in a third of the time that lxml's elements take; the Python code does the same.
@@ -119,7 +118,7 @@ def decode(body: bytes, encoding: str | None) -> str:
 def parse(html: str) -> HtmlElement | None:
     """Return the tree of a page, hidden words marked; None if it is not HTML.
 
-    It is the tree that trafilatura makes of the text, with what stands after ``</html>``.
+    It is the tree that trafilatura makes of the text, with what comes after ``</html>``.
     """
     # From bytes, which libxml2 reads in three quarters of the time.
     text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
@@ -138,7 +137,7 @@ def parse(html: str) -> HtmlElement | None:
 
 
 def _join(tree: HtmlElement) -> None:
-    """Put what stands after ``</html>`` into the body, as browsers do.
+    """Put what comes after ``</html>`` into the body, as browsers do.
 
     libxml2 2.14 makes another root of it, which XPath finds and a walk from the first one does not.
     """
@@ -254,7 +253,7 @@ def visible_blocks(tree: HtmlElement) -> list[Block]:
 
 
 def reference_walk(tree: HtmlElement, with_events: bool) -> tuple[list[Block], list[Event]]:
-    """Do the same as the compiled :func:`walk`, in one loop, for trees of any depth."""
+    """Do what the compiled :func:`walk` does, in one loop, for trees of any depth."""
     blocks: list[Block] = []
     events: list[Event] = []
     pieces: list[str] = []

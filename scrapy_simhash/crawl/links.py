@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class _TellingMiddleware(BaseSpiderMiddleware):
-    """A spider middleware that tells the one which judges pages what becomes of their requests."""
+    """A spider middleware that reports what becomes of requests to the one that judges pages."""
 
     @cached_property
     def judging(self) -> SimhashDownloaderMiddleware | None:

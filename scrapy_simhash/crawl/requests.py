@@ -1,7 +1,7 @@
 """What a request says of its page: who asks, what for, how deep, and by which redirects.
 
-A page is what its callback gets: a kept page stands for the pages of such requests alone that the
-spider treats alike.  At the end, the requests that the plug-in sends by itself.
+A page is what its callback gets: a kept page stands only for the pages of requests that the spider
+treats alike.  At the end, the requests that the plug-in sends by itself.
 """
 
 from __future__ import annotations
@@ -96,12 +96,13 @@ _HALF = PURPOSE_BYTES // 2
 _NOTHING = bytes(_HALF)
 _PLAIN = (bool, int, float, complex, Decimal, date, time, timedelta, UUID, PurePath, type(None))
 
-# When it is said that requests hold copies apart: of so many variants, more than half.
+# The log says that requests keep copies apart if they do so for over half of this many variants.
 VARIANTS_SEEN = 20
-MOST_TOLD = 5
-# What of each key is remembered for it.
+# The keys and the distinct values of each that are remembered for it.
 MOST_KEYS = 100
 MOST_DISTINCT = 1_000
+# The keys that a decision names.
+MOST_TOLD = 5
 
 
 class Facts(NamedTuple):
@@ -249,13 +250,13 @@ class RequestFacts:
 
 
 class _UnknownError(Exception):
-    """A value of which it cannot be said whether another one is the same."""
+    """A value that cannot be compared with others."""
 
 
 class _Hasher:
     """Hashes the values of one request, the same in every process: 8 bytes each.
 
-    What it does not know has a hash that nothing else has.
+    A value of an unknown kind gets a hash that no other value has.
     """
 
     def __init__(self, spider: Spider | None) -> None:
@@ -302,7 +303,7 @@ class _Hasher:
         return blake2b(data, digest_size=_HALF, person=kind.encode()[:16]).digest()
 
     def _parts(self, value: Any) -> tuple[str, bytes]:
-        """Return the kind of a value and what tells it from others of this kind."""
+        """Return the kind of a value and the bytes in which it differs from others of this kind."""
         if isinstance(value, str):
             return "text", value.encode("utf-8", "surrogatepass")
         if isinstance(value, (bytes, bytearray)):
@@ -349,7 +350,7 @@ class _Hasher:
 
 
 def _parts_of_function(function: FunctionType) -> list[Any]:
-    """Return what tells a function from another: functions in a callback may hold values."""
+    """Return all in which a function differs from others: it may hold values."""
     code = function.__code__
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     name = f"{function.__module__}.{function.__qualname__}"
@@ -358,7 +359,7 @@ def _parts_of_function(function: FunctionType) -> list[Any]:
 
 
 class RequestVariants:
-    """Says once, if most variants of a crawl are ones by their requests, what differs in these."""
+    """Logs once in what requests differ, if that alone makes most variants of a crawl."""
 
     def __init__(self, facts: RequestFacts) -> None:
         self._facts = facts

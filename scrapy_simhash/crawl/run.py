@@ -93,8 +93,7 @@ class CrawlRun:
     """The run of one crawler in an index.
 
     It is part of the crawl that ``SIMHASH_CRAWL`` or its ``JOBDIR`` names, or of that with whose
-    runs it shares a queue.  Nothing else tells that two runs are one crawl: they may have other
-    arguments.
+    runs it shares a queue.  Nothing else makes two runs one crawl: they may have other arguments.
     """
 
     def __init__(self, crawler: Crawler, index: Index, settings: SimhashSettings) -> None:

@@ -29,14 +29,15 @@ LENGTH = struct.Struct(">I")
 PAGES_PER_WORKER = 1000
 # A worker holds 77 MB before its first page, and 190 MB after one of 100,000 tags.
 WORKER_BYTES = 500 << 20
-# To ask the system for that takes 0.1 to 0.3 ms between two pages, so it is asked after each tenth.
+# Asking the system for its memory takes 0.1 to 0.3 ms, so a worker asks after each tenth page.
 MEASURED_PAGES = 10
 # Python looks for cycles each time that this many objects are left over.  With its 700, that is 4 %
 # of the time of real pages: an analysis makes thousands of objects, and no cycles.
 COLLECTED_OBJECTS = 10_000
 # Importing an extractor's libraries takes a worker a second; on a slow or busy machine, longer.
 START_SECONDS = 60.0
-# What nobody stops any more, since the crawl's process was killed, ends its worker so much later.
+# If the crawl's process was killed, nobody stops a page that takes too long: its worker then ends
+# this much later.
 GRACE_SECONDS = 5.0
 
 
@@ -49,7 +50,7 @@ class Reply(NamedTuple):
 
 
 def serve() -> None:
-    """Answer until there is nobody left who asks."""
+    """Answer questions until the crawl's process has closed its end."""
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -111,7 +112,7 @@ def _has_grown() -> bool:
 
 
 def _read(requests: BinaryIO) -> Iterator[Any]:
-    """Yield what is asked, until the crawl's process has closed its end, or is gone."""
+    """Yield the questions, until the crawl's process has closed its end, or is gone."""
     while True:
         try:
             yield pickle.load(requests)  # noqa: S301 - from the process that started this one

@@ -30,14 +30,14 @@ from scrapy_simhash.analysis.analyser import (
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply
 
-# So many pages are given to a worker at once, so that it has work while the crawl's process is
-# busy with other things, and replies come in batches, which is easier on that process's caches: of
-# its CPU, a page took 0.94 ms with 2, 0.60 with 3, 0.35 with 4 and 0.74 with 8.
+# A worker gets this many pages at once, so that it has work while the crawl's process is busy with
+# other things, and replies come in batches, which is easier on that process's caches: of its CPU, a
+# page took 0.94 ms with 2, 0.60 with 3, 0.35 with 4 and 0.74 with 8.
 PAGES_AT_HAND = 4
-# A page that a worker died of may have been beside the point: it gets one more try.
+# The page that a worker died at may not be the cause: it gets one more try.
 MAX_DEATHS = 2
-# A page that waits its turn when others bring down its worker is not to blame; but a worker that
-# breaks more often than they can before it takes a page up never will.
+# A page that waits its turn while others bring down its worker is not to blame.  A worker that
+# breaks more often than those others can make it will never take the page up.
 MAX_BREAKS = MAX_DEATHS * PAGES_AT_HAND
 # A process that has closed its socket ends in less than a millisecond, unless it did so on purpose.
 LAST_SECONDS = 0.1
@@ -221,7 +221,7 @@ class _Worker:
             self.pages -= 1
 
     async def close(self) -> None:
-        """Stop for good; a page under way hears of it."""
+        """Stop for good; a page under way fails."""
         self._closed = True
         if self._process is not None:
             self._process.stop("the workers were stopped")
@@ -273,16 +273,16 @@ class _StoppedError(Exception):
 
 
 class _Process(asyncio.Protocol):
-    """The process of a worker as seen from the crawl's: it gets to what it is asked in that order.
+    """The process of a worker as the crawl's process sees it: it answers questions in their order.
 
-    *command* finds the way to it and back as its standard input.  Not one of asyncio's own
+    The standard input of *command* is the socket between the two.  Not one of asyncio's own
     subprocesses: a task that starts one waits for ever if it is cancelled in the middle, as tasks
     are at the end of ``asyncio.run`` (Python 3.11).
     """
 
     def __init__(self, command: list[str]) -> None:
         self._loop = asyncio.get_running_loop()
-        # What was asked first stands first.
+        # In the order of the questions.
         self._asked: dict[int, tuple[asyncio.Future[Any], float]] = {}
         self._numbers = count()
         self._received = bytearray()
@@ -328,7 +328,7 @@ class _Process(asyncio.Protocol):
         return answer
 
     def stop(self, reason: str) -> None:
-        """End the process; who waits for an answer hears of it at once."""
+        """End the process; what waits for an answer fails at once."""
         if self.is_over:
             return
         self.is_over = True
@@ -360,9 +360,9 @@ class _Process(asyncio.Protocol):
                 self.stop("the worker is replaced")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Hear that the process has ended, and what it wrote before.
+        """Take what the process wrote before it ended.
 
-        Where writing to it failed first, asyncio reads no more.
+        If writing to it failed first, asyncio reads no more.
         """
         with suppress(OSError):
             while not self.is_over and (data := self._socket.recv(READ_BYTES)):
@@ -384,7 +384,7 @@ class _Process(asyncio.Protocol):
         self.stop("another page took too long")
 
     def _settle(self, number: int, outcome: Any) -> None:
-        """Say what came of what was asked by that number."""
+        """Answer the question of that number."""
         answer, _ = self._asked.pop(number)
         if answer.done():  # nobody waits for it any more
             return
@@ -394,7 +394,7 @@ class _Process(asyncio.Protocol):
             answer.set_result(outcome)
 
     def _wind_clock(self) -> None:
-        """Let the time run for what was asked first."""
+        """Start the time limit of the oldest question."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None

@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
-# What an entry takes beside its two strings of bytes, by tracemalloc.
+# The memory of an entry without its two strings of bytes, by tracemalloc.
 ENTRY_BYTES = 500
 
-# Reasons that have other causes than the body.
+# Reasons whose cause is not the body.
 _PASSING_REASONS = frozenset({"worker_died", "workers_busy"})
 
 
@@ -85,7 +85,7 @@ class RecallingWorkers:
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
         self._turns: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
-        # Nobody who does not know the key can make a page that is taken for another's.
+        # Without the key, nobody can make a page that passes for another one.
         self._key = token_bytes(32)
 
     def start(self) -> None:
@@ -100,7 +100,7 @@ class RecallingWorkers:
         key = _Key(tag, encoding, place, background.cuts.number)
         if analysis := self._recalled(key, background.template):
             return analysis
-        # One after the other: pages that went on all at once would hold up the event loop together.
+        # One after the other: all at once, they would hold up the event loop.
         async with self._turns.setdefault(key, asyncio.Lock()):
             known = self._recalled(key, background.template)
             return known or await self._analysed(key, body, url, background)
