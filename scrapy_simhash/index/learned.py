@@ -40,6 +40,8 @@ _NOISE = " noise"
 _RULES = " rules"
 _VALUES, _BESIDE = " values", " beside"
 
+# What stands beside the content is known to be repeated in a folder after so many pages.
+BESIDE_PAGES = 10
 # Once so many pages have taught what a section repeats, one of four does: it takes 0.1 ms for each
 # 200 values.
 MANY_PAGES = 100
@@ -98,8 +100,10 @@ class Learned:
         section = section_of_folder(folder)
         if not self._is_settled(section):
             return frozenset()
-        beside = self._values.blocks(f"{folder}{_BESIDE}")
-        return self.repeated_blocks(section) | self._values_of(section) | beside
+        values = self._values_of(section)
+        if self._values.pages(beside := f"{folder}{_BESIDE}") >= BESIDE_PAGES:
+            values |= self._values.likely_blocks(beside)
+        return self.repeated_blocks(section) | values
 
     def _is_settled(self, section: str) -> bool:
         """Whether it is known what a section repeats: values, or blocks where none are compared."""
