@@ -1,4 +1,8 @@
-"""The settings ``SIMHASH_*``, read and checked once at start."""
+"""The settings ``SIMHASH_*``, read and checked once at start.
+
+Beside them stands what their values name: the place of an index, and a package that only an
+extra installs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -16,7 +21,6 @@ from typing import Any, NamedTuple, Protocol, cast
 from loky import cpu_count
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.places import MEMORY, is_in_redis, masked
 
 PREFIX = "SIMHASH_"
 SECONDS_A_MINUTE = 60
@@ -38,6 +42,15 @@ MAX_DEPTH = 255
 # The crawl's own process needs a core.  It takes 6 ms for a page of 210 KB, a worker takes 48 ms:
 # more workers than this would wait for it.
 MOST_USEFUL_WORKERS = 8
+
+# The server of scrapy-redis.
+REDIS_OF_CRAWL = "redis:"
+MEMORY = "memory:"
+_REDIS = (REDIS_OF_CRAWL, "rediss:", "redis+", "rediss+")
+# A password may contain an @, as in urllib, and by mistake anything else: all up to the last @ of a
+# line counts as one.  redis-py also reads a password from the query.
+_LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):.*@")
+_QUERY = re.compile(r"(?<=password=)[^&'\"\n]*")
 
 
 class SettingsSource(Protocol):
@@ -311,3 +324,33 @@ def _checked(name: str, rule: Requirement, value: Any) -> Any:
         detail = f" ({exc})" if isinstance(exc, OSError) else ""
         shown = masked(repr(value))
         raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from exc
+
+
+def is_in_redis(place: str) -> bool:
+    """Whether the place of an index is in Redis; its URL may still be wrong."""
+    return place.startswith(_REDIS)
+
+
+def masked(text: str) -> str:
+    """Return a text with the passwords of its URLs masked, for logs that others read.
+
+    >>> masked("redis://crawler:secret@cache.example/0")
+    'redis://crawler:***@cache.example/0'
+    """
+    return _QUERY.sub("***", _LOGIN.sub(r"\1:***@", text))
+
+
+def extra_version(package: str, needed_by: str, extra: str = "") -> str:
+    """Return the installed version of a package, without loading it.
+
+    *extra* is the extra that installs it, if its name differs from the package's.
+
+    :raises SettingsError: it is not installed.
+    """
+    try:
+        return version(package)
+    except PackageNotFoundError as exc:
+        raise SettingsError(
+            f"{needed_by} needs the package {package}: "
+            f"pip install scrapy-simhash[{extra or package}]"
+        ) from exc

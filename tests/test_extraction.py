@@ -164,7 +164,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("scrapy_simhash.extras.version", missing)
+    monkeypatch.setattr("scrapy_simhash.settings.version", missing)
     with pytest.raises(SettingsError, match=r"pip install scrapy-simhash\[resiliparse\]"):
         Analyser.create(extractor="resiliparse")
 

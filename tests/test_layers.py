@@ -25,8 +25,8 @@ LAYERS = [
     {"analysis"},
     {"rule"},
     {"tables"},
-    {"settings", "extras"},
-    {"errors", "files", "places", "_version"},
+    {"settings"},
+    {"errors", "files", "_version"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.index.redis.address import ServerAddress
-from scrapy_simhash.places import masked
+from scrapy_simhash.settings import masked
 
 WRITTEN = [
     "redis://crawler:my secret@cache.example:6379/0",

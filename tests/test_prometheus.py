@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.extras import extra_version
+from scrapy_simhash.settings import extra_version
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
 
 
@@ -80,6 +80,6 @@ def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
     def missing(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr("scrapy_simhash.extras.version", missing)
+    monkeypatch.setattr("scrapy_simhash.settings.version", missing)
     with pytest.raises(SettingsError, match=r"pip install scrapy-simhash\[prometheus\]"):
         extra_version("prometheus_client", "SIMHASH_PROMETHEUS_FILE", extra="prometheus")

@@ -37,7 +37,7 @@ from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.reading import Block, Event
 from scrapy_simhash.analysis.tree import has_marks
 from scrapy_simhash.errors import AnalysisError, SettingsError
-from scrapy_simhash.extras import extra_version
+from scrapy_simhash.settings import extra_version
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree

@@ -30,7 +30,7 @@ from typing import Any
 import regex
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.extras import extra_version
+from scrapy_simhash.settings import extra_version
 
 DEFAULT_SCHEME = "words-3"
 WEIGHTS = ("binary", "tf", "logtf", "idf")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from scrapy_simhash.crawl.setup import index_place, is_spider, settings_of_spider
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.places import is_in_redis
 from scrapy_simhash.report.html import printable
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.settings import SimhashSettings, is_in_redis
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.errors import FingerprintIndexError
 from scrapy_simhash.index.opening import exists, open_existing, open_index
-from scrapy_simhash.places import masked
+from scrapy_simhash.settings import masked
 
 if TYPE_CHECKING:
     import argparse

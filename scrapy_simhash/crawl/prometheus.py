@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path
-from scrapy_simhash.extras import extra_version
+from scrapy_simhash.settings import extra_version
 
 if TYPE_CHECKING:
     from pathlib import Path

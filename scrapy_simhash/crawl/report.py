@@ -20,11 +20,11 @@ from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.places import masked
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import Pairs
+from scrapy_simhash.settings import masked
 
 if TYPE_CHECKING:
     from scrapy import Spider

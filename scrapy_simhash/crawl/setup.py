@@ -24,8 +24,7 @@ from scrapy.utils.python import global_object_name
 from scrapy_simhash.crawl.run import INDEXES
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index.opening import open_index
-from scrapy_simhash.places import MEMORY, REDIS_OF_CRAWL, is_in_redis
-from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.extras import extra_version
 from scrapy_simhash.index.contract import Index, LastingIndex
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.places import MEMORY, is_in_redis, masked
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.settings import EXPECTED_PAGES
+from scrapy_simhash.settings import EXPECTED_PAGES, MEMORY, extra_version, is_in_redis, masked
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.redis.index import RedisIndex

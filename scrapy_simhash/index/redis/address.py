@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.places import masked
+from scrapy_simhash.settings import masked
 
 PREFIX = "simhash"
 CLIENT_NAME = "scrapy-simhash"
