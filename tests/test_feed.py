@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.crawl.feed import DecisionsFeed
+from scrapy_simhash.crawl.account import DecisionsFeed
 from tests.conftest import CrawlFixture, Site, article, prose
 
 

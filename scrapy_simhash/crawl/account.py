@@ -1,14 +1,17 @@
-"""The extension: the account of the crawl, in stats, in the log and in the decisions feed."""
+"""The account of the crawl: in stats, in the log and in the decisions feed."""
 
 from __future__ import annotations
 
+import json
 import logging
-from typing import TYPE_CHECKING
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.feed import DecisionsFeed
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
 from scrapy_simhash.rule.scope import owner_of
 
@@ -33,6 +36,47 @@ _NEW: dict[Reason, str] = {
 }
 
 
+class DecisionsFeed:
+    """The decisions feed: one JSON object a line and a page, in the order of the decisions.
+
+    A file that is there already is continued.  Each line is one write to the operating system:
+    killing the process leaves whole lines, and several processes can write to one file.
+
+    :raises OSError: it cannot be opened for writing.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b", buffering=0)
+        self._whole = self._ends_with_newline()
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Add a line.
+
+        :raises OSError: it could not be written, or only a part of it.
+        """
+        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        if not self._whole:
+            line = b"\n" + line
+        self._whole = False
+        written = self._file.write(line)
+        if written != len(line):
+            raise OSError(f"{self.path}: {written} of {len(line)} bytes were written")
+        self._whole = True
+
+    def close(self) -> None:
+        """Close the file; closing twice is no error."""
+        self._file.close()
+
+    def _ends_with_newline(self) -> bool:
+        """Whether the last line is whole: a full disk may have cut it short."""
+        if self._file.seek(0, os.SEEK_END) == 0:
+            return True
+        self._file.seek(-1, os.SEEK_END)
+        return self._file.read(1) == b"\n"
+
+
 class SimhashAccount:
     """Count every decision, write it to ``SIMHASH_DECISIONS_FILE``, and sum up at close.
 
@@ -51,7 +95,12 @@ class SimhashAccount:
         settings = active_settings(crawler)
         feed = None
         if settings.decisions_file is not None:
-            feed = _open_feed(settings.decisions_file, crawler.spidercls.name)
+            name, place = "SIMHASH_DECISIONS_FILE", settings.decisions_file
+            path = file_path(name, place, crawler.spidercls.name)
+            try:
+                feed = DecisionsFeed(path)
+            except (OSError, ValueError) as exc:
+                raise unwritable(name, place, exc) from exc
         extension = cls(crawler.stats, feed)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
@@ -124,67 +173,55 @@ class SimhashAccount:
 
 def summary(stats: StatsCollector) -> str:
     """Return the lines that say at close what was seen and saved."""
-
-    def get(name: str) -> float:
-        return float(stats.get_value(f"simhash/{name}", 0))
-
-    judged = get("judged")
-    near, exact = get("near_duplicate"), get("exact_duplicate")
-    share = f" ({(near + exact) / judged:.1%})" if judged else ""
+    ours = Counter(
+        {
+            name.removeprefix("simhash/"): value
+            for name, value in stats.get_stats().items()
+            if name.startswith("simhash/")
+        }
+    )
+    judged, duplicates = ours["judged"], ours["near_duplicate"] + ours["exact_duplicate"]
+    share = f" ({duplicates / judged:.1%})" if judged else ""
+    moved = f", {ours['moved']:,} at another address than before" if ours["moved"] else ""
     lines = [
-        f"Near-duplicates: {judged:,.0f} pages judged, {get('unique'):,.0f} unique, "
-        f"{get('variant'):,.0f} variants, "
-        f"{near:,.0f} near-duplicates and {exact:,.0f} exact ones{share}, "
-        f"{get('refresh'):,.0f} seen before"
-        + (f", {moved:,.0f} at another address than before" if (moved := get("moved")) else ""),
-        f"  dropped {get('dropped'):,.0f} pages of {get('dropped_bytes'):,.0f} bytes, flagged "
-        f"{get('flagged'):,.0f}, did not follow {get('links_not_followed'):,.0f} of their links",
+        f"Near-duplicates: {judged:,} pages judged, {ours['unique']:,} unique, "
+        f"{ours['variant']:,} variants, {ours['near_duplicate']:,} near-duplicates and "
+        f"{ours['exact_duplicate']:,} exact ones{share}, {ours['refresh']:,} seen before{moved}",
+        f"dropped {ours['dropped']:,} pages of {ours['dropped_bytes']:,} bytes, flagged "
+        f"{ours['flagged']:,}, did not follow {ours['links_not_followed']:,} of their links",
     ]
-    if get("dropped"):
+    if ours["dropped"]:
         lines.append(
-            "  dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
+            "dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
         )
-    if get("variant"):
-        variants = {what: get(f"variant/{reason}") for reason, what in _NEW.items()}
-        counts = ", ".join(f"{pages:,.0f} {what}" for what, pages in variants.items() if pages)
-        lines.append(f"  variants are near a kept page, and passed: {counts}")
-    if elsewhere := get("of_another_site"):
-        lines.append(f"  of {elsewhere:,.0f} duplicates, the kept page is on another site")
-    if visits := get("second_visits"):
-        lines.append(f"  {visits:,.0f} second visits, to learn what changes by itself")
-    if again := get("asked_again"):
-        lines.append(f"  {again:,.0f} pages asked for again, since a wall had stood in for them")
-    learned, known = get("rules/learned"), get("rules/known")
-    if learned or known:
+    if ours["variant"]:
+        variants = ((ours[f"variant/{reason}"], what) for reason, what in _NEW.items())
+        counts = ", ".join(f"{pages:,} {what}" for pages, what in variants if pages)
+        lines.append(f"variants are near a kept page, and passed: {counts}")
+    if elsewhere := ours["of_another_site"]:
+        lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
+    if visits := ours["second_visits"]:
+        lines.append(f"{visits:,} second visits, to learn what changes by itself")
+    if again := ours["asked_again"]:
+        lines.append(f"{again:,} pages asked for again, since a wall had stood in for them")
+    if ours["rules/learned"] or ours["rules/known"]:
         lines.append(
-            f"  {learned:,.0f} rules for addresses learned; rules foretold {known:,.0f} "
-            f"duplicates of {get('rules/known_bytes'):,.0f} bytes"
+            f"{ours['rules/learned']:,} rules for addresses learned; rules foretold "
+            f"{ours['rules/known']:,} duplicates of {ours['rules/known_bytes']:,} bytes"
         )
-    if parked := get("rules/parked"):
+    if parked := ours["rules/parked"]:
         lines.append(
-            f"  parked {parked:,.0f} requests by these rules; sent {get('rules/released'):,.0f} of "
-            f"them after all, and {get('rules/audited'):,.0f} to look whether the rules are right"
+            f"parked {parked:,} requests by these rules; sent {ours['rules/released']:,} of "
+            f"them after all, and {ours['rules/audited']:,} to look whether the rules are right"
         )
-    if skipped := get("skipped"):
-        reasons = sorted(
-            (name.rpartition("/")[2], count)
-            for name, count in stats.get_stats().items()
-            if name.startswith("simhash/skipped/")
-        )
-        listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
-        lines.append(f"  not judged: {skipped:,.0f} ({listed})")
+    if skipped := ours["skipped"]:
+        reasons = sorted(name for name in ours if name.startswith("skipped/"))
+        listed = ", ".join(f"{name.rpartition('/')[2]} {ours[name]:,}" for name in reasons)
+        lines.append(f"not judged: {skipped:,} ({listed})")
     if judged:
         lines.append(
-            f"  {1000 * get('analysis_seconds') / judged:.1f} ms a page in workers, "
-            f"{1000 * get('index_seconds') / judged:.2f} ms in the index; "
-            f"{get('analyses_avoided') / judged:.1%} had the bytes of an earlier page"
+            f"{1000 * ours['analysis_seconds'] / judged:.1f} ms a page in workers, "
+            f"{1000 * ours['index_seconds'] / judged:.2f} ms in the index; "
+            f"{ours['analyses_avoided'] / judged:.1%} had the bytes of an earlier page"
         )
-    return "\n".join(lines)
-
-
-def _open_feed(path: str, spider_name: str) -> DecisionsFeed:
-    opened = file_path("SIMHASH_DECISIONS_FILE", path, spider_name)
-    try:
-        return DecisionsFeed(opened)
-    except (OSError, ValueError) as exc:
-        raise unwritable("SIMHASH_DECISIONS_FILE", path, exc) from exc
+    return "\n  ".join(lines)
