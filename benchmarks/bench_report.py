@@ -26,7 +26,6 @@ from typing import Any
 
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.record import Record
@@ -128,7 +127,7 @@ def read_back(count: int) -> None:
         collector = Collector(duplicate_share=0.95)
         with feed.open("rb") as file:
             while chunk := file.readlines(1 << 20):
-                add_lines(collector, chunk)
+                collector.add_lines(chunk)
         html = html_of(report_of(collector, About()))
         print(
             f"{count:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.report.html import html_of
-from scrapy_simhash.report.outcome import OUTCOMES
+from scrapy_simhash.report.record import OUTCOMES
 from tests.reports import record, variant
 from tests.sample_reports import HOSTILE, SITE, collected, everywhere, session_ids
 

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.rule import AddressRule, difference
-from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.collector import Collector, PageSample
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.report.sample import PageSample
 from tests.reports import line, record, skipped
 
 SITE = "http://a.example"
@@ -226,7 +224,7 @@ JSON = st.recursive(
 def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: bool) -> None:
     collector = collect()
     odd = {**line(SITE + "/a", SITE + "/b" if twin else None), **changed}
-    add_lines(collector, [json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
+    collector.add_lines([json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
     assert collector.pages + collector.unreadable_lines == 2
     assert collector.pages >= 1
     report = report_of(collector, About())
@@ -237,5 +235,5 @@ def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: boo
 @pytest.mark.parametrize("cut", [b"", b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000, b"1e999"])
 def test_line_of_something_else_is_unreadable(cut: bytes) -> None:
     collector = collect()
-    add_lines(collector, [cut])
+    collector.add_lines([cut])
     assert (collector.pages, collector.unreadable_lines) == (0, 1 if cut else 0)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.report.collector import SECTIONS, Collector
 from scrapy_simhash.report.document import ROWS, About, report_of
-from scrapy_simhash.report.outcome import OUTCOMES, WHYS, outcome_of, why_of
-from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.record import OUTCOMES, WHYS, Record
 from tests.reports import record, skipped, variant
 from tests.sample_reports import SITE, collected
 
@@ -45,7 +44,7 @@ KEPT = f"{SITE}/kept"
     ],
 )
 def test_page_has_one_outcome_and_a_reason_for_it(page: Record, outcome: str, why: str) -> None:
-    assert (outcome_of(page), why_of(page)) == (outcome, why)
+    assert (page.outcome, page.why) == (outcome, why)
 
 
 @pytest.mark.parametrize(

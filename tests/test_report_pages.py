@@ -19,11 +19,16 @@ from rich.cells import cell_len
 
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.html import BRIEF_CELLS, html_of
-from scrapy_simhash.report.outcome import OUTCOMES, WHYS
+from scrapy_simhash.report.html import (
+    BRIEF_CELLS,
+    SECTIONS_DRAWN,
+    Bar,
+    html_of,
+    picture_of,
+    text_of,
+)
 from scrapy_simhash.report.pairs import SHOWN_PAIRS
-from scrapy_simhash.report.picture import SECTIONS_DRAWN, Bar, picture_of
-from scrapy_simhash.report.text import text_of
+from scrapy_simhash.report.record import OUTCOMES, WHYS
 from tests.reports import line, record, skipped
 from tests.sample_reports import (
     HOSTILE,

@@ -16,11 +16,8 @@ from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.errors import FeedError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.comparison import comparison_of
-from scrapy_simhash.report.document import About, report_of
-from scrapy_simhash.report.feeds import add_lines
-from scrapy_simhash.report.html import html_of, shown
-from scrapy_simhash.report.text import short_tables
+from scrapy_simhash.report.document import About, comparison_of, report_of
+from scrapy_simhash.report.html import html_of, short_tables, shown
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -118,7 +115,7 @@ def _report(feeds: list[Path]) -> Document:
 def _read(feed: Path, collector: Collector) -> None:
     with feed.open("rb") as file, progress(shown(feed.name), feed.stat().st_size) as advance:
         while lines := file.readlines(CHUNK_BYTES):
-            add_lines(collector, lines)
+            collector.add_lines(lines)
             advance(sum(map(len, lines)))
 
 

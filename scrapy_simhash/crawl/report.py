@@ -129,7 +129,7 @@ class SimhashReport:
     async def spider_closed(self, spider: Spider) -> None:
         # What writes texts and pages is 6,500 objects, which the garbage collector would walk
         # all through the crawl.
-        from scrapy_simhash.report.text import text_of
+        from scrapy_simhash.report.html import text_of
 
         self.collector.links_not_followed = self._links_before + self.crawler.stats.get_value(
             "simhash/links_not_followed", 0

@@ -1,4 +1,4 @@
-"""The report as one JSON document, from which its pages and tables are made."""
+"""The report as one JSON document, from which its pages and tables are made, and two of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 from scrapy_simhash._version import __version__
 from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.report.collector import SHARE_STEPS, Collector, RuleCount, Source
-from scrapy_simhash.report.outcome import OUTCOMES, Outcome
-from scrapy_simhash.report.sample import Evidence
+from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, Source
+from scrapy_simhash.report.record import OUTCOMES, Outcome
 from scrapy_simhash.rule.page import VARIANT_REASONS
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
@@ -24,6 +23,13 @@ ROWS = 20
 ALARMS_SHOWN = 50
 # A rule is shown if it explains at least this many duplicates.
 MIN_SUPPORT = 3
+# The totals that are compared between two reports; times and bytes differ by accident.
+COMPARED = (
+    *("pages", "judged", "unique", "variant", "near_duplicate", "exact_duplicate"),
+    *("refresh", "unchanged", "moved"),
+    *VARIANT_REASONS,
+    *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
+)
 
 
 @dataclass(frozen=True)
@@ -262,3 +268,35 @@ def _difference(
 def iso_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as reports have it, in UTC."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+
+
+def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return rows of what both reports count: their *section*, *name*, and the two numbers.
+
+    Sites and differences of either report have a row, with 0 for the report that lacks them.
+    """
+
+    def counts(report: dict[str, Any], section: str) -> dict[str, float]:
+        if section == "totals":
+            return {name: report["totals"][name] for name in COMPARED}
+        key, number = columns[section]
+        return {row[key]: row[number] for row in report[section]}
+
+    columns = {
+        "skipped": ("reason", "pages"),
+        "sites": ("site", "duplicates"),
+        "differences": ("advice", "duplicates"),
+    }
+    rows = []
+    for section in ("totals", *columns):
+        first, second = counts(one, section), counts(other, section)
+        rows += [
+            {
+                "section": section,
+                "name": name,
+                "one": first.get(name, 0),
+                "other": second.get(name, 0),
+            }
+            for name in {**first, **second}
+        ]
+    return {"schema": SCHEMA, "names": [one["name"], other["name"]], "rows": rows}

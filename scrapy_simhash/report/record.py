@@ -18,6 +18,13 @@ from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Ver
 Action = Literal["pass", "drop", "flag"]
 VERDICTS = frozenset(get_args(Verdict))
 
+# What became of a page: the few words in which a report tells a whole crawl.
+Outcome = Literal["kept", "variant", "passed", "flagged", "dropped", "not_judged"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+# Why a page had its outcome: the reason of its decision, or one of the first two for a duplicate
+# that passed although it is no wall.
+WHYS: frozenset[str] = frozenset(("start_request", "observed", *get_args(Reason), "other"))
+
 FINGERPRINT_BITS = 64
 SHARE_DIGITS = 3
 SECONDS_DIGITS = 6
@@ -167,6 +174,28 @@ class Record:
     def asked_url(self) -> str | None:
         """The address that was asked for, if a redirect led from there; None without one."""
         return self.redirects[0] if self.redirects else None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the page."""
+        verdict = self.decision.verdict
+        if verdict == "skipped":
+            return "not_judged"
+        if self.action == "drop":
+            return "dropped"
+        if self.action == "flag":
+            return "flagged"
+        if verdict == "unique":
+            return "kept"
+        return "variant" if verdict == "variant" else "passed"
+
+    @property
+    def why(self) -> str:
+        """Why the page had its outcome: one of :data:`WHYS`, whatever a feed has."""
+        reason = self.decision.reason
+        if self.is_duplicate and self.action == "pass" and reason != "wall":
+            return "start_request" if self.is_start_request else "observed"
+        return reason if reason in WHYS else "other"
 
 
 def _rounded(decision: Decision) -> Decision:
