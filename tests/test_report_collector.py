@@ -141,7 +141,7 @@ def test_counts_are_those_of_the_crawl() -> None:
         "exact_duplicate": 1,
         "skipped": 1,
     }
-    assert collector.dropped_bytes == 1000
+    assert collector.spent["dropped"].body_bytes == 1000
     assert collector.analysis_seconds == pytest.approx(0.06)
     ((rule, count),) = collector.rules.top()
     assert str(rule) == "Ignore the parameter sid on a.example"

@@ -42,6 +42,20 @@ _read = json.JSONDecoder().raw_decode
 
 
 @dataclass(slots=True)
+class Spent:
+    """Pages with one outcome, or one reason for it, and what they took."""
+
+    pages: int = 0
+    body_bytes: int = 0
+    analysis_seconds: float = 0.0
+
+    def add(self, record: Record) -> None:
+        self.pages += 1
+        self.body_bytes += record.body_bytes
+        self.analysis_seconds += record.analysis_seconds or 0.0
+
+
+@dataclass(slots=True)
 class Group:
     """Duplicates of one kept page."""
 
@@ -82,7 +96,7 @@ class RuleCount:
     body_bytes: int = 0
     analysis_seconds: float = 0.0
     kept: Distinct = field(default_factory=Distinct)
-    examples: list[tuple[str, str]] = field(default_factory=list)
+    examples: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
         self.duplicates += 1
@@ -90,28 +104,22 @@ class RuleCount:
         self.analysis_seconds += record.analysis_seconds or 0.0
         self.kept.add(record.kept_url)
         if len(self.examples) < EXAMPLES:
-            self.examples.append((shortened(record.url), shortened(record.kept_url)))
+            self.examples.append(
+                {"duplicate": shortened(record.url), "kept": shortened(record.kept_url)}
+            )
 
 
 @dataclass(slots=True)
-class RedirectCount:
+class RedirectCount(Source):
     """Judged pages that were reached by a redirect from one pattern to another."""
 
-    pages: int = 0
-    duplicates: int = 0
-    body_bytes: int = 0
-    examples: list[tuple[str, str, str]] = field(default_factory=list)
+    examples: list[dict[str, str]] = field(default_factory=list)
 
-    def add(self, asked: str, record: Record) -> None:
-        self.pages += 1
-        if not record.is_duplicate:
-            return
-        self.duplicates += 1
-        self.body_bytes += record.body_bytes
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(
-                (shortened(asked), shortened(record.url), shortened(record.kept_url))
-            )
+    def add(self, record: Record) -> None:
+        Source.add(self, record)
+        if record.is_duplicate and len(self.examples) < EXAMPLES:
+            urls = {"asked": record.redirects[0], "duplicate": record.url, "kept": record.kept_url}
+            self.examples.append({name: shortened(url) for name, url in urls.items()})
 
 
 @dataclass(slots=True)
@@ -119,7 +127,7 @@ class Skipped:
     """Pages that were not judged, for one reason."""
 
     pages: int = 0
-    examples: list[tuple[str, str | None]] = field(default_factory=list)
+    examples: list[dict[str, str | None]] = field(default_factory=list)
 
 
 def _sources(limit: int) -> Heaviest[str, Source]:
@@ -141,16 +149,10 @@ class Collector:
         self.unreadable_lines = 0
         self.body_bytes = 0
         self.verdicts: Counter[str] = Counter()
-        self.dropped = 0
-        self.dropped_bytes = 0
-        self.dropped_seconds = 0.0
-        self.observed = 0
-        self.observed_bytes = 0
-        self.observed_seconds = 0.0
-        self.flagged = 0
-        self.unchanged = self.moved = 0
         self.variants: Counter[str] = Counter()
         self.outcomes: Counter[tuple[Outcome, str]] = Counter()
+        # By outcome, and by the reason for it: no reason has the name of an outcome.
+        self.spent: defaultdict[str, Spent] = defaultdict(Spent)
         self.analyses_avoided = 0
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
@@ -186,10 +188,8 @@ class Collector:
         self.verdicts[record.decision.verdict] += 1
         outcome, why = record.outcome, record.why
         self.outcomes[outcome, why] += 1
-        if why == "observed":
-            self.observed += 1
-            self.observed_bytes += record.body_bytes
-            self.observed_seconds += record.analysis_seconds or 0.0
+        for name in (outcome, why):
+            self.spent[name].add(record)
         self.sections[record.address.section][outcome] += 1
         self.timeline.add(record.judged_at, outcome, record.is_duplicate)
         if record.decision.verdict == "skipped":
@@ -230,18 +230,11 @@ class Collector:
         skipped.pages += 1
         if len(skipped.examples) < EXAMPLES:
             error = None if record.error is None else shortened(record.error)
-            skipped.examples.append((shortened(record.url), error))
+            skipped.examples.append({"url": shortened(record.url), "error": error})
         self.sites[record.address.host].skipped += 1
 
     def _add_judged(self, record: Record) -> None:
         analysis_seconds = record.analysis_seconds or 0.0
-        if record.action == "drop":
-            self.dropped += 1
-            self.dropped_bytes += record.body_bytes
-            self.dropped_seconds += analysis_seconds
-        self.flagged += record.action == "flag"
-        self.unchanged += record.decision.reason == "unchanged"
-        self.moved += record.decision.reason == "moved"
         if record.decision.verdict == "variant":
             self.variants[record.decision.reason] += 1
         # A body that is known is not analysed again, and takes no time (workers/recall.py).
@@ -259,7 +252,7 @@ class Collector:
         if record.asked_url is not None:
             self.redirected += 1
             pattern = Address.of(record.asked_url).pattern
-            self.redirects[pattern, record.pattern].add(record.asked_url, record)
+            self.redirects[pattern, record.pattern].add(record)
         if record.is_duplicate:
             self._add_duplicate(record)
         elif record.decision.closest is not None:

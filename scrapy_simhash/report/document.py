@@ -97,11 +97,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
         "differences": differences,
         "redirects": _redirects(collector),
         "skipped": [
-            {
-                "reason": reason,
-                "pages": skipped.pages,
-                "examples": [{"url": url, "error": error} for url, error in skipped.examples],
-            }
+            {"reason": reason, **asdict(skipped)}
             for reason, skipped in islice(collector.skipped.top(), ROWS)
         ],
         "slowest": [
@@ -123,7 +119,7 @@ def report_of(collector: Collector, about: About) -> dict[str, Any]:
 
 
 def _totals(collector: Collector) -> dict[str, Any]:
-    verdicts, timeline = collector.verdicts, collector.timeline
+    verdicts, spent, timeline = collector.verdicts, collector.spent, collector.timeline
     judged = collector.pages - verdicts["skipped"]
     duplicates = verdicts["near_duplicate"] + verdicts["exact_duplicate"]
     return {
@@ -135,19 +131,19 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "near_duplicate": verdicts["near_duplicate"],
         "exact_duplicate": verdicts["exact_duplicate"],
         "refresh": verdicts["refresh"],
-        "unchanged": collector.unchanged,
-        "moved": collector.moved,
+        "unchanged": spent["unchanged"].pages,
+        "moved": spent["moved"].pages,
         **{reason: collector.variants[reason] for reason in VARIANT_REASONS},
         "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,
-        "dropped": collector.dropped,
-        "dropped_bytes": collector.dropped_bytes,
-        "dropped_seconds": collector.dropped_seconds,
-        "observed": collector.observed,
-        "observed_bytes": collector.observed_bytes,
-        "observed_seconds": collector.observed_seconds,
-        "flagged": collector.flagged,
+        "dropped": spent["dropped"].pages,
+        "dropped_bytes": spent["dropped"].body_bytes,
+        "dropped_seconds": spent["dropped"].analysis_seconds,
+        "observed": spent["observed"].pages,
+        "observed_bytes": spent["observed"].body_bytes,
+        "observed_seconds": spent["observed"].analysis_seconds,
+        "flagged": spent["flagged"].pages,
         "redirected": collector.redirected,
         "links_not_followed": collector.links_not_followed,
         "analyses_avoided": collector.analyses_avoided,
@@ -222,10 +218,7 @@ def _redirects(collector: Collector) -> list[dict[str, Any]]:
             "pages": count.pages,
             "duplicates": count.duplicates,
             "body_bytes": count.body_bytes,
-            "examples": [
-                {"asked": asked, "duplicate": url, "kept": kept}
-                for asked, url, kept in count.examples
-            ],
+            "examples": count.examples,
         }
         for (start, end), count in leading[:ROWS]
     ]
@@ -257,7 +250,7 @@ def _difference(
         "of_pages": count.kept.estimate(),
         "body_bytes": sum(one.body_bytes for one in both),
         "analysis_seconds": sum(one.analysis_seconds for one in both),
-        "examples": [{"duplicate": url, "kept": kept} for url, kept in count.examples],
+        "examples": count.examples,
         "sampled_same": evidence.same,
         "sampled_different": evidence.different,
         "counter_examples": [{"lost": url, "for": kept} for url, kept in evidence.examples],
