@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.commands.subcommands import SUBCOMMANDS
+from scrapy_simhash.commands import subcommands
 
 if TYPE_CHECKING:
     from scrapy_simhash.commands.base import Subcommand
@@ -37,7 +37,7 @@ def options_of(subcommand: Subcommand[Any]) -> list[tuple[str, str]]:
 
 def with_options(page: str) -> str:
     """Return the text of the page with the tables that its commands have now."""
-    for subcommand in SUBCOMMANDS:
+    for subcommand in subcommands():
         before, heading, rest = page.partition(f"\n## {subcommand.name}\n")
         section, next_heading, after = rest.partition("\n## ")
         rows = [f"| `{name}` | {words} |\n" for name, words in options_of(subcommand)]

@@ -19,8 +19,7 @@ from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash.commands import SimhashCommand
-from scrapy_simhash.commands.subcommands import SUBCOMMANDS
+from scrapy_simhash.commands import SimhashCommand, subcommands
 from scrapy_simhash.settings import PREFIX, SimhashSettings
 from tests.documents import FOLDER, PAGES, Block, blocks, documented_settings, read
 
@@ -162,7 +161,7 @@ def test_every_block_has_a_check_and_passes_it(block: Block) -> None:
 def test_settings_and_subcommands_in_the_text_of_a_page_exist(page: str) -> None:
     check_settings_exist(read(page))
     for words in re.findall(r"`scrapy simhash (\w+[^`]*)`", read(page)):
-        assert words.split()[0] in {subcommand.name for subcommand in SUBCOMMANDS}
+        assert words.split()[0] in {subcommand.name for subcommand in subcommands()}
 
 
 @pytest.mark.parametrize(

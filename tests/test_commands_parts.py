@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
-from scrapy_simhash.commands.base import pipeline_of
-from scrapy_simhash.commands.export_lines import Line, page_from, record_of
-from scrapy_simhash.commands.progress import progress
-from scrapy_simhash.commands.sources import WAITING, Analysed, analysed_pages, source_at
+from scrapy_simhash.commands.base import pipeline_of, progress
+from scrapy_simhash.commands.sources import WAITING, analysed_pages, source_at
+from scrapy_simhash.commands.transfer import Line, page_from, record_of
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
@@ -213,14 +212,14 @@ def fetched(count: int, workers: SlowWorkers, fault: Exception | None = None) ->
 def test_pages_are_analysed_side_by_side_in_their_order(
     pipeline: Pipeline, workers: SlowWorkers
 ) -> None:
-    async def analyse() -> list[tuple[str, Analysed | None]]:
+    async def analyse() -> list[tuple[str, Page | None]]:
         pages = analysed_pages(fetched(8, workers), pipeline, MemoryIndex(pipeline.parameters), "")
         return [pair async for pair in pages]
 
     found = asyncio.run(analyse())
     assert [url for url, _ in found] == [f"http://a.example/{i}" for i in range(8)]
     assert [i for i, (_, one) in enumerate(found) if one is None] == [2, 5]
-    assert all(one is None or one.page.url == url for url, one in found)
+    assert all(one is None or one.url == url for url, one in found)
     assert workers.most == WAITING
     assert workers.closed
 

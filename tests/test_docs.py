@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import get_args
 
 from scrapy_simhash.analysis.features import FeatureScheme
-from scrapy_simhash.commands.subcommands import SUBCOMMANDS
+from scrapy_simhash.commands import subcommands
 from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
 from scrapy_simhash.rule.holdings import Told
@@ -50,7 +50,7 @@ def test_what_is_said_of_a_setting_is_one_line_and_the_rest_is_folded() -> None:
 
 def test_every_subcommand_has_its_section() -> None:
     text = (DOCS / "commands.md").read_text()
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [c.name for c in SUBCOMMANDS]
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [c.name for c in subcommands()]
 
 
 def test_every_stat_stands_in_the_docs_once() -> None:

@@ -13,9 +13,8 @@ from scrapy.settings import Settings
 import scrapy_simhash
 from docs.check_site import main
 from docs.options import with_options
-from scrapy_simhash.commands import SimhashCommand
+from scrapy_simhash.commands import SimhashCommand, subcommands
 from scrapy_simhash.commands.base import Subcommand
-from scrapy_simhash.commands.subcommands import SUBCOMMANDS
 from tests.conftest import Site, article, prose
 from tests.documents import DOCS, read
 from tests.test_cookbook import BLOCK, crawl
@@ -40,7 +39,7 @@ def test_options_of_the_commands_are_those_of_their_help() -> None:
     assert page == with_options(page), "python docs/options.py writes them"
 
 
-@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda subcommand: subcommand.name)
+@pytest.mark.parametrize("subcommand", subcommands(), ids=lambda subcommand: subcommand.name)
 def test_every_option_that_help_shows_is_in_the_section(
     subcommand: Subcommand[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

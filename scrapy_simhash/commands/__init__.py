@@ -6,10 +6,8 @@ subcommand declare its arguments (``add_arguments``) and runs the one that the u
 programs, or ``show`` prints it for people, and ``exit_code`` says whether what was found is bad.
 A :class:`~scrapy_simhash.errors.SimhashError` on the way becomes a line on standard error.
 
-Each subcommand is a module that has its name; :mod:`~scrapy_simhash.commands.subcommands` lists
-them, and :mod:`~scrapy_simhash.commands.base` says what each must have.  Several of them share
-the modules ``sources`` (stored pages, analysed), ``pages`` (one page), ``fingerprint_files``,
-``export_lines`` and ``progress``.
+:func:`subcommands` lists them all, and :mod:`~scrapy_simhash.commands.base` says what each must
+have.  :mod:`~scrapy_simhash.commands.sources` has the pages that several of them analyse.
 """
 
 from __future__ import annotations
@@ -18,7 +16,8 @@ import asyncio
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -31,6 +30,45 @@ if TYPE_CHECKING:
     from scrapy_simhash.commands.base import R, Subcommand
 
 FAILED = 2
+
+
+def subcommands() -> Sequence[Subcommand[Any]]:
+    """Return all subcommands, in the order in which the help and the documents list them.
+
+    Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take 0.1 s
+    to import, and the garbage collector would walk their 10,000 objects: so they are imported here.
+    """
+    from scrapy_simhash.commands.calibrate import CalibrateCommand
+    from scrapy_simhash.commands.check import CheckCommand, ExplainCommand
+    from scrapy_simhash.commands.design import DesignCommand, MatchCommand, PackCommand
+    from scrapy_simhash.commands.report import ReportCommand
+    from scrapy_simhash.commands.rules import ParkedCommand, RulesCommand
+    from scrapy_simhash.commands.tending import ForgetCommand, RepairCommand, StatsCommand
+    from scrapy_simhash.commands.transfer import (
+        CopyCommand,
+        ExportCommand,
+        ImportCommand,
+        RebuildCommand,
+    )
+
+    return (
+        DesignCommand(),
+        MatchCommand(),
+        PackCommand(),
+        CalibrateCommand(),
+        StatsCommand(),
+        CheckCommand(),
+        ExplainCommand(),
+        ExportCommand(),
+        ImportCommand(),
+        CopyCommand(),
+        ForgetCommand(),
+        RebuildCommand(),
+        RepairCommand(),
+        ReportCommand(),
+        RulesCommand(),
+        ParkedCommand(),
+    )
 
 
 class SimhashCommand(ScrapyCommand):
@@ -53,11 +91,7 @@ class SimhashCommand(ScrapyCommand):
         subparsers = parser.add_subparsers(
             title="Subcommands", prog="scrapy simhash", metavar="<subcommand>", required=True
         )
-        # Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take
-        # 0.1 s to import, and the garbage collector would walk their 10,000 objects.
-        from scrapy_simhash.commands.subcommands import SUBCOMMANDS
-
-        for subcommand in SUBCOMMANDS:
+        for subcommand in subcommands():
             own = subparsers.add_parser(
                 subcommand.name, help=subcommand.summary, description=subcommand.summary
             )

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
 
 from scrapy_simhash.crawl.setup import index_place, is_spider, settings_of_spider
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.html import printable
-from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings, is_in_redis
-from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
     import argparse
 
     from _typeshed import DataclassInstance
-    from rich.console import Console
 
 _INDEX = "the path of an index file, or the URL of a Redis server"
 
@@ -55,14 +58,6 @@ class Subcommand(ABC, Generic[R]):
     def exit_code(self, found: R) -> int:
         """Return the exit code that says what was found."""
         return 0
-
-
-def decision_as_json(decision: Decision) -> dict[str, object]:
-    """Return a decision as values that JSON has, without the links of the kept page."""
-    found = asdict(decision)
-    del found["kept_addresses"]
-    found["new"] = [one._asdict() for one in decision.new]
-    return found
 
 
 def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:
@@ -103,16 +98,9 @@ def print_line(console: Console, line: str) -> None:
     console.print(printable(line), markup=False, soft_wrap=True)
 
 
-def add_distance(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--distance``."""
-    parser.add_argument(
-        "--distance",
-        type=int,
-        choices=range(MAX_DISTANCE + 1),
-        default=3,
-        metavar="K",
-        help="bits that near-duplicates may differ in, 0 to 7 (default: 3)",
-    )
+def cell(text: str) -> Text:
+    """Return the cell of a table for such a text."""
+    return Text(printable(text))
 
 
 def pipeline_of(options: argparse.Namespace) -> Pipeline:
@@ -124,3 +112,18 @@ def pipeline_of(options: argparse.Namespace) -> Pipeline:
     """
     settings = SimhashSettings.read(options.scrapy_settings)
     return Pipeline.of(replace(settings, max_waiting=None))
+
+
+@contextmanager
+def progress(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Give a function that moves the bar on by a number of steps, or does nothing off a terminal.
+
+    A *total* of None says that the number of steps is not known.  At the end the bar disappears.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda steps: None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda steps: bar.advance(task, steps)

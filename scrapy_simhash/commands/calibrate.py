@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.table import Table as Grid
+from rich.table import Table
 
-from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line
-from scrapy_simhash.commands.progress import progress
-from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
+from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line, progress
+from scrapy_simhash.commands.sources import Source, source_at
 from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
@@ -115,12 +113,12 @@ class CalibrateCommand(Subcommand[Calibration]):
 
     def show(self, found: Calibration, console: Console) -> None:
         judged = "compared by their content" if found.verified else "not verified"
-        grid = Grid("k", box=box.SIMPLE, title=f"{found.pages:,} pages, candidates {judged}")
+        table = Table("k", box=box.SIMPLE, title=f"{found.pages:,} pages, candidates {judged}")
         for heading in ("exact", "near", "dropped", "of all", "not with k - 1"):
-            grid.add_column(heading, justify="right")
+            table.add_column(heading, justify="right")
         for row in found.distances:
             dropped = row.exact + row.near
-            grid.add_row(
+            table.add_row(
                 str(row.distance),
                 f"{row.exact:,}",
                 f"{row.near:,}",
@@ -129,7 +127,7 @@ class CalibrateCommand(Subcommand[Calibration]):
                 f"{row.new:,}",
                 style="bold" if row.distance == found.chosen else None,
             )
-        console.print(grid)
+        console.print(table)
         for row in found.distances:
             for pair in row.samples:
                 share = "" if pair.share is None else f", share {pair.share:.3f}"
@@ -152,26 +150,20 @@ async def _pages(
     With them, the URLs of those that are variants in a crawl in this order, and of what they are
     near.
     """
-    learning = MemoryIndex(pipeline.parameters)
-    reach = Reach()
+    learning, reach = MemoryIndex(pipeline.parameters), Reach()
     pages = []
     variants: dict[Reason, list[tuple[str, str]]] = {reason: [] for reason in VARIANT_REASONS}
-    with progress("Analysing pages", source.count) as advance:
-        async with aclosing(
-            analysed_pages(source.read(), pipeline, learning, spider="")
-        ) as analysed:
-            async for _, one in analysed:
-                advance(1)
-                if one is None:
-                    continue
-                page, _ = one
-                pages.append(page)
-                decision, by_values = await decide(learning, reach, page)
-                if decision.verdict == "variant":
-                    variants[decision.reason].append((page.url, decision.representative or ""))
-                if not decision.is_duplicate:
-                    reach.hand([page.url, *(one.address for one in page.holds.addresses)])
-                await learning.learn(page, by_values)
+    async with source.analysed(pipeline, learning, spider="") as analysed:
+        async for _, page in analysed:
+            if page is None:
+                continue
+            pages.append(page)
+            decision, by_values = await decide(learning, reach, page)
+            if decision.verdict == "variant":
+                variants[decision.reason].append((page.url, decision.representative or ""))
+            if not decision.is_duplicate:
+                reach.hand([page.url, *(one.address for one in page.holds.addresses)])
+            await learning.learn(page, by_values)
     return pages, variants
 
 

@@ -1,30 +1,41 @@
-"""``scrapy simhash check``: what a crawl would decide of a page, and why."""
+"""What a crawl would decide of a page, and why: ``scrapy simhash check`` and ``explain``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
 
 from scrapy_simhash.commands.base import (
     Subcommand,
     add_index_or_spider,
-    decision_as_json,
     pipeline_of,
     print_line,
 )
-from scrapy_simhash.commands.pages import analysed_page, load
+from scrapy_simhash.commands.sources import analysed_page, load
+from scrapy_simhash.crawl.apart import decide
+from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
+from scrapy_simhash.rule.comparison import overlap
+from scrapy_simhash.rule.holdings import Comparable, PageValues, Told
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.rule.scope import section_of
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
 
+    from scrapy_simhash.rule.page import Page
 
 # Nothing is learned of a site of this name: a host has no space.
 UNKNOWN_SITE = "unknown site"
+# Enough to see what a page is about, and in what it differs.
+SHOWN_FEATURES = 20
+SHOWN_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -58,12 +69,12 @@ class CheckCommand(Subcommand[Checked]):
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:
-            page, _ = await analysed_page(fetched, pipeline, index, options.spider)
+            page = await analysed_page(fetched, pipeline, index, options.spider)
             decision = await index.check(page)
             at_first = None
             if decision.is_kept:
                 nothing = MemoryIndex(pipeline.parameters)
-                plain, _ = await analysed_page(fetched, pipeline, nothing, options.spider)
+                plain = await analysed_page(fetched, pipeline, nothing, options.spider)
                 found = await index.check(replace(plain, site=UNKNOWN_SITE, section=""))
                 at_first = found if found.is_duplicate else None
         return Checked(page.url, decision, at_first, page.fingerprint, page.tokens)
@@ -90,8 +101,155 @@ class CheckCommand(Subcommand[Checked]):
     def as_json(self, found: Checked) -> object:
         return {
             "url": found.url,
-            **decision_as_json(found.decision),
-            "at_first": None if found.at_first is None else decision_as_json(found.at_first),
+            **_decision_as_json(found.decision),
+            "at_first": None if found.at_first is None else _decision_as_json(found.at_first),
             "fingerprint": f"{found.fingerprint:016x}",
             "tokens": found.tokens,
         }
+
+
+@dataclass(frozen=True)
+class OnePage:
+    """One of the two pages: the beginning of its main text, and features that only it has."""
+
+    place: str
+    fingerprint: str
+    tokens: int
+    text: str
+    features: int
+    features_of_its_own: list[str]
+
+
+@dataclass(frozen=True)
+class ContentOverlap:
+    """How the contents of the two pages compare: the second view."""
+
+    distance: int
+    share: float
+    compared: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What two pages have in common, and the decision on the second.
+
+    *distance* is that of the main texts, *limit* the largest that makes a candidate.  *new* is all
+    that only the second page has, with its kind, place and text.
+    """
+
+    decision: Decision
+    distance: int
+    limit: int
+    content: ContentOverlap | None
+    features_in_common: int
+    pages: list[OnePage]
+    new: list[Told]
+
+
+class ExplainCommand(Subcommand[Explanation]):
+    """Shows what is compared of two pages, how near it is, and the verdict on the second.
+
+    The verdict is that of a crawl that meets the second right after the first and knows nothing
+    else.  What the site repeats on its pages, or changes by itself, is not known, and so counts
+    like anything else.
+    """
+
+    name = "explain"
+    summary = "Show what two pages have in common, and why one is dropped for the other, or not"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        for name in ("first", "second"):
+            parser.add_argument(name, metavar="URL-or-FILE", help=f"the {name} page")
+
+    async def find(self, options: argparse.Namespace) -> Explanation:
+        pipeline = pipeline_of(options)
+        analyser = pipeline.analyser
+        places = (options.first, options.second)
+        fetched = [load(place) for place in places]
+        index, reach = MemoryIndex(pipeline.parameters), Reach()
+        pages, texts = [], []
+        for number, one in enumerate(fetched):
+            page = await analysed_page(one, pipeline, index)
+            # The two are compared even where they have one address, or scopes of their own.
+            pages.append(replace(page, request_fingerprint=bytes([number]), scope=""))
+            texts.append(analyser.main_text(one.body, one.encoding, one.url))
+        features = [set(analyser.scheme.features(text)) for text in texts]
+        await index.check_and_add(pages[0])
+        reach.hand([pages[0].url, *(one.address for one in pages[0].holds.addresses)])
+        decision, _ = await decide(index, reach, pages[1])
+        second = fetched[1]
+        told = analyser.all_told(second.body, second.encoding, second.url)
+        return Explanation(
+            decision=decision,
+            distance=(pages[0].fingerprint ^ pages[1].fingerprint).bit_count(),
+            limit=pipeline.parameters.distance,
+            content=_content(*pages),
+            features_in_common=len(features[0] & features[1]),
+            pages=[
+                OnePage(
+                    place=place,
+                    fingerprint=f"{page.fingerprint:016x}",
+                    tokens=page.tokens,
+                    text=text[:SHOWN_CHARACTERS],
+                    features=len(own),
+                    features_of_its_own=sorted(own - other)[:SHOWN_FEATURES],
+                )
+                for place, page, text, own, other in zip(
+                    places, pages, texts, features, reversed(features), strict=True
+                )
+            ],
+            new=_new(pages[0], pages[1], told),
+        )
+
+    def as_json(self, found: Explanation) -> object:
+        new = [one._asdict() for one in found.new]
+        return {**asdict(found), "decision": _decision_as_json(found.decision), "new": new}
+
+    def show(self, found: Explanation, console: Console) -> None:
+        for page in found.pages:
+            console.rule(page.place)
+            for line in page.text.splitlines():
+                print_line(console, line)
+        table = Table("", "first", "second", box=box.SIMPLE)
+        for heading in ("fingerprint", "tokens", "features"):
+            table.add_row(heading, *(str(getattr(page, heading)) for page in found.pages))
+        own = (", ".join(page.features_of_its_own) for page in found.pages)
+        table.add_row("features that the other has not", *own)
+        console.print(table)
+        console.print(f"features in common: {found.features_in_common}")
+        console.print(f"distance of main texts: {found.distance}, limit {found.limit}")
+        if (content := found.content) is not None:
+            console.print(
+                f"content: distance {content.distance}, share in common "
+                f"{content.share:.3f} of {content.compared} shingles compared"
+            )
+        for one in found.new:
+            print_line(console, f"new in the second: {one.kind} at {one.place or '-'}: {one.text}")
+        decision = found.decision
+        console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
+
+
+def _decision_as_json(decision: Decision) -> dict[str, object]:
+    """Return a decision as values that JSON has, without the links of the kept page."""
+    found = asdict(decision)
+    del found["kept_addresses"]
+    found["new"] = [one._asdict() for one in decision.new]
+    return found
+
+
+def _new(one: Page, other: Page, told: PageValues) -> list[Told]:
+    """Return what only the *other* page has: all, or nothing where values are not compared."""
+    values = Comparable(other.url, other.holds, other.own_values, other.section)
+    new = values.new_beside(one.url, one.own_values, section_of(one.url)) or []
+    return [told.told[value] for value in new if value in told.told]
+
+
+def _content(one: Page, other: Page) -> ContentOverlap | None:
+    """Return how the contents of the two compare; None if one has no content."""
+    if one.sketch is None or other.sketch is None:
+        return None
+    if one.content_fingerprint is None or other.content_fingerprint is None:
+        return None
+    shared = overlap(one.sketch, other.sketch)
+    distance = (one.content_fingerprint ^ other.content_fingerprint).bit_count()
+    return ContentOverlap(distance, shared.share, shared.compared)

@@ -11,8 +11,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.commands.base import Subcommand
-from scrapy_simhash.commands.progress import progress
+from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import FeedError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector

@@ -1,31 +1,34 @@
-"""``scrapy simhash rules``: the rules for addresses that crawls have learned."""
+"""Rules for addresses: ``scrapy simhash rules``, and ``parked`` for the requests they parked."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
-from rich.table import Table as Grid
-from rich.text import Text
+from rich.table import Table
 
 from scrapy_simhash.addresses import clearurls, discarder
 from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.book import SiteRules
-from scrapy_simhash.addresses.evidence import Hypothesis, template_of
+from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
+from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis, template_of
+from scrapy_simhash.addresses.imported import Imported
 from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
-from scrapy_simhash.commands.rules_import import import_rules
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, cell, print_line
+from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
-from scrapy_simhash.report.html import printable
 from scrapy_simhash.rule.scope import site_of_host
 
 if TYPE_CHECKING:
@@ -135,9 +138,7 @@ class RulesCommand(Subcommand[FoundRules]):
         ):
             raise SettingsError("--freeze goes with --site or --import only")
         if options.import_ is not None:
-            host = options.site and options.site.lower()
-            done = await import_rules(options.index, options.import_, host, options.freeze)
-            return FoundRules([], imported=done.rules, skipped=done.skipped)
+            return await _imported(options)
         site = None if options.site is None else site_of_host(options.site.lower())
         address = None
         if options.explain is not None:
@@ -146,8 +147,8 @@ class RulesCommand(Subcommand[FoundRules]):
         is_change = options.forget or options.freeze or options.unfreeze
         if site is None and (is_change or options.rule is not None):
             raise SettingsError("say of which site: --site HOST")
-        if options.export is not None and options.export.exists():
-            raise SettingsError(f"{options.export} is there already: name another file")
+        if options.export is not None:
+            _refuse_existing(options.export)
         async with open_existing(options.index) as index:
             known = {
                 of: [
@@ -263,22 +264,22 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
     )
 
 
-def _table(rules: list[FoundRule]) -> Grid:
-    grid = Grid(box=box.SIMPLE)
+def _table(rules: list[FoundRule]) -> Table:
+    table = Table(box=box.SIMPLE)
     for heading in ("site", "number", "rule", "keys", "failures", "at least", "learned", "holds"):
-        grid.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold")
     for rule in rules:
-        grid.add_row(
-            Text(printable(rule.site)),
+        table.add_row(
+            cell(rule.site),
             str(rule.number),
-            Text(printable(rule.advice)),
+            cell(rule.advice),
             f"{rule.keys:,}",
             f"{rule.failures:,}",
             f"{rule.rate:.1%}",
             _since(rule),
-            Text(printable(", ".join(rule.holds) or "nowhere")),
+            cell(", ".join(rule.holds) or "nowhere"),
         )
-    return grid
+    return table
 
 
 def _explained(rule: FoundRule) -> Iterator[str]:
@@ -303,3 +304,152 @@ def _since(rule: FoundRule) -> str:
     if rule.learned is None:
         return "not yet"
     return datetime.fromtimestamp(rule.learned, timezone.utc).date().isoformat()
+
+
+async def _imported(options: argparse.Namespace) -> FoundRules:
+    """Put the rules of a file on trial, or have them act at once: those for a host, if given.
+
+    :raises SettingsError: it cannot be read, or is in no format that is known.
+    """
+    found = _read(options.import_, options.site and options.site.lower())
+    skipped, are_frozen = found.skipped, options.freeze
+    by_site: dict[str, dict[AddressRule, frozenset[str]]] = defaultdict(dict)
+    for rule, where in found.rules.items():
+        if are_frozen and where is None:
+            skipped["for places that cannot be said here: it can be tried, but not frozen"] += 1
+        else:
+            by_site[site_of_host(rule.host)][rule] = where or frozenset()
+    imported = 0
+    async with open_existing(options.index) as index:
+        for site, rules in by_site.items():
+            refused: list[AddressRule] = []
+
+            def change(
+                known: SiteRules,
+                rules: Mapping[AddressRule, frozenset[str]] = rules,
+                refused: list[AddressRule] = refused,
+            ) -> None:
+                refused.clear()
+                now = time.time()
+                for rule, where in rules.items():
+                    hypothesis = known.put_on_trial(rule, now)
+                    if hypothesis is None:
+                        refused.append(rule)
+                    elif are_frozen:
+                        both = hypothesis.frozen | where
+                        hypothesis.freeze(both if len(both) <= MAX_SCOPES else where, now)
+
+            await index.change_rules(site, change)
+            imported += len(rules) - len(refused)
+            if refused:
+                skipped[f"no room: at most {MAX_RULES} rules of a site are tried"] += len(refused)
+    return FoundRules([], imported=imported, skipped=dict(skipped))
+
+
+def _read(file: Path, host: str | None) -> Imported:
+    try:
+        rules = json.loads(file.read_bytes())
+        if isinstance(rules, list):
+            return discarder.imported(rules, host)
+        if isinstance(rules, dict) and isinstance(rules.get("providers"), dict):
+            return clearurls.imported(rules["providers"], host)
+        raise ValueError("neither a list of duplicate-url-discarder nor providers of ClearURLs")
+    except (OSError, ValueError, RecursionError) as exc:
+        raise SettingsError(f"{file} cannot be imported: {exc}") from exc
+
+
+@dataclass(frozen=True)
+class ParkedCount:
+    """How many requests one rule has parked, in one file."""
+
+    file: str
+    rule: str
+    requests: int
+
+
+@dataclass(frozen=True)
+class Parked:
+    """The parked requests by rule, and how many of them were written out."""
+
+    rules: list[ParkedCount]
+    written: int | None = None
+
+
+class ParkedCommand(Subcommand[Parked]):
+    """Counts parked requests, and writes them out as JSON lines."""
+
+    name = "parked"
+    summary = "Count the requests that rules for addresses have parked, or write them out"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "place",
+            type=Path,
+            metavar="PLACE",
+            help="the JOBDIR of a crawl, the path of its index, or a file of parked requests",
+        )
+        parser.add_argument(
+            "--write",
+            type=Path,
+            metavar="FILE",
+            help="write their addresses and rules, as JSON lines",
+        )
+
+    async def find(self, options: argparse.Namespace) -> Parked:
+        files = _files(options.place)
+        if not files:
+            raise SettingsError(f"there are no parked requests in {options.place}, or beside it")
+        if options.write is None:
+            return Parked(_counted(files))
+        _refuse_existing(options.write)
+        with replacing(options.write) as unfinished, unfinished.open("w") as lines:
+            counts = _counted(files, lines)
+        return Parked(counts, written=sum(one.requests for one in counts))
+
+    def show(self, found: Parked, console: Console) -> None:
+        table = Table(box=box.SIMPLE)
+        table.add_column("parked", justify="right")
+        table.add_column("rule", overflow="fold")
+        table.add_column("file", overflow="fold")
+        for one in found.rules:
+            table.add_row(f"{one.requests:,}", cell(one.rule), cell(one.file))
+        console.print(table)
+        if found.written is not None:
+            console.print(f"{found.written:,} requests written")
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_dir():
+        return sorted([*place.glob(PARKED_FILE), *place.glob("*-*-*T*.sqlite")])
+    beside = Path(f"{place}.parked")
+    if beside.is_dir():
+        return sorted(beside.glob("*.sqlite"))
+    return [place] if place.suffix == ".sqlite" and place.is_file() else []
+
+
+def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount]:
+    """Count the requests in files by their rules, and write them as *lines*.
+
+    :raises SettingsError: a file cannot be read.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for file in files:
+        try:
+            with closing(ParkedRequests(file, is_read_only=True)) as store:
+                for row in store.all():
+                    counts[str(file), str(row.rule)] += 1
+                    if lines is not None:
+                        line = {"url": row.url, "rule": str(row.rule), "template": row.template}
+                        lines.write(json.dumps(line) + "\n")
+        except sqlite3.Error as exc:
+            raise SettingsError(f"{file} cannot be read: {exc}") from exc
+    return [ParkedCount(file, rule, count) for (file, rule), count in counts.most_common()]
+
+
+def _refuse_existing(file: Path) -> None:
+    """Refuse to write a file that is there already.
+
+    :raises SettingsError: it is.
+    """
+    if file.exists():
+        raise SettingsError(f"{file} is there already: name another file")

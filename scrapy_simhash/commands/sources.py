@@ -1,4 +1,7 @@
-"""Pages that are stored somewhere: in Scrapy's HTTP cache, in WARC files, in a folder."""
+"""The pages that commands analyse: one from a URL or a file, or all that are stored somewhere.
+
+Pages are stored in Scrapy's HTTP cache, in WARC files, or in a folder.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ import pickle
 import zlib
 from ast import literal_eval
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from http.client import HTTPException
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from urllib.request import Request as UrlRequest
+from urllib.request import urlopen
 
+import scrapy
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
@@ -27,11 +34,15 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
-from scrapy_simhash.analysis.analyser import PageAnalysis
+from scrapy_simhash.commands.base import progress
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.contract import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
+from scrapy_simhash.workers.pool import InProcess
+
+# The URL of each page, and the page, None if an index cannot judge it.
+AnalysedPages = AsyncGenerator[tuple[str, Page | None], None]
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (
@@ -50,6 +61,57 @@ _BROKEN = (
 
 # With two, a worker has its next page at once.
 WAITING = 2
+TIMEOUT_SECONDS = 30
+
+
+def load(place: str, url: str | None = None) -> Fetched:
+    """Return the page at a URL (``http:``, ``https:``) or in a file.
+
+    It is taken for the page at *url*, if that is given, and for the answer to a plain request,
+    with Scrapy's own request fingerprint.
+
+    :raises SourceError: it cannot be read or fetched, or *url* is no URL.
+    """
+    response = _response(place)
+    try:
+        request = Request(url or response.url)
+    except ValueError as exc:
+        raise SourceError(str(exc)) from exc
+    return Fetched(url or response.url, response.body, response.encoding, fingerprint(request))
+
+
+async def analysed_page(
+    fetched: Fetched, pipeline: Pipeline, known: Index, spider: str = ""
+) -> Page:
+    """Return a page as an index sees it; this process analyses it.
+
+    :raises SourceError: it cannot be analysed, or has no text to compare.
+    """
+    try:
+        page, _ = await pipeline.page(fetched, InProcess(pipeline.analyser), known, spider)
+    except AnalysisError as exc:
+        if exc.reason == "no_text":
+            raise SourceError(str(exc)) from exc
+        raise SourceError(f"{fetched.url} cannot be analysed: {exc}") from exc
+    return page
+
+
+def _response(place: str) -> HtmlResponse:
+    if "://" not in place:
+        try:
+            path = Path(place).resolve(strict=True)
+            return HtmlResponse(path.as_uri(), body=path.read_bytes())
+        except OSError as exc:
+            raise SourceError(f"{place} cannot be read: {exc}") from exc
+    if not place.startswith(("http://", "https://")):
+        raise SourceError(f"A page must be a file, or a URL of http or https: got {place}")
+    request = UrlRequest(place, headers={"User-Agent": f"Scrapy/{scrapy.__version__}"})  # noqa: S310
+    try:
+        with urlopen(request, timeout=TIMEOUT_SECONDS) as reply:  # noqa: S310 - checked above
+            headers = dict(reply.headers.items())
+            return HtmlResponse(reply.url, headers=headers, body=reply.read())
+    except (OSError, HTTPException, ValueError) as exc:
+        raise SourceError(f"{place} cannot be fetched: {exc}") from exc
 
 
 @dataclass(frozen=True)
@@ -58,6 +120,26 @@ class Source:
 
     count: int | None
     read: Callable[[], Iterator[Fetched]]
+
+    @asynccontextmanager
+    async def analysed(
+        self,
+        pipeline: Pipeline,
+        known: Index,
+        spider: str,
+        pick: Callable[[Fetched], Fetched | None] = lambda page: page,
+    ) -> AsyncIterator[AnalysedPages]:
+        """Give what *pick* returns of the pages, analysed, while a progress bar counts them all."""
+        with progress("Analysing pages", self.count) as advance:
+
+            def picked() -> Iterator[Fetched]:
+                for page in self.read():
+                    advance(1)
+                    if (wanted := pick(page)) is not None:
+                        yield wanted
+
+            async with aclosing(analysed_pages(picked(), pipeline, known, spider)) as pages:
+                yield pages
 
 
 def source_at(place: Path) -> Source:
@@ -80,29 +162,22 @@ def source_at(place: Path) -> Source:
     )
 
 
-class Analysed(NamedTuple):
-    """A page as an index sees it, and its analysis."""
-
-    page: Page
-    analysis: PageAnalysis
-
-
 async def analysed_pages(
     pages: Iterable[Fetched], pipeline: Pipeline, known: Index, spider: str
-) -> AsyncGenerator[tuple[str, Analysed | None], None]:
-    """Yield the URL of each page, and what was found in it; None of one that an index cannot judge.
+) -> AnalysedPages:
+    """Yield the URL of each page, and the page as an index sees it.
 
-    That is a page that has no text, or that cannot be analysed.  The pages keep their order.  The
-    workers are those of a crawl, with its time limit, and at most ``WAITING`` pages for each are
-    under way.  Close the generator (``aclosing``): that stops the workers.
+    This is None for a page that has no text, or that cannot be analysed.  The pages keep their
+    order.  The workers are those of a crawl, with its time limit, and at most ``WAITING`` pages for
+    each are under way.  Close the generator (``aclosing``): that stops the workers.
     """
     workers = pipeline.workers()
     most = WAITING * max(pipeline.settings.workers, 1)
-    under_way: deque[tuple[str, asyncio.Task[Analysed | None]]] = deque()
+    under_way: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
 
-    async def analysed(fetched: Fetched) -> Analysed | None:
+    async def analysed(fetched: Fetched) -> Page | None:
         try:
-            return Analysed(*await pipeline.page(fetched, workers, known, spider))
+            return (await pipeline.page(fetched, workers, known, spider))[0]
         except AnalysisError:
             return None
 

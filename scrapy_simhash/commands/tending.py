@@ -1,0 +1,162 @@
+"""Looking into an index and mending it: ``scrapy simhash stats``, ``forget`` and ``repair``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.filesize import decimal
+from rich.table import Table
+
+from scrapy_simhash.commands.base import (
+    Subcommand,
+    add_index,
+    add_index_or_spider,
+    cell,
+    print_line,
+    progress,
+)
+from scrapy_simhash.index.opening import file_of, open_existing
+from scrapy_simhash.index.sqlite.repair import Problem, repair
+from scrapy_simhash.index.survey import Survey, ids_where, survey
+from scrapy_simhash.rule.scope import host_of, scope_key
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Console
+
+BAD = 1
+
+
+class StatsCommand(Subcommand[Survey]):
+    """Says how many pages an index holds, of which crawls, and its largest groups."""
+
+    name = "stats"
+    summary = "Show what is in an index: pages, crawls, and the largest groups of duplicates"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index_or_spider(parser)
+
+    async def find(self, options: argparse.Namespace) -> Survey:
+        return await survey(options.index)
+
+    def show(self, found: Survey, console: Console) -> None:
+        facts = Table(box=None, show_header=False)
+        for heading, value in (
+            ("pages", f"{found.pages:,}"),
+            ("kept", f"{found.kept:,}"),
+            ("duplicates of them", f"{found.duplicates:,}"),
+            ("judged", f"{_date(found.first_judged)} to {_date(found.last_judged)}"),
+            ("file", "-" if found.file_bytes is None else decimal(found.file_bytes)),
+            ("sites learned", f"{found.sites_learned:,}"),
+            ("scope", found.scope),
+            ("scheme", found.scheme),
+        ):
+            facts.add_row(heading, value)
+        console.print(facts)
+        crawls = Table("spider", "began", "ended", box=box.SIMPLE, title="Crawls")
+        crawls.add_column("pages judged last", justify="right")
+        for crawl in found.crawls:
+            crawls.add_row(
+                crawl.spider, _date(crawl.started), _date(crawl.finished), f"{crawl.pages:,}"
+            )
+        groups = Table("kept page", box=box.SIMPLE, title="Largest groups")
+        groups.add_column("duplicates", justify="right")
+        for group in found.largest_groups:
+            groups.add_row(cell(group.url), f"{group.duplicates:,}")
+        for table in (crawls, groups):
+            if table.row_count:
+                console.print(table)
+
+
+def _date(seconds: int | None) -> str:
+    if seconds is None:
+        return "-"
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(" ", "minutes")[:16]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many pages were forgotten, and how many pages and kept ones are left."""
+
+    forgotten: int
+    pages: int
+    kept: int
+
+
+class ForgetCommand(Subcommand[Forgotten]):
+    """Forgets a page, a site, or the pages that a spider's crawls judged last.
+
+    The place of a kept page is taken by the oldest of its group that stays.
+    """
+
+    name = "forget"
+    summary = "Take pages out of an index: one, those of a site, or those of a spider"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index(parser)
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--url", help="the page at this address")
+        which.add_argument("--site", help="the pages of this host, or of this registered domain")
+        which.add_argument("--spider", help="the pages that crawls of this spider judged last")
+
+    async def find(self, options: argparse.Namespace) -> Forgotten:
+        async with open_existing(options.index) as index:
+            ids = await ids_where(index, options.spider, _meant(options))
+            forgotten = await index.forget(ids)
+            pages, kept = await index.counts()
+        return Forgotten(forgotten, pages, kept)
+
+    def show(self, found: Forgotten, console: Console) -> None:
+        console.print(
+            f"{found.forgotten:,} pages forgotten; {found.pages:,} left, "
+            f"{found.kept:,} of them kept ones"
+        )
+
+
+def _meant(options: argparse.Namespace) -> Callable[[str], bool] | None:
+    """Return whether the URL of a page is meant, as a function; None if every URL is."""
+    if options.url is not None:
+        return lambda url: url == options.url
+    if options.site is not None:
+        site = options.site.lower()
+        return lambda url: site in (host_of(url), scope_key("site", url, ""))
+    return None
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Whether an index was whole, and what was wrong with it."""
+
+    clean: bool
+    problems: list[Problem]
+
+
+class RepairCommand(Subcommand[Repaired]):
+    """Checks the file and every rule of its rows, and mends what it can without loss."""
+
+    name = "repair"
+    summary = "Check that an index is whole, and mend what can be mended without loss"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index_or_spider(parser)
+
+    async def find(self, options: argparse.Namespace) -> Repaired:
+        with progress("Checking", None):
+            problems = repair(file_of(options.index, "repair"))
+        return Repaired(clean=not problems, problems=problems)
+
+    def show(self, found: Repaired, console: Console) -> None:
+        if found.clean:
+            console.print("The index is whole.")
+        for problem in found.problems:
+            ids = f" (ids {', '.join(map(str, problem.ids))} ...)" if problem.ids else ""
+            state = "mended" if problem.repaired else "NOT mended"
+            print_line(console, f"{state}: {problem.count:,} against: {problem.rule}{ids}")
+
+    def exit_code(self, found: Repaired) -> int:
+        return 0 if found.clean else BAD

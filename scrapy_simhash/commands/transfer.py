@@ -1,0 +1,427 @@
+"""Pages from one place into an index: ``scrapy simhash copy``, ``export``, ``import``, ``rebuild``.
+
+An index is copied as it is, or written as an export: what it was built for on the first line, then
+a page a line.  The keys of a page are ``id`` and ``representative``, then the fields of
+:data:`~scrapy_simhash.rule.page.STORED` but ``crawl``, a number that means nothing in another
+index.  How a value is written follows from the kind of its field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from scrapy_simhash.commands.base import (
+    Subcommand,
+    add_index,
+    add_index_or_spider,
+    pipeline_of,
+    print_line,
+    progress,
+)
+from scrapy_simhash.commands.sources import source_at
+from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
+from scrapy_simhash.index.copying import copy
+from scrapy_simhash.index.opening import exists, open_existing, open_index, open_lasting
+from scrapy_simhash.rule.page import STORED, Kind, Page, Row
+from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.rule.sketch import is_sketch
+from scrapy_simhash.settings import masked
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Console
+
+    from scrapy_simhash.index.contract import LastingIndex
+    from scrapy_simhash.pipeline import Fetched, Pipeline
+
+VERSION = 1
+DIGEST_BYTES = 16
+# Of the pages without a source; JSON has all.
+SHOWN = 20
+
+Record = dict[str, Any]
+
+_BITS = re.compile(r"[0-9A-Fa-f]{16}")
+_FIELDS = [field for field in STORED if field.name not in ("crawl", "met_by")]
+
+
+@dataclass(frozen=True)
+class Copied:
+    """How many pages were copied, and how many kept pages the target has now."""
+
+    pages: int
+    kept: int
+    target: str
+
+
+class CopyCommand(Subcommand[Copied]):
+    """Copies an index between a file and Redis, either way.
+
+    Nothing is judged anew: kept pages stay kept, and duplicates point to the same page.  A page
+    that is in the target already stays as it is there, so that a copy that was broken off goes on
+    when it is made again.
+    """
+
+    name = "copy"
+    summary = "Copy all pages of an index into another one: from a file to Redis, or back"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index(parser, "source")
+        parser.add_argument("target", metavar="TARGET", help="the same; made where there is none")
+
+    async def find(self, options: argparse.Namespace) -> Copied:
+        pipeline = pipeline_of(options)
+        async with open_existing(options.source) as source:
+            built_for = source.parameters
+            parameters = replace(
+                pipeline.parameters, scheme=built_for.scheme, scope=built_for.scope
+            )
+            expected = pipeline.settings.expected_pages
+            async with open_lasting(options.target, parameters, expected) as target:
+                copied = 0
+                with progress("Copying pages", (await source.counts()).pages) as advance:
+                    async for _ in copy(source, target):
+                        copied += 1
+                        advance(1)
+                return Copied(copied, (await target.counts()).kept, str(target))
+
+    def show(self, found: Copied, console: Console) -> None:
+        counts = f"{found.pages:,} pages are in {found.target}; {found.kept:,} are kept ones there"
+        print_line(console, counts)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """How many pages were written, and where."""
+
+    pages: int
+    output: str
+
+
+class ExportCommand(Subcommand[Exported]):
+    """Writes what an index was built for on the first line, and a page on each other line."""
+
+    name = "export"
+    summary = "Write the pages of an index as JSON lines"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index_or_spider(parser)
+        parser.add_argument("output", metavar="OUTPUT", help="a file to make, or - for the screen")
+
+    async def find(self, options: argparse.Namespace) -> Exported | None:
+        async with open_existing(options.index) as index:
+            if options.output == "-":
+                await _write(index, sys.stdout)
+                return None
+            try:
+                with Path(options.output).open("x", encoding="utf-8") as file:
+                    written = await _write(index, file)
+            except OSError as exc:
+                raise SimhashError(f"{options.output} cannot be made: {exc}") from exc
+        return Exported(written, options.output)
+
+    def show(self, found: Exported, console: Console) -> None:
+        print_line(console, f"{found.pages:,} pages written to {found.output}")
+
+
+async def _write(index: LastingIndex, file: TextIO) -> int:
+    file.write(json.dumps(header_of(index.parameters)) + "\n")
+    written = 0
+    with progress("Writing pages", (await index.counts()).pages) as advance:
+        async for row in index.rows():
+            file.write(json.dumps(record_of(row), ensure_ascii=False) + "\n")
+            written += 1
+            advance(1)
+    return written
+
+
+@dataclass(frozen=True)
+class Imported:
+    """How many pages were imported, and how many of them got which verdict."""
+
+    pages: int
+    verdicts: Mapping[str, int]
+
+
+class ImportCommand(Subcommand[Imported]):
+    """Judges pages from elsewhere as a crawl would, and remembers them.
+
+    The index is made where there is none: by the first line of an export, and by the settings of
+    the project for any other source.
+    """
+
+    name = "import"
+    summary = "Judge and remember pages of an export, an HTTP cache, a WARC file or a folder"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index_or_spider(parser)
+        parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
+
+    async def find(self, options: argparse.Namespace) -> Imported:
+        pipeline = pipeline_of(options)
+        if options.source.suffix == ".jsonl":
+            verdicts = await _import_export(options.index, options.source, pipeline.parameters)
+        else:
+            verdicts = await _import_source(options.index, options.source, pipeline, options.spider)
+        return Imported(verdicts.total(), verdicts)
+
+    def show(self, found: Imported, console: Console) -> None:
+        console.print(f"pages: {found.pages:,}")
+        for verdict, number in found.verdicts.items():
+            console.print(f"{verdict}: {number:,}")
+
+    def as_json(self, found: Imported) -> object:
+        return {"pages": found.pages, **found.verdicts}
+
+
+async def _import_source(
+    index_place: str, source_place: Path, pipeline: Pipeline, spider: str
+) -> Counter[str]:
+    """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
+    verdicts: Counter[str] = Counter()
+    source = source_at(source_place)
+    expected = pipeline.settings.expected_pages
+    async with (
+        open_index(index_place, pipeline.parameters, expected) as index,
+        source.analysed(pipeline, index, spider) as pages,
+    ):
+        async for _, page in pages:
+            judged = "skipped" if page is None else (await index.check_and_add(page)).verdict
+            verdicts[judged] += 1
+    return verdicts
+
+
+async def _import_export(index_place: str, export: Path, parameters: Parameters) -> Counter[str]:
+    """Judge the pages of an export, which are analysed already."""
+    verdicts: Counter[str] = Counter()
+    lines = read_lines(export)
+    _, header = next(lines, Line("", {}))
+    if "simhash_index" not in header:
+        raise SourceError(
+            f"{export} is no export of an index: its first line does not say what its "
+            f"pages depend on. A decisions feed does not hold what pages are compared by; "
+            f"import the HTTP cache, WARC file or folder that the pages are in."
+        )
+    if not await exists(index_place):
+        scheme, scope = str(header.get("scheme")), str(header.get("scope"))
+        parameters = replace(parameters, scheme=scheme, scope=scope)
+    check_header(header, parameters)
+    with progress("Reading pages", None) as advance:
+        async with open_index(index_place, parameters) as index:
+            for line in lines:
+                verdicts[(await index.check_and_add(page_from(line))).verdict] += 1
+                advance(1)
+    return verdicts
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """How many pages were judged anew, how many are kept, and the URLs that no source has."""
+
+    pages: int
+    kept: int
+    without_source: list[str]
+
+
+class RebuildCommand(Subcommand[Rebuilt]):
+    """Makes a new index of those pages of another one that a source still holds.
+
+    The old index stays as it is.  Pages that no source holds are listed; only the old index has
+    them.
+    """
+
+    name = "rebuild"
+    summary = "Make an index anew by other settings, from sources that hold its pages"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_index(parser)
+        parser.add_argument("new", metavar="NEW", help="the index to make: a file, or a URL")
+        parser.add_argument(
+            "sources", type=Path, metavar="SOURCE", nargs="+", help="where the pages are"
+        )
+        parser.add_argument("--spider", default="", help="their spider, for an index of that scope")
+
+    async def find(self, options: argparse.Namespace) -> Rebuilt:
+        if await exists(options.new):
+            raise FingerprintIndexError(
+                f"{masked(options.new)} is there already; name one that is not"
+            )
+        pipeline = pipeline_of(options)
+        async with open_existing(options.index) as old:
+            requests = {
+                row.page.url: row.page.request_fingerprint async for row in old.brief_rows()
+            }
+
+        def wanted(page: Fetched) -> Fetched | None:
+            request = requests.get(page.url)
+            return None if request is None else page._replace(request_fingerprint=request)
+
+        total = len(requests)
+        expected = pipeline.settings.expected_pages
+        async with open_index(options.new, pipeline.parameters, expected) as index:
+            for source in map(source_at, options.sources):
+                async with source.analysed(pipeline, index, options.spider, wanted) as pages:
+                    async for url, page in pages:
+                        if page is not None and url in requests:
+                            await index.check_and_add(page)
+                            del requests[url]
+            kept = (await index.counts()).kept
+        return Rebuilt(total - len(requests), kept, sorted(requests))
+
+    def show(self, found: Rebuilt, console: Console) -> None:
+        console.print(f"{found.pages:,} pages judged anew, {found.kept:,} of them kept ones")
+        if missing := found.without_source:
+            console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
+            for url in missing[:SHOWN]:
+                print_line(console, url)
+
+
+class Line(NamedTuple):
+    """A JSON object of an export, and *place*, which says where it is, for messages."""
+
+    place: str
+    record: Record
+
+
+def read_lines(export: Path) -> Iterator[Line]:
+    """Yield the lines of a file.
+
+    :raises SourceError: it cannot be read, or a line is no JSON object.
+    """
+    try:
+        with export.open(encoding="utf-8") as file:
+            for number, text in enumerate(file, start=1):
+                place = f"{export}, line {number},"
+                try:
+                    record = json.loads(text)
+                except ValueError as exc:
+                    raise SourceError(f"{place} must be JSON: {exc}") from exc
+                if not isinstance(record, dict):
+                    raise SourceError(f"{place} must be a JSON object: got {text[:80]!r}")
+                yield Line(place, record)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SourceError(f"{export} cannot be read: {exc}") from exc
+
+
+def header_of(parameters: Parameters) -> Record:
+    """Return the first line: the version of these lines, and what the pages depend on."""
+    return {"simhash_index": VERSION, "scheme": parameters.scheme, "scope": parameters.scope}
+
+
+def check_header(header: Record, parameters: Parameters) -> None:
+    """Refuse lines that the index cannot take.
+
+    :raises SourceError: they are of another version, or of another scheme or scope.
+    """
+    for name, wanted in header_of(parameters).items():
+        if header.get(name) != wanted:
+            raise SourceError(
+                f"The export was made with {name} {header.get(name)!r}; this index has {wanted!r}. "
+                f"Import it into an index of its own kind."
+            )
+
+
+def record_of(row: Row) -> Record:
+    """Return the line of a page."""
+    record: Record = {"id": row.id, "representative": row.representative}
+    for field in _FIELDS:
+        value = getattr(row.page, field.name)
+        record[field.name] = None if value is None else _FORMS[field.kind].write(value)
+    return record
+
+
+def page_from(line: Line) -> Page:
+    """Return the page that :func:`record_of` wrote.
+
+    :raises SourceError: a field is missing, or its value is not of its kind.
+    """
+    values: dict[str, Any] = {}
+    for field in _FIELDS:
+        if field.name not in line.record:
+            raise SourceError(f"{line.place} must be whole: {field.name} is missing")
+        value, form = line.record[field.name], _FORMS[field.kind]
+        try:
+            is_none = field.optional and value is None
+            values[field.name] = None if is_none else form.read(value)
+        except (TypeError, ValueError) as exc:
+            raise SourceError(
+                f"{line.place} must be whole: {field.name} must be {form.words}: got {value!r}"
+            ) from exc
+    return Page(**values)
+
+
+class _Form(NamedTuple):
+    """How values of a kind stand in JSON, in words; *read* raises TypeError or ValueError."""
+
+    words: str
+    write: Callable[[Any], object]
+    read: Callable[[Any], object]
+
+
+def _unchanged(value: object) -> object:
+    return value
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _read_digest(value: str) -> bytes:
+    digest = bytes.fromhex(value)
+    if len(digest) != DIGEST_BYTES:
+        raise ValueError
+    return digest
+
+
+def _read_bits(value: str) -> int:
+    if not _BITS.fullmatch(value):
+        raise ValueError
+    return int(value, 16)
+
+
+def _write_sketch(sketch: bytes) -> str:
+    return b64encode(sketch).decode("ascii")
+
+
+def _read_sketch(value: str) -> bytes:
+    sketch = b64decode(_read_text(value), validate=True)
+    if not is_sketch(sketch):
+        raise ValueError
+    return sketch
+
+
+def _read_integer(least: int, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError
+    return value
+
+
+def _read_seconds(value: object) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not isfinite(value):
+        raise ValueError
+    return value
+
+
+_FORMS: dict[Kind, _Form] = {
+    Kind.TEXT: _Form("text", _unchanged, _read_text),
+    Kind.BYTES: _Form("bytes in hexadecimal", bytes.hex, bytes.fromhex),
+    Kind.SKETCH: _Form("a sketch in base64", _write_sketch, _read_sketch),
+    Kind.DIGEST: _Form("16 bytes in hexadecimal", bytes.hex, _read_digest),
+    Kind.BITS: _Form("16 hexadecimal digits", "{:016x}".format, _read_bits),
+    Kind.COUNT: _Form("a whole number of at least 0", _unchanged, partial(_read_integer, 0)),
+    Kind.NUMBER: _Form("a whole number of at least 1", _unchanged, partial(_read_integer, 1)),
+    Kind.SECONDS: _Form("a number of seconds", _unchanged, _read_seconds),
+}
