@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from reach.pages import Site, page
-from reach.server import SiteServer
+from reach.server import Reply, SiteServer
 
 
 @dataclass(frozen=True)
@@ -79,39 +78,17 @@ class AskedServer(SiteServer):
         self.counts: Counter[str] = Counter()
         super().__init__(Site(lambda path: None), ())
 
-    def _respond(self, url: str, headers: Mapping[str, str], form: str, is_post: bool) -> Answer:
-        asked = Asked(url, headers, dict(parse_qsl(form)), self.counts, is_post)
+    def reply(self, request: BaseHTTPRequestHandler) -> Reply:
+        url, length = request.path, int(request.headers.get("Content-Length", 0))
+        form = dict(parse_qsl(request.rfile.read(length).decode()))
+        is_post = request.command == "POST"
+        asked = Asked(url, dict(request.headers), form, self.counts, is_post)
         with self._lock:
             self._visits[url] += 1
             answer = self._site_answers(asked)
         if answer is None:
-            return Answer(page("Not found", f"<p>There is no page {url}.</p>"), 404)
-        return Answer(answer) if isinstance(answer, str) else answer
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        respond = self._respond
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            wbufsize = 1 << 16
-
-            def do_GET(self) -> None:
-                form = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                answer = respond(self.path, dict(self.headers), form, self.command == "POST")
-                time.sleep(answer.wait_seconds)
-                body = answer.body.encode()
-                self.send_response(answer.status)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Content-Length", str(len(body)))
-                for name, value in answer.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Log nothing."""
-
-        return Handler
+            answer = Answer(page("Not found", f"<p>There is no page {url}.</p>"), 404)
+        elif isinstance(answer, str):
+            answer = Answer(answer)
+        time.sleep(answer.wait_seconds)
+        return Reply(answer.status, [*answer.headers.items()], answer.body.encode())

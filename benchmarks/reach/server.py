@@ -7,13 +7,21 @@ import threading
 from collections import Counter
 from collections.abc import Collection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 
 from reach.noise import NOISE, signed
 from reach.pages import Site, without_markers
 
 # A header for each item of a page.
 ITEM_HEADER = "X-Item"
+
+
+class Reply(NamedTuple):
+    """What is sent for a request: an HTML page, and headers beside those of every page."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
 
 
 class SiteServer:
@@ -44,13 +52,15 @@ class SiteServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _answer(self, path: str) -> tuple[bytes, list[str]]:
+    def reply(self, request: BaseHTTPRequestHandler) -> Reply:
+        """Return what is sent for a request."""
+        path = request.path
         with self._lock:
             visit = self._visits[path]
             self._visits[path] += 1
         html = self._site.body(path)
         if html is None:
-            return b"", []
+            return Reply(404, [], b"")
         html, items = without_markers(html)
         rng = random.Random(f"{path} {visit}")
         html = signed(html, rng)
@@ -58,10 +68,10 @@ class SiteServer:
             for name in self._noise:
                 if name != "session" or self._site.is_session(path):
                     html = NOISE[name](html, rng, self._site.pool)
-        return html.encode(), items
+        return Reply(200, [(ITEM_HEADER, item) for item in items], html.encode())
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer = self._answer
+        reply = self.reply
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -69,14 +79,16 @@ class SiteServer:
             wbufsize = 1 << 16
 
             def do_GET(self) -> None:
-                body, items = answer(self.path)
-                self.send_response(200 if body else 404)
+                status, headers, body = reply(self)
+                self.send_response(status)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
-                for item in items:
-                    self.send_header(ITEM_HEADER, item)
+                for name, value in headers:
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
+
+            do_POST = do_GET
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Log nothing."""
