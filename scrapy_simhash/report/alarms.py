@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -24,9 +24,9 @@ ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 # among 100 pages, up to 95 duplicates among 100 and 173 among 200.
 ONE_TEXT_WINDOW = 100
 ONE_TEXT_PAGES = 10
-# Posts that lead to their thread have other names than it, and so have those of other threads.  A
-# wall has so many times the names of all other texts at addresses of its pattern but one: there may
-# be a login form and a captcha at a time.
+# All posts of a thread may show the thread, each under a name of its own, and so may the posts of
+# the next thread.  A wall has at least this many times the names of any other text at addresses of
+# its pattern, except for one: a site may show a login form and a captcha in turn.
 TIMES_ALIASES = 3
 TRAP_PAGES = 20
 # The pages of a trap repeat a few texts; print views have one text each.
@@ -36,6 +36,17 @@ SHARE_WINDOW = 200
 
 # At most this many hosts and patterns are watched; those with the fewest pages are forgotten.
 WATCHED = 1000
+
+MESSAGES: dict[AlarmName, str] = {
+    "one_text": f"{ONE_TEXT_PAGES} pages with different names have one text: a login wall, a ban "
+    "page, or an error page that says 200?",
+    "trap": f"{TRAP_PAGES} pages in a row were duplicates of a few kept ones: an endless calendar, "
+    "filter or session id?",
+    "no_text": f"no text in {NO_TEXT_PAGES} pages in a row, after others that had some: a new "
+    "layout, a consent page, text that needs a script?",
+    "duplicates": f"{{}} of the last {SHARE_WINDOW} pages were duplicates: does the crawl still "
+    "find anything?",
+}
 
 
 @dataclass(frozen=True)
@@ -62,11 +73,11 @@ class _Run:
     pages: int = 0
     addresses: set[int] = field(default_factory=set)
     texts: set[int] = field(default_factory=set)
-    # Of the three texts with most names in a row of pages, the number of these.
+    # The three texts with the most names, each with the number of its names.
     names: dict[str, int] = field(default_factory=dict)
 
     def aliases(self, text: str, names: int) -> int:
-        """Note that a text has so many names; return how many all others have but one."""
+        """Note the number of a text's names; return that of the second of the other texts."""
         self.names[text] = max(names, self.names.get(text, 0))
         if len(self.names) > 3:
             del self.names[min(self.names, key=self.names.__getitem__)]
@@ -116,10 +127,10 @@ class Watch:
         self.pages = 0
         # When each alarm may be raised again, in the time of the decisions.
         self._quiet_until: dict[tuple[AlarmName, str, str], float] = {}
+        # The latest duplicates: the number of the page, its text, and its name.
         self._recent: deque[tuple[int, str, str]] = deque()
-        self._slugs: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        self._verdicts: deque[bool] = deque()
-        self._duplicates = 0
+        # Whether each of the latest judged pages was a duplicate.
+        self._verdicts: deque[bool] = deque(maxlen=SHARE_WINDOW)
         self._patterns = _runs()
         self._hosts = _runs()
 
@@ -137,57 +148,43 @@ class Watch:
     def look(self, record: Record) -> Iterator[Alarm]:
         """Look at the next decision; O(1)."""
         self.pages += 1
-        if record.decision.verdict != "skipped":
-            yield from self._judged(record)
-        elif record.decision.reason == "no_text":
-            yield from self._without_text(record)
+        for name, subject in self._found(record):
+            host = ""
+            if name in SITE_ALARMS:
+                host = Address.of(record.asked_url or record.url).host
+            key = name, subject, host
+            if key not in self._quiet_until and len(self._quiet_until) >= WATCHED:
+                continue
+            if record.judged_at >= self._quiet_until.get(key, -inf):
+                self._quiet_until[key] = record.judged_at + self.pauses.get(name, inf)
+                message = MESSAGES[name].format(self._verdicts.count(True))
+                yield Alarm(name, subject, message, self.pages, record.url[:MAX_URL], host)
 
-    def _judged(self, record: Record) -> Iterator[Alarm]:
+    def _found(self, record: Record) -> Iterator[tuple[AlarmName, str]]:
+        """Yield the name and the subject of each alarm that a decision gives cause for."""
+        if record.decision.verdict == "skipped":
+            if record.decision.reason == "no_text" and self._has_lost_its_text(record):
+                yield "no_text", record.address.host
+            return
         host = self._hosts[record.address.host]
         host.pages += 1
         host.start_over()
         if record.is_duplicate and self._is_one_text(record):
-            message = (
-                f"{ONE_TEXT_PAGES} pages with different names have one text: a login wall, a ban "
-                "page, or an error page that says 200?"
-            )
-            yield from self._raise("one_text", record.kept_url[:MAX_URL], message, record)
+            yield "one_text", record.kept_url[:MAX_URL]
         if self._is_trap(record):
-            message = (
-                f"{TRAP_PAGES} pages in a row were duplicates of a few kept ones: an endless "
-                "calendar, filter or session id?"
-            )
-            yield from self._raise("trap", record.pattern, message, record)
-        if self._are_too_many(record.is_duplicate):
-            message = (
-                f"{self._duplicates} of the last {SHARE_WINDOW} pages were duplicates: does the "
-                "crawl still find anything?"
-            )
-            yield from self._raise("duplicates", "the crawl", message, record)
+            yield "trap", record.pattern
+        self._verdicts.append(record.is_duplicate)
+        if self._verdicts.count(True) > self.share * SHARE_WINDOW:
+            yield "duplicates", "the crawl"
 
-    def _without_text(self, record: Record) -> Iterator[Alarm]:
+    def _has_lost_its_text(self, record: Record) -> bool:
+        """Whether a host that had text has had none for some pages; if so, it starts again."""
         host = self._hosts[record.address.host]
         host.add(record, record.kept_url)
-        if host.pages and len(host.addresses) >= NO_TEXT_PAGES:
-            host.start_over()
-            message = (
-                f"no text in {NO_TEXT_PAGES} pages in a row, after others that had some: a new "
-                "layout, a consent page, text that needs a script?"
-            )
-            yield from self._raise("no_text", record.address.host, message, record)
-
-    def _raise(
-        self, name: AlarmName, subject: str, message: str, record: Record
-    ) -> Iterator[Alarm]:
-        host = ""
-        if name in SITE_ALARMS:
-            host = Address.of(record.asked_url or record.url).host
-        key = name, subject, host
-        if key not in self._quiet_until and len(self._quiet_until) >= WATCHED:
-            return
-        if record.judged_at >= self._quiet_until.get(key, -inf):
-            self._quiet_until[key] = record.judged_at + self.pauses.get(name, inf)
-            yield Alarm(name, subject, message, self.pages, record.url[:MAX_URL], host)
+        if not host.pages or len(host.addresses) < NO_TEXT_PAGES:
+            return False
+        host.start_over()
+        return True
 
     def _is_one_text(self, record: Record) -> bool:
         """Whether enough of the last pages have this text; if so, its count starts again.
@@ -195,29 +192,20 @@ class Watch:
         Pages with one slug count once, since most aliases share their slug.  It is the slug of
         what was asked for: a login wall redirects all its pages to one address.
         """
-        asked = record.asked_url
+        asked, text = record.asked_url, record.kept_url
         slug = record.slug if asked is None else Address.of(asked).slug
-        while self._recent and self._recent[0][0] <= self.pages - ONE_TEXT_WINDOW:
-            self._forget(*self._recent.popleft()[1:])
-        self._recent.append((self.pages, record.kept_url, slug))
-        slugs = self._slugs[record.kept_url]
-        slugs[slug] = slugs.get(slug, 0) + 1
-        aliases = self._patterns[record.pattern].aliases(record.kept_url, len(slugs))
-        if len(slugs) < max(ONE_TEXT_PAGES, TIMES_ALIASES * aliases):
+        self._recent.append((self.pages, text, slug))
+        while self._recent[0][0] <= self.pages - ONE_TEXT_WINDOW:
+            self._recent.popleft()
+        names = len({name for _, of, name in self._recent if of == text})
+        aliases = self._patterns[record.pattern].aliases(text, names)
+        if names < max(ONE_TEXT_PAGES, TIMES_ALIASES * aliases):
             return False
-        del self._slugs[record.kept_url]
-        self._recent = deque(recent for recent in self._recent if recent[1] != record.kept_url)
+        self._recent = deque(recent for recent in self._recent if recent[1] != text)
         return True
 
-    def _forget(self, text: str, slug: str) -> None:
-        slugs = self._slugs[text]
-        slugs[slug] -= 1
-        if not slugs[slug]:
-            del slugs[slug]
-        if not slugs:
-            del self._slugs[text]
-
     def _is_trap(self, record: Record) -> bool:
+        """Whether the pages of a pattern repeat a few texts; if so, their count starts again."""
         pattern = self._patterns[record.pattern]
         pattern.pages += 1
         text = _known_text(record)
@@ -230,10 +218,3 @@ class Watch:
         few = len(pattern.texts) <= TRAP_TEXTS
         pattern.start_over()
         return few
-
-    def _are_too_many(self, duplicate: bool) -> bool:
-        self._verdicts.append(duplicate)
-        self._duplicates += duplicate
-        if len(self._verdicts) > SHARE_WINDOW:
-            self._duplicates -= self._verdicts.popleft()
-        return self._duplicates > self.share * SHARE_WINDOW
