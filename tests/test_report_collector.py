@@ -145,7 +145,7 @@ def test_counts_are_those_of_the_crawl() -> None:
     assert collector.analysis_seconds == pytest.approx(0.06)
     ((rule, count),) = collector.rules.top()
     assert str(rule) == "Ignore the parameter sid on a.example"
-    assert (count.duplicates, count.kept.estimate()) == (2, 1)
+    assert (count.pages, count.kept.estimate()) == (2, 1)
     ((kept, group),) = collector.groups.top()
     assert (kept, group.pages, group.exact) == (SITE + "/a", 2, 1)
     assert group.urls == [SITE + "/a?sid=1", SITE + "/a?sid=2"]

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from operator import attrgetter
 from typing import Literal
 
 from scrapy_simhash.addresses.address import MAX_URL, Address
@@ -109,10 +108,6 @@ def _known_text(record: Record) -> str | None:
     return decision.closest.url if is_like_itself else None
 
 
-def _runs() -> Heaviest[str, _Run]:
-    return Heaviest(WATCHED, _Run, attrgetter("pages"))
-
-
 class Watch:
     """Looks at each decision and raises an alarm once for each subject and host.
 
@@ -131,8 +126,8 @@ class Watch:
         self._recent: deque[tuple[int, str, str]] = deque()
         # Whether each of the latest judged pages was a duplicate.
         self._verdicts: deque[bool] = deque(maxlen=SHARE_WINDOW)
-        self._patterns = _runs()
-        self._hosts = _runs()
+        self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
+        self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
     def resumed(self, share: float, pauses: Mapping[str, float]) -> Watch:
         """Return the watch for a crawl that is resumed.

@@ -6,7 +6,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.addresses.rule import AddressRule, difference
@@ -89,19 +88,14 @@ class Source:
 
 
 @dataclass(slots=True)
-class RuleCount:
+class RuleCount(Spent):
     """Duplicates whose address differs from that of the kept page by one rule."""
 
-    duplicates: int = 0
-    body_bytes: int = 0
-    analysis_seconds: float = 0.0
     kept: Distinct = field(default_factory=Distinct)
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        self.duplicates += 1
-        self.body_bytes += record.body_bytes
-        self.analysis_seconds += record.analysis_seconds or 0.0
+        Spent.add(self, record)
         self.kept.add(record.kept_url)
         if len(self.examples) < EXAMPLES:
             self.examples.append(
@@ -128,10 +122,6 @@ class Skipped:
 
     pages: int = 0
     examples: list[dict[str, str | None]] = field(default_factory=list)
-
-
-def _sources(limit: int) -> Heaviest[str, Source]:
-    return Heaviest(limit, Source, attrgetter("pages"))
 
 
 class Collector:
@@ -161,24 +151,20 @@ class Collector:
         self.shares: Counter[int] = Counter()
         self.missed_shares: Counter[int] = Counter()
         self.near_misses: Largest[tuple[str, str, int]] = Largest(NEAR_MISSES)
-        self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group, attrgetter("pages"))
-        self.sites = _sources(SITES)
-        self.patterns = _sources(PATTERNS)
+        self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
+        self.sites: Heaviest[str, Source] = Heaviest(SITES, Source)
+        self.patterns: Heaviest[str, Source] = Heaviest(PATTERNS, Source)
         self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
-        self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(
-            PARAMETERS, Source, attrgetter("pages")
-        )
-        self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(
-            RULES, RuleCount, attrgetter("duplicates")
-        )
+        self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(PARAMETERS, Source)
+        self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(RULES, RuleCount)
         self.redirected = 0
         self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(
-            REDIRECTS, RedirectCount, attrgetter("pages")
+            REDIRECTS, RedirectCount
         )
         self.sample = PageSample()
         # A crawl knows this number; no record says it.
         self.links_not_followed: int | None = None
-        self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped, attrgetter("pages"))
+        self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped)
         self.slowest: Largest[str] = Largest(SLOWEST)
 
     def add(self, record: Record) -> list[Alarm]:
@@ -241,8 +227,7 @@ class Collector:
         self.analyses_avoided += not analysis_seconds
         self.analysis_seconds += analysis_seconds
         self.index_seconds += record.index_seconds or 0.0
-        if analysis_seconds > self.slowest.least:
-            self.slowest.add(analysis_seconds, shortened(record.url))
+        self.slowest.add(analysis_seconds, shortened(record.url))
         address = record.address
         self.sample.add(record.slug, record.url, record.kept_url)
         self.sites[address.host].add(record)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from heapq import heappush, heappushpop
+from heapq import heappush, heapreplace
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from scrapy_simhash.rule.hashes import hash_of
@@ -62,7 +63,12 @@ class Heaviest(dict[Key, Row]):
     a row is too low by at most *missing*, which is 0 until rows are removed.
     """
 
-    def __init__(self, limit: int, new: Callable[[], Row], weight: Callable[[Row], int]) -> None:
+    def __init__(
+        self,
+        limit: int,
+        new: Callable[[], Row],
+        weight: Callable[[Row], int] = attrgetter("pages"),
+    ) -> None:
         super().__init__()
         self.limit = limit
         self.missing = 0
@@ -148,17 +154,12 @@ class Largest(Generic[Value]):
         self.limit = limit
         self._heap: list[tuple[float, Value]] = []
 
-    @property
-    def least(self) -> float:
-        """The number above which a value is kept."""
-        return self._heap[0][0] if len(self._heap) == self.limit else float("-inf")
-
     def add(self, number: float, value: Value) -> None:
         """Keep *value* if its *number* is among the largest; O(log limit)."""
         if len(self._heap) < self.limit:
             heappush(self._heap, (number, value))
         elif number > self._heap[0][0]:
-            heappushpop(self._heap, (number, value))
+            heapreplace(self._heap, (number, value))
 
     def top(self) -> list[tuple[float, Value]]:
         """Return the pairs, the largest first."""

@@ -200,7 +200,7 @@ def _parameters(collector: Collector) -> list[dict[str, Any]]:
                 "parameter": name,
                 "pages": source.pages,
                 "duplicates": source.duplicates,
-                "makes_duplicates": count.duplicates,
+                "makes_duplicates": count.pages,
                 "of_pages": count.kept.estimate(),
             }
         )
@@ -233,7 +233,7 @@ def _differences(collector: Collector) -> list[dict[str, Any]]:
             chosen[rule] = count, RuleCount()
         elif rule.reversed() not in chosen:
             chosen[rule] = count, counts.get(rule.reversed(), RuleCount())
-    ranked = sorted(chosen.items(), key=lambda item: -sum(one.duplicates for one in item[1]))[:ROWS]
+    ranked = sorted(chosen.items(), key=lambda item: -sum(one.pages for one in item[1]))[:ROWS]
     evidence = collector.sample.evidence(rule for rule, _ in ranked)
     rows = (_difference(rule, both, evidence[rule]) for rule, both in ranked)
     return [row for row in rows if row["duplicates"] >= MIN_SUPPORT]
@@ -246,7 +246,7 @@ def _difference(
     count = both[0]
     return {
         **rule.as_row(),
-        "duplicates": sum(one.duplicates for one in both),
+        "duplicates": sum(one.pages for one in both),
         "of_pages": count.kept.estimate(),
         "body_bytes": sum(one.body_bytes for one in both),
         "analysis_seconds": sum(one.analysis_seconds for one in both),
