@@ -241,11 +241,7 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
     return FoundRule(
         number=one.number,
         site=site,
-        advice=str(rule),
-        kind=rule.kind,
-        host=rule.host,
-        drop=rule.drop,
-        keep=rule.keep,
+        **rule.as_row(),
         began=int(one.began),
         learned=None if one.learned is None else int(one.learned),
         seen=int(one.seen),

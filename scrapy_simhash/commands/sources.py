@@ -153,7 +153,8 @@ def source_at(place: Path) -> Source:
         return Source(None, partial(_dbm_pages, place))
     if place.is_dir():
         if entries := sorted(path.parent for path in place.rglob("pickled_meta")):
-            return Source(len(entries), partial(_cached_pages, entries))
+            readers = [(entry.name, partial(_folder_entry, entry)) for entry in entries]
+            return Source(len(entries), partial(_cached, readers))
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
             return Source(len(files), partial(_files, files))
     raise SourceError(
@@ -197,32 +198,37 @@ async def analysed_pages(
         await workers.close()
 
 
-def _cached_pages(entries: list[Path]) -> Iterator[Fetched]:
-    """Yield what Scrapy's FilesystemCacheStorage wrote, in folders named by request fingerprints.
+# Returns the request and the response of an entry of an HTTP cache, or raises one of _BROKEN.
+_Reader = Callable[[], tuple[Request, Response]]
 
-    Nothing is unpickled: each folder has the same facts as text, too.
-    """
-    compression = _compression()
-    for entry in entries:
+
+def _cached(entries: Iterable[tuple[str, _Reader]]) -> Iterator[Fetched]:
+    """Yield the pages in an HTTP cache: each entry has its request fingerprint and its reader."""
+    crawler = Crawler(Spider)
+    crawler.stats = DummyStatsCollector(crawler)
+    compression = HttpCompressionMiddleware.from_crawler(crawler)
+    for name, read in entries:
         try:
-            meta = (entry / "meta").read_bytes()
-            read = gzip.decompress if meta.startswith(b"\x1f\x8b") else bytes
-            facts = literal_eval(read(meta).decode("utf-8"))
-            headers = headers_raw_to_dict(read((entry / "response_headers").read_bytes()))
-            response = Response(
-                facts["response_url"],
-                facts["status"],
-                Headers(headers),
-                read((entry / "response_body").read_bytes()),
-            )
-            unpacked = compression.process_response(
-                Request(facts["url"], method=facts["method"]), response
-            )
-            request_fingerprint = bytes.fromhex(entry.name)
+            unpacked = compression.process_response(*read())
+            request_fingerprint = bytes.fromhex(name)
         except _BROKEN:
             continue  # Scrapy could not use this entry either
         if isinstance(unpacked, Response):
             yield from _page(unpacked, request_fingerprint)
+
+
+def _folder_entry(entry: Path) -> tuple[Request, Response]:
+    """Read what Scrapy's FilesystemCacheStorage wrote to a folder.
+
+    Nothing is unpickled: the folder has the same facts as text, too.
+    """
+    meta = (entry / "meta").read_bytes()
+    read = gzip.decompress if meta.startswith(b"\x1f\x8b") else bytes
+    facts = literal_eval(read(meta).decode("utf-8"))
+    headers = headers_raw_to_dict(read((entry / "response_headers").read_bytes()))
+    body = read((entry / "response_body").read_bytes())
+    response = Response(facts["response_url"], facts["status"], Headers(headers), body)
+    return Request(facts["url"], method=facts["method"]), response
 
 
 class _PlainValues(pickle.Unpickler):
@@ -236,32 +242,24 @@ class _PlainValues(pickle.Unpickler):
 
 def _dbm_pages(path: Path) -> Iterator[Fetched]:
     """Yield what Scrapy's DbmCacheStorage wrote: a response for each request fingerprint."""
-    compression = _compression()
+
+    def read(key: bytes | str) -> tuple[Request, Response]:
+        facts = _PlainValues(BytesIO(cache[key])).load()
+        headers = Headers(facts["headers"])
+        response = Response(facts["url"], facts["status"], headers, facts["body"])
+        return Request(facts["url"]), response
+
     try:
         with dbm.open(os.fspath(path), "r") as cache:
-            for key in cache.keys():  # noqa: SIM118 - not every kind of file can be iterated
-                request, _, kind = os.fsdecode(key).rpartition("_")
-                if kind != "data":
-                    continue
-                try:
-                    facts = _PlainValues(BytesIO(cache[key])).load()
-                    response = Response(
-                        facts["url"], facts["status"], Headers(facts["headers"]), facts["body"]
-                    )
-                    unpacked = compression.process_response(Request(facts["url"]), response)
-                    request_fingerprint = bytes.fromhex(request)
-                except _BROKEN:
-                    continue  # Scrapy could not use this entry either
-                if isinstance(unpacked, Response):
-                    yield from _page(unpacked, request_fingerprint)
+            # Not every kind of file can be iterated, but for its keys.
+            names = ((key, os.fsdecode(key)) for key in cache.keys())  # noqa: SIM118
+            yield from _cached(
+                (name.removesuffix("_data"), partial(read, key))
+                for key, name in names
+                if name.endswith("_data")
+            )
     except (OSError, *dbm.error) as exc:
         raise SourceError(f"{path} cannot be read: {exc}") from exc
-
-
-def _compression() -> HttpCompressionMiddleware:
-    crawler = Crawler(Spider)
-    crawler.stats = DummyStatsCollector(crawler)
-    return HttpCompressionMiddleware.from_crawler(crawler)
 
 
 def _files(files: list[Path]) -> Iterator[Fetched]:
