@@ -56,9 +56,10 @@ def _refuse_misspelt(settings: BaseSettings) -> None:
             )
 
 
-class Comparing(NamedTuple):
-    """What compares pages when the crawl ends, and in which time."""
+class Writing(NamedTuple):
+    """Where the report is written, and what compares pages for it at close, in which time."""
 
+    path: Path
     workers: Workers
     limit_seconds: float
 
@@ -75,17 +76,15 @@ class SimhashReport:
         self,
         crawler: Crawler,
         collector: Collector,
-        report_file: Path | None,
         state: JobState[Collector],
         closing: frozenset[str],
-        comparing: Comparing | None,
+        writing: Writing | None,
     ) -> None:
         self.crawler = crawler
         self.collector = collector
-        self.report_file = report_file
         self.state = state
         self.closing = closing
-        self.comparing = comparing
+        self.writing = writing
         self.pairs = Pairs()
         self._again = RareWarning(logger)
         self._links_before = collector.links_not_followed or 0
@@ -95,13 +94,13 @@ class SimhashReport:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
-        name = crawler.spidercls.name
-        report_file, comparing = None, None
+        writing = None
         if settings.report_file is not None:
-            report_file = file_path("SIMHASH_REPORT_FILE", settings.report_file, name)
+            name = crawler.spidercls.name
+            path = file_path("SIMHASH_REPORT_FILE", settings.report_file, name)
             pipeline = Pipeline.of(settings)
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
-            comparing = Comparing(workers, settings.page_timeout)
+            writing = Writing(path, workers, settings.page_timeout)
         state = JobState(crawler, "report", Collector)
         pauses = dict.fromkeys(settings.pause_alarms, settings.pause_seconds)
         collector = state.load()
@@ -111,7 +110,7 @@ class SimhashReport:
             collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
         _refuse_misspelt(crawler.settings)
         closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
-        extension = cls(crawler, collector, report_file, state, closing, comparing)
+        extension = cls(crawler, collector, state, closing, writing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
@@ -119,7 +118,7 @@ class SimhashReport:
     def page_judged(self, record: Record, response: Response, spider: Spider) -> None:
         for alarm in self.collector.add(record):
             self._raise(alarm, spider)
-        if self.report_file is not None and record.decision.verdict != "skipped":
+        if self.writing is not None and record.decision.verdict != "skipped":
             encoding = getattr(response, "encoding", None)
             self.pairs.add(record, response.body, encoding, self.collector.members(record))
         if monotonic() >= self._save_at:
@@ -129,18 +128,20 @@ class SimhashReport:
     async def spider_closed(self, spider: Spider) -> None:
         # What writes texts and pages is 6,500 objects, which the garbage collector would walk
         # all through the crawl.
-        from scrapy_simhash.report.html import text_of
+        from scrapy_simhash.report.html import html_of, text_of
 
         self.collector.links_not_followed = self._links_before + self.crawler.stats.get_value(
             "simhash/links_not_followed", 0
         )
-        report = report_of(self.collector, self._about(spider, await self._side_by_side()))
+        side_by_side = [] if self.writing is None else await self._side_by_side(self.writing)
+        report = report_of(self.collector, self._about(spider, side_by_side))
         if text := text_of(report):
             logger.info(
                 "What stands out among the near-duplicates:\n%s", text, extra={"spider": spider}
             )
-        if self.report_file is not None:
-            self._write(report, self.report_file, spider)
+        if self.writing is not None:
+            document = json.dumps(report, ensure_ascii=False, indent=1)
+            self._write(self.writing.path, html_of(report), document, spider)
         self.state.save(self.collector)
 
     def _raise(self, alarm: Alarm, spider: Spider) -> None:
@@ -157,17 +158,11 @@ class SimhashReport:
             closing = engine.close_spider_async(reason=f"simhash_{alarm.name}")
             self._closing = asyncio.ensure_future(closing)
 
-    def _write(self, report: dict[str, Any], path: Path, spider: Spider) -> None:
-        from scrapy_simhash.report.html import html_of  # as above
-
+    def _write(self, path: Path, html: str, document: str, spider: Spider) -> None:
         try:
-            document = json.dumps(report, ensure_ascii=False, indent=1)
-            for suffix, data in (
-                (path.suffix, html_of(report).encode()),
-                (".json", document.encode("utf-8", "backslashreplace")),
-            ):
+            for suffix, text in ((path.suffix, html), (".json", document)):
                 with replacing(path.with_suffix(suffix)) as unfinished:
-                    unfinished.write_bytes(data)
+                    unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
         except OSError as exc:
             logger.error(
                 "The report of near-duplicates could not be written: %s. Make it from a decisions "
@@ -178,16 +173,13 @@ class SimhashReport:
         else:
             logger.info("Report of near-duplicates: %s", path, extra={"spider": spider})
 
-    async def _side_by_side(self) -> list[dict[str, Any]]:
+    async def _side_by_side(self, writing: Writing) -> list[dict[str, Any]]:
         """Return what differs in pages of the largest groups."""
-        if self.comparing is None:
-            return []
-        workers, limit_seconds = self.comparing
         try:
-            return await self.pairs.side_by_side(workers.run, limit_seconds)
+            return await self.pairs.side_by_side(writing.workers.run, writing.limit_seconds)
         finally:
-            if WORKERS.give_back(workers):
-                await workers.close()
+            if WORKERS.give_back(writing.workers):
+                await writing.workers.close()
 
     def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> About:
         settings = self.crawler.settings

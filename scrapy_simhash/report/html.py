@@ -15,11 +15,10 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -139,8 +138,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The pages of one outcome in a bar: where the part begins, and how long it is."""
 
     outcome: Outcome
@@ -149,8 +147,7 @@ class Part:
     length: float
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """Some pages, in parts by outcome."""
 
     name: str
@@ -175,8 +172,7 @@ class Bar:
         return f"{counted(self.pages, 'page')}: {parts}" if parts else "no pages"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """An outcome in the legend, and the most frequent reasons for it."""
 
     outcome: Outcome
@@ -184,13 +180,8 @@ class Entry:
     share: float
     whys: tuple[tuple[str, int], ...]
 
-    @property
-    def label(self) -> str:
-        return LABELS[self.outcome]
 
-
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """All bars of the picture: those of *columns* stand, and are *highest* pages at the most."""
 
     legend: tuple[Entry, ...]
