@@ -200,16 +200,12 @@ class Record:
 
 def _rounded(decision: Decision) -> Decision:
     """Return *decision* with its shares rounded."""
-    share, closest = decision.share, decision.closest
-    if share is None and closest is None:
-        return decision
-    return replace(
-        decision,
-        share=None if share is None else round(share, SHARE_DIGITS),
-        closest=None
-        if closest is None
-        else closest._replace(share=round(closest.share, SHARE_DIGITS)),
-    )
+    rounded: dict[str, Any] = {}
+    if decision.share is not None:
+        rounded["share"] = round(decision.share, SHARE_DIGITS)
+    if (closest := decision.closest) is not None:
+        rounded["closest"] = closest._replace(share=round(closest.share, SHARE_DIGITS))
+    return replace(decision, **rounded) if rounded else decision
 
 
 def _decision_in(mapping: Mapping[str, Any]) -> Decision:
@@ -225,6 +221,13 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         representative = _if_of(str, mapping.get("representative"))
         distance = _if_of(int, mapping.get("distance"))
     share, closest = mapping["share"], mapping["closest"]
+    near = None
+    if closest is not None:
+        near = NearMiss(
+            float(_within(closest["share"], 1)),
+            int(_within(closest["distance"], FINGERPRINT_BITS)),
+            str(closest["url"]),
+        )
     return Decision(
         verdict,
         cast("Reason", str(mapping["reason"])),  # a later version may have others
@@ -232,21 +235,11 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         distance,
         None if share is None else float(_within(share, 1)),
         _if_of(bool, mapping.get("changed")),
-        None if closest is None else _near_miss_in(closest),
-        new=tuple(_told_in(one) for one in mapping.get("new") or ()),
+        near,
+        new=tuple(
+            Told(*(str(one[name]) for name in Told._fields)) for one in mapping.get("new") or ()
+        ),
     )
-
-
-def _near_miss_in(closest: Mapping[str, Any]) -> NearMiss:
-    return NearMiss(
-        float(_within(closest["share"], 1)),
-        int(_within(closest["distance"], FINGERPRINT_BITS)),
-        str(closest["url"]),
-    )
-
-
-def _told_in(one: Mapping[str, Any]) -> Told:
-    return Told(str(one["kind"]), str(one["place"]), str(one["text"]))
 
 
 def _url(value: Any) -> str:
