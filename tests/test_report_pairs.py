@@ -33,7 +33,7 @@ def added(pairs: Pairs, url: str, body: bytes, twin: str | None = None, **fields
 
 
 def side_by_side(pairs: Pairs) -> list[dict[str, Any]]:
-    return asyncio.run(pairs.side_by_side(InProcess(Analyser.create()).run, limit_seconds=60))
+    return asyncio.run(pairs.side_by_side(InProcess(Analyser.create()), limit_seconds=60))
 
 
 def test_places_in_which_two_pages_differ_are_shown_with_the_words_around() -> None:
@@ -172,12 +172,14 @@ def test_pages_that_cannot_be_compared_in_time_are_left_out() -> None:
         added(pairs, f"{SITE}/{name}2", page(f"the lamp {name}2"), f"{SITE}/{name}")
     asked = []
 
-    async def run(function: Callable[..., T], *arguments: object) -> T:
-        asked.append(arguments)
-        if len(asked) == 1:
-            raise AnalysisError("timed_out", "not analysed within 10 s")
-        return function(*arguments)
+    class Late(InProcess):
+        async def run(self, function: Callable[..., T], *arguments: object) -> T:
+            asked.append(arguments)
+            if len(asked) == 1:
+                raise AnalysisError("timed_out", "not analysed within 10 s")
+            return function(*arguments)
 
-    assert len(asyncio.run(pairs.side_by_side(run, limit_seconds=60))) == 2
-    assert asyncio.run(pairs.side_by_side(run, limit_seconds=-1)) == []
+    workers = Late(Analyser.create())
+    assert len(asyncio.run(pairs.side_by_side(workers, limit_seconds=60))) == 2
+    assert asyncio.run(pairs.side_by_side(workers, limit_seconds=-1)) == []
     assert len(asked) == 3

@@ -176,7 +176,7 @@ class SimhashReport:
     async def _side_by_side(self, writing: Writing) -> list[dict[str, Any]]:
         """Return what differs in pages of the largest groups."""
         try:
-            return await self.pairs.side_by_side(writing.workers.run, writing.limit_seconds)
+            return await self.pairs.side_by_side(writing.workers, writing.limit_seconds)
         finally:
             if WORKERS.give_back(writing.workers):
                 await writing.workers.close()

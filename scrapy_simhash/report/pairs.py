@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile, zip_longest
 from time import monotonic
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 from cachetools import LRUCache
@@ -19,9 +19,10 @@ from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.record import FINGERPRINT_BITS, Record
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from scrapy_simhash.workers.pool import Workers
 
-T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 # Bodies are held as they came, not copied and not parsed while the crawl runs.  The median of 521
 # real pages had 110 KB; with these limits the bodies take at most 16 MB.
@@ -83,16 +84,6 @@ class Difference:
     after: str
 
 
-class Run(Protocol):
-    """Calls a function of a module within a time limit, as ``Workers.run`` does."""
-
-    async def __call__(self, function: Callable[..., T], *arguments: object) -> T:
-        """Return what the function returns.
-
-        :raises AnalysisError: it took too long, or raised something.
-        """
-
-
 class Pairs:
     """Pairs of the largest groups, and the latest kept pages, which may become part of one."""
 
@@ -119,11 +110,11 @@ class Pairs:
         pair.members = members
         pair.add(side, share)
 
-    async def side_by_side(self, run: Run, limit_seconds: float) -> list[dict[str, Any]]:
+    async def side_by_side(self, workers: Workers, limit_seconds: float) -> list[dict[str, Any]]:
         """Return what differs in pages of the largest groups, as far as it is found in time.
 
-        *run* calls :func:`differences` in a worker: a hostile page may take it long.  On the
-        LLVM documentation a pair takes 2 to 90 ms.
+        A worker compares them: a hostile page may take it long.  On the LLVM documentation a pair
+        takes 2 to 90 ms.
         """
         ends = monotonic() + limit_seconds
         found: list[dict[str, Any]] = []
@@ -134,7 +125,7 @@ class Pairs:
             if pair.second is None:
                 continue
             try:
-                rows = await run(differences, pair.first, pair.second)
+                rows = await workers.run(differences, pair.first, pair.second)
             except AnalysisError as exc:
                 logger.debug("Not compared: %s: %s", pair.first.url, exc)
             else:
