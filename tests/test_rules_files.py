@@ -1,9 +1,8 @@
-"""Rules in the formats of other tools, there and back."""
+"""Rules in the format of duplicate-url-discarder, there and back."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses import clearurls, discarder
+from scrapy_simhash.addresses import discarder
 from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
 from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis
 from scrapy_simhash.addresses.imported import Imported
@@ -23,6 +22,12 @@ from tests.pages import PARAMETERS
 
 HOST = "www.a.example"
 SID = AddressRule("parameter", HOST, "sid", "")
+GOOD = {
+    "order": 1,
+    "urlPattern": {"include": [HOST]},
+    "processor": "queryRemoval",
+    "args": ["sid"],
+}
 
 
 def frozen(rule: AddressRule, *where: str) -> Hypothesis:
@@ -71,23 +76,6 @@ def test_a_folder_that_does_not_matter_comes_back(where: str) -> None:
     (written,) = discarder.exported([frozen(rule, where)])
     assert (written["processor"], written["args"]) == ("subpathRemoval", [0])
     assert discarder.imported([written], None).rules == {rule: frozenset([where])}
-
-
-@given(st.dictionaries(st.sampled_from([SID, AddressRule("parameter", HOST, "x-y.1", "")]), PLACES))
-def test_rules_come_back_from_clearurls(places: Places) -> None:
-    written = clearurls.exported(frozen(rule, *where) for rule, where in places.items())
-    found = clearurls.imported(json.loads(json.dumps(written))["providers"], None)
-    assert found.rules.keys() == places.keys()
-
-
-def test_a_provider_is_for_the_addresses_where_its_rules_hold() -> None:
-    written = clearurls.exported([frozen(SID, "/a/*", "/n/N/*", "/c/"), frozen(SID, "/a/b/**/*")])
-    (provider,) = written["providers"].values()
-    assert provider["rules"] == ["sid"]
-    for path in ("/a/lamp?sid=1", "/a/lamp/?sid=1", "/a/lamp", "/n/17/lamp", "/c/d/lamp?sid=1"):
-        assert re.search(provider["urlPattern"], f"https://{HOST}{path}"), path
-    for url in (f"https://{HOST}/a/b/lamp", f"https://{HOST}/n/x/lamp", f"https://x{HOST}/a/lamp"):
-        assert not re.search(provider["urlPattern"], url), url
 
 
 def test_a_pattern_of_url_matcher_says_where_a_rule_is_for() -> None:
@@ -154,57 +142,6 @@ def test_what_cannot_be_imported_is_named(found: Imported, why: str) -> None:
     assert number == 1
 
 
-# As in the file that ClearURLs loads.
-PROVIDERS = {
-    "a": {
-        "urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?a\\.example",
-        "completeProvider": False,
-        "rules": ["sid", "p[fd]_rd_[a-z]*", "content-id", "ref_?"],
-        "referralMarketing": ["tag"],
-        "rawRules": ["\\/ref=[^/?]*"],
-        "exceptions": [],
-        "redirections": ["^https?:\\/\\/a\\.example\\/out\\?url=([^&]*)"],
-    },
-    "search": {"urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?a\\.example\\/s\\?", "rules": ["q"]},
-    "domains": {
-        "urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?b(?:\\.[a-z]{2,}){1,}",
-        "rules": ["x"],
-    },
-    "exact": {"urlPattern": "^https?:\\/\\/a\\.example", "rules": ["own"]},
-    "blocked": {"urlPattern": "^https?:\\/\\/ads\\.example", "completeProvider": True, "rules": []},
-    "global": {
-        "urlPattern": ".*",
-        "rules": ["(?:%3F)?fbclid", "(?:%3F)?utm(?:_[a-z_]*)?", "Echobox"],
-        "exceptions": ["^https?:\\/\\/(?:[a-z0-9-]+\\.)*?github\\.com"],
-    },
-}
-
-
-def test_plain_names_are_imported_from_clearurls() -> None:
-    found = clearurls.imported(PROVIDERS, None)
-    assert {(rule.host, rule.drop): where for rule, where in found.rules.items()} == {
-        ("a.example", "sid"): {"/"},
-        ("a.example", "content-id"): {"/"},
-        ("a.example", "q"): None,
-        ("a.example", "own"): {"/"},
-    }
-    assert found.skipped == {
-        "a pattern for names, not a name": 2,
-        "no rule for parameters": 2,
-        "a pattern with more than a host": 1,
-        "for all sites: say for which host with --site": 1,
-    }
-    found = clearurls.imported(PROVIDERS, HOST)
-    assert {rule.drop: where for rule, where in found.rules.items()} == {
-        "sid": {"/"},
-        "content-id": {"/"},
-        "q": None,
-        "fbclid": None,
-        "Echobox": None,
-    }
-    assert {rule.host for rule in found.rules} == {HOST}
-
-
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
     with open_index(str(tmp_path / "other.simhash"), PARAMETERS):
@@ -234,28 +171,22 @@ def test_rules_are_imported_on_trial_or_frozen(empty: Path) -> None:
     (rule,) = simhash_json(empty, *index)["rules"]
     assert (rule["number"], rule["holds"], rule["frozen"]) == (1, ["/a/"], True)
 
-    for form in ("discarder", "clearurls"):
-        out = ("--export", f"{form}.json", "--format", form)
-        assert simhash_json(empty, *index, "--frozen", *out)["exported"] == 1
-        place = str(empty / f"{form}.simhash")
-        with open_index(place, PARAMETERS):
-            pass
-        simhash_json(empty, "rules", place, "--import", f"{form}.json")
-        (again,) = simhash_json(empty, "rules", place)["rules"]
-        assert (again["host"], again["drop"]) == (HOST, "sid")
+    assert simhash_json(empty, *index, "--frozen", "--export", "own.json")["exported"] == 1
+    place = str(empty / "second.simhash")
+    with open_index(place, PARAMETERS):
+        pass
+    simhash_json(empty, "rules", place, "--import", "own.json")
+    (again,) = simhash_json(empty, "rules", place)["rules"]
+    assert (again["host"], again["drop"]) == (HOST, "sid")
 
 
 @pytest.mark.parametrize("how", [(), ("--freeze",)])
 def test_there_is_room_for_few_imported_rules(empty: Path, how: tuple[str, ...]) -> None:
-    provider = {"urlPattern": "^https?:\\/\\/a\\.example", "rules": [f"p{i}" for i in range(40)]}
-    (empty / "rules.json").write_text(json.dumps({"providers": {"a": provider}}))
+    (empty / "rules.json").write_text(json.dumps([{**GOOD, "args": [f"p{i}"]} for i in range(40)]))
     done = simhash_json(empty, "rules", "other.simhash", "--import", "rules.json", *how)
     assert done["imported"] == MAX_RULES
     assert list(done["skipped"].values()) == [40 - MAX_RULES]
     assert len(simhash_json(empty, "rules", "other.simhash")["rules"]) == MAX_RULES
-
-
-GOOD = {"order": 1, "urlPattern": pattern(HOST), "processor": "queryRemoval", "args": ["sid"]}
 
 
 @pytest.mark.parametrize(
@@ -264,17 +195,13 @@ GOOD = {"order": 1, "urlPattern": pattern(HOST), "processor": "queryRemoval", "a
         ("", "cannot be imported"),
         ("{", "cannot be imported"),
         ("[" * 100_000, "cannot be imported"),
-        ('{"a": 1}', "neither a list"),
-        ("7", "neither a list"),
+        ('{"a": 1}', "no list of rules"),
+        ("7", "no list of rules"),
         (json.dumps([GOOD, 7]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "args": "sid"}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": HOST}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": {"include": HOST}}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": {"include": [1]}}]), "rule 2 is none"),
-        ('{"providers": {"a": 1}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": ".*", "rules": [1]}}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": 1}}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": ".*", "rawRules": 1}}}', "'a' is no provider"),
     ],
 )
 def test_what_is_no_file_of_rules_changes_nothing(empty: Path, text: str, message: str) -> None:

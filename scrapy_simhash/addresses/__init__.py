@@ -8,7 +8,7 @@ addresses of a page (keys.py); sightings.py holds what was seen under each key, 
 matches.py what rules say of an address then.  Evidence is counted folder by folder (evidence.py).
 It is enough when a bound says so that may be looked at after every page (bound.py).  All rules of
 a site together spend an error of 5 %.
-Other tools take rules in files of their own, and have some to try (discarder.py, clearurls.py).
+Other tools take rules in files of their own, and have some to try (discarder.py).
 
 Two more kinds of addresses are not needed: those in traps, whose pages say nothing new and lead to
 ever more of their kind (traps.py), and those of pages that are not there (missing.py).

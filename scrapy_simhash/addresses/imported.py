@@ -24,7 +24,7 @@ class Imported:
     rules: dict[AddressRule, frozenset[str] | None] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def host_of(self, named: str, with_below: bool = True) -> str | None:
+    def host_of(self, named: str) -> str | None:
         """Return the host to take a rule for, None to skip it.
 
         The rule is for the *named* host and those below it, or for all if this is empty.
@@ -33,8 +33,7 @@ class Imported:
             if not named:
                 self.skipped["for all sites: say for which host with --site"] += 1
             return named or None
-        is_below = with_below and self.host.endswith(f".{named}")
-        if named and named != self.host and not is_below:
+        if named and named != self.host and not self.host.endswith(f".{named}"):
             self.skipped["for another host"] += 1
             return None
         return self.host

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
-from scrapy_simhash.addresses import clearurls, discarder
+from scrapy_simhash.addresses import discarder
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.addresses.evidence import Hypothesis, template_of
@@ -108,25 +108,21 @@ class RulesCommand(Subcommand[FoundRules]):
         what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
         what.add_argument("--forget", action="store_true", help="forget them; needs --site")
         what.add_argument("--unfreeze", action="store_true", help="undo --freeze; needs --site")
-        what.add_argument("--export", type=Path, metavar="FILE", help="write them in --format")
+        what.add_argument(
+            "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
+        )
         what.add_argument(
             "--import",
             dest="import_",
             type=Path,
             metavar="FILE",
-            help="put the rules in a file of a --format on trial; with --site, for this host",
+            help="put the rules in such a file on trial; with --site, for this host",
         )
         parser.add_argument(
             "--freeze",
             action="store_true",
             help="let them act whatever comes: where they hold, or, with --import, where the file "
             "says; needs --site or --import",
-        )
-        parser.add_argument(
-            "--format",
-            choices=("discarder", "clearurls"),
-            default="discarder",
-            help="of --export: of duplicate-url-discarder (the default) or ClearURLs",
         )
 
     async def find(self, options: argparse.Namespace) -> FoundRules:
@@ -162,7 +158,10 @@ class RulesCommand(Subcommand[FoundRules]):
             if is_change:
                 return await _changed(index, known, options)
         if options.export is not None:
-            return _exported([one for meant in known.values() for one in meant], options)
+            written = discarder.exported(one for meant in known.values() for one in meant)
+            with replacing(options.export) as unfinished:
+                unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
+            return FoundRules([], exported=len(written))
         found = [_found(of, one, address) for of, meant in known.items() for one in meant]
         return FoundRules(sorted(found, key=lambda rule: (rule.site, rule.number)))
 
@@ -218,19 +217,6 @@ async def _changed(
     if options.forget:
         return FoundRules([], forgotten=changed)
     return FoundRules([], frozen=changed) if options.freeze else FoundRules([], unfrozen=changed)
-
-
-def _exported(meant: list[Hypothesis], options: argparse.Namespace) -> FoundRules:
-    written: list[Any] | dict[str, Any]
-    if options.format == "clearurls":
-        written = clearurls.exported(meant)
-        count = sum(len(one["rules"]) for one in written["providers"].values())
-    else:
-        written = discarder.exported(meant)
-        count = len(written)
-    with replacing(options.export) as unfinished:
-        unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
-    return FoundRules([], exported=count)
 
 
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_simhash.addresses import clearurls, discarder
+from scrapy_simhash.addresses import discarder
 from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
 from scrapy_simhash.addresses.evidence import MAX_SCOPES
 from scrapy_simhash.addresses.imported import Imported
@@ -30,7 +30,7 @@ class Done:
 async def import_rules(place: str, file: Path, host: str | None, are_frozen: bool) -> Done:
     """Put the rules of a file on trial, or have them act at once: those for *host*, if given.
 
-    :raises SettingsError: it cannot be read, or is in no format that is known.
+    :raises SettingsError: it cannot be read, or holds no rules of duplicate-url-discarder.
     """
     found = _read(file, host)
     skipped = found.skipped
@@ -70,10 +70,8 @@ async def import_rules(place: str, file: Path, host: str | None, are_frozen: boo
 def _read(file: Path, host: str | None) -> Imported:
     try:
         rules = json.loads(file.read_bytes())
-        if isinstance(rules, list):
-            return discarder.imported(rules, host)
-        if isinstance(rules, dict) and isinstance(rules.get("providers"), dict):
-            return clearurls.imported(rules["providers"], host)
-        raise ValueError("neither a list of duplicate-url-discarder nor providers of ClearURLs")
+        if not isinstance(rules, list):
+            raise ValueError("it holds no list of rules of duplicate-url-discarder")
+        return discarder.imported(rules, host)
     except (OSError, ValueError, RecursionError) as exc:
         raise SettingsError(f"{file} cannot be imported: {exc}") from exc
