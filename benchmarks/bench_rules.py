@@ -28,8 +28,8 @@ from pathlib import Path
 
 from rules import cost, crawl, made_up, site, strategies
 
-from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.learner import Judged, Learner
+from scrapy_simhash.url_rules.book import RuleBook
+from scrapy_simhash.url_rules.learner import Judged, Learner
 
 # Every kind of alias is on one site at least, two on each.
 ALIASES_OF = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_simhash.addresses.book import MAX_RULE
 from scrapy_simhash.crawl.rules import NAMED_TEMPLATES, ROWS
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.url_rules.book import MAX_RULE
 from tests.reports import record, skipped, variant
 
 SITE = "http://a.example"

@@ -21,7 +21,7 @@ LAYERS = [
     {"pipeline"},
     {"workers"},
     {"index"},
-    {"addresses"},
+    {"url_rules"},
     {"analysis"},
     {"rule"},
     {"tables"},

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from scrapy_simhash.addresses import book as book_module
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
-from scrapy_simhash.addresses.evidence import (
+from scrapy_simhash.url_rules import book as book_module
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
+from scrapy_simhash.url_rules.evidence import (
     LEAST_KEYS,
     MAX_SCOPES,
     MAX_STAGES,
@@ -18,8 +18,8 @@ from scrapy_simhash.addresses.evidence import (
     Hypothesis,
     template_of,
 )
-from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
-from scrapy_simhash.addresses.rule import AddressRule, Kind
+from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
+from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")

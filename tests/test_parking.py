@@ -20,10 +20,10 @@ from scrapy import Request
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.addresses.bound import sample_size
-from scrapy_simhash.addresses.learner import Judged
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.url_rules.bound import sample_size
+from scrapy_simhash.url_rules.learner import Judged
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import (
     CrawlFixture,

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import About, report_of
@@ -20,6 +18,8 @@ from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.rule import AddressRule, difference
 from tests.reports import line, record, skipped
 
 SITE = "http://a.example"

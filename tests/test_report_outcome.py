@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.report.collector import SECTIONS, Collector
 from scrapy_simhash.report.document import ROWS, About, report_of
 from scrapy_simhash.report.outcome import OUTCOMES, WHYS, outcome_of, why_of
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.url_rules.address import Address
 from tests.reports import record, skipped, variant
 from tests.sample_reports import SITE, collected
 

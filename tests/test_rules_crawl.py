@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.addresses.book import SiteRules
-from scrapy_simhash.addresses.learner import Judged, Learner
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.known import TRUSTED_AFTER
 from scrapy_simhash.index.learned import rules_key
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.url_rules.book import SiteRules
+from scrapy_simhash.url_rules.learner import Judged, Learner
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.documents import printed

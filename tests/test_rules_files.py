@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses import discarder
-from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
-from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis
-from scrapy_simhash.addresses.imported import Imported
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules import discarder
+from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
+from scrapy_simhash.url_rules.evidence import MAX_SCOPES, Hypothesis
+from scrapy_simhash.url_rules.imported import Imported
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.indexes import open_index

@@ -7,8 +7,9 @@ import tracemalloc
 
 import pytest
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.traps import (
+from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.traps import (
     BUDGET,
     MAX_WATCHED,
     Sight,
@@ -16,7 +17,6 @@ from scrapy_simhash.addresses.traps import (
     Traps,
     pattern_of,
 )
-from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
 
 HOST = "a.example"
 DAY, MONTH, EVENT = f"{HOST}/day/N", f"{HOST}/month/N", f"{HOST}/event/N"

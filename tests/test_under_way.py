@@ -18,11 +18,11 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.addresses.learner import Judged
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl import parking, under_way
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.url_rules.learner import Judged
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.conftest import (
     CrawlFixture,
     Reply,

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
-from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.bound import sample_share
-from scrapy_simhash.addresses.learner import Judged, Learner
-from scrapy_simhash.addresses.sightings import Sightings
 from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.url_rules.book import RuleBook
+from scrapy_simhash.url_rules.bound import sample_share
+from scrapy_simhash.url_rules.learner import Judged, Learner
+from scrapy_simhash.url_rules.sightings import Sightings
 
 HOST = "http://www.site.com"
 FOLDERS = "abcd"

@@ -14,11 +14,6 @@ from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
-from scrapy_simhash.addresses import discarder
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.book import SiteRules
-from scrapy_simhash.addresses.evidence import Hypothesis, template_of
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
 from scrapy_simhash.commands.rules_import import import_rules
 from scrapy_simhash.errors import SettingsError
@@ -27,6 +22,11 @@ from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.html import printable
 from scrapy_simhash.rule.scope import site_of_host
+from scrapy_simhash.url_rules import discarder
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.book import SiteRules
+from scrapy_simhash.url_rules.evidence import Hypothesis, template_of
+from scrapy_simhash.url_rules.rule import AddressRule
 
 if TYPE_CHECKING:
     import argparse

@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.evidence import MOST_DOUBT
 from scrapy_simhash.rule.holdings import LEADING, Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 from scrapy_simhash.rule.rule import SHOWN
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy_simhash.addresses.rule import AddressRule
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.rule.noise import Cuts
     from scrapy_simhash.rule.page import Page
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 
 class Decisions(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.rule import AddressRule
 
 # What is done with a request: it is parked; it was asked for, and has no answer; it was asked for
 # by a process that ended before the answer; it waits for the verdict on another one.

@@ -15,8 +15,6 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.request import request_from_dict
 
-from scrapy_simhash.addresses.bound import sample_share
-from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.dropped import RuledOut
@@ -28,6 +26,8 @@ from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.rule.scope import site_of_host
+from scrapy_simhash.url_rules.bound import sample_share
+from scrapy_simhash.url_rules.evidence import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.addresses.learner import Learner
-    from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.settings import SimhashSettings
+    from scrapy_simhash.url_rules.learner import Learner
+    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 T = TypeVar("T")
 # What became of a request that a rule was about.  Those released and audited had been parked.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.dropped import SitePaused
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
+from scrapy_simhash.url_rules.address import Address
 
 if TYPE_CHECKING:
     from scrapy import Spider

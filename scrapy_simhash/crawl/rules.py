@@ -8,11 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
-from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
-from scrapy_simhash.addresses.matches import Match
-from scrapy_simhash.addresses.missing import MissingPages
-from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
@@ -22,6 +17,11 @@ from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES
+from scrapy_simhash.url_rules.address import MAX_URL, Address
+from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
+from scrapy_simhash.url_rules.matches import Match
+from scrapy_simhash.url_rules.missing import MissingPages
+from scrapy_simhash.url_rules.traps import Traps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.addresses.evidence import Hypothesis
-    from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
+    from scrapy_simhash.url_rules.evidence import Hypothesis
+    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.addresses.traps import Sight, Trap, Traps, pattern_of
 from scrapy_simhash.analysis.gist import numbers_in
 from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.url_rules.traps import Sight, Trap, Traps, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.matches import Match
+from scrapy_simhash.url_rules.matches import Match
 
 # Of requests that are under way, and of twins that wait.  What has no end that is seen here is
 # forgotten when so many others are under way; its twins are sent.

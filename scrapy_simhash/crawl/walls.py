@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.asking import ask
 from scrapy_simhash.crawl.known import KnownAddresses
@@ -16,6 +15,7 @@ from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.requests import callback_name
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.url_rules.address import MAX_URL, Address, folder_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -24,7 +24,7 @@ from scrapy_simhash.rule.rule import Parameters
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from scrapy_simhash.addresses.book import RuleBook, SiteRules
+    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 
 
 class Counts(NamedTuple):

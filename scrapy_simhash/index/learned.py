@@ -16,7 +16,6 @@ from functools import partial
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.addresses.book import RuleBook, SiteRules
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.rule.holdings import BESIDE, PLACE
 from scrapy_simhash.rule.noise import Differences, Noise, Noises
@@ -24,6 +23,7 @@ from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import SiteKnowledge
 from scrapy_simhash.rule.scope import folder_of, section_of_folder
 from scrapy_simhash.rule.template import VALUES_SHARE, Templates
+from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 
 # Calls a function with the stored state of a site (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.

@@ -9,10 +9,10 @@ from math import inf
 from operator import attrgetter
 from typing import Literal
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.url_rules.address import MAX_URL, Address
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
 # Alarms about the site of the page that raised them.

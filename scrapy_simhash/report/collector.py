@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.outcome import Outcome, outcome_of, why_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
+from scrapy_simhash.url_rules.address import MAX_URL, Address
+from scrapy_simhash.url_rules.rule import AddressRule, difference
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).

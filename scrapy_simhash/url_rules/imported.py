@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from scrapy_simhash.addresses.address import MAX_NAME, Address
-from scrapy_simhash.addresses.book import MAX_RULE
-from scrapy_simhash.addresses.evidence import MAX_SCOPES
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.address import MAX_NAME, Address
+from scrapy_simhash.url_rules.book import MAX_RULE
+from scrapy_simhash.url_rules.evidence import MAX_SCOPES
+from scrapy_simhash.url_rules.rule import AddressRule
 
 
 @dataclass

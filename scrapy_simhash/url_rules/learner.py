@@ -15,14 +15,14 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.address import MAX_QUERY, Address
-from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.evidence import MOST_DOUBT, Hypothesis, template_of
-from scrapy_simhash.addresses.keys import KeyedAddress
-from scrapy_simhash.addresses.matches import Acting, Chain, Match, Said, known_content, match_of
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.addresses.sightings import Sighting, Sightings, content_of
 from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.url_rules.address import MAX_QUERY, Address
+from scrapy_simhash.url_rules.book import RuleBook
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, template_of
+from scrapy_simhash.url_rules.keys import KeyedAddress
+from scrapy_simhash.url_rules.matches import Acting, Chain, Match, Said, known_content, match_of
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.url_rules.sightings import Sighting, Sightings, content_of
 
 # A new rule finds so many pages that were kept before it.
 MAX_RECENT = 2_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.evidence import Hypothesis, Stage, template_of
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.addresses.sightings import Sighting
+from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.url_rules.evidence import Hypothesis, Stage, template_of
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.url_rules.sightings import Sighting
 
 
 class Acting(NamedTuple):

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
-from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
-from scrapy_simhash.addresses.bound import keys_needed, lower_rate, share_of
-from scrapy_simhash.addresses.rule import KINDS, AddressRule
 from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.url_rules.address import MAX_URL, Address, folder_of
+from scrapy_simhash.url_rules.bound import keys_needed, lower_rate, share_of
+from scrapy_simhash.url_rules.rule import KINDS, AddressRule
 
 # The chance that any rule of a site acts that is right less often than YOUNG_RATE.
 ERROR = 0.05

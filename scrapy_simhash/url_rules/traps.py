@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
+from scrapy_simhash.url_rules.address import MAX_URL, Address, folder_of
 
 # So many pages in a row make a trap, each time that it was none twice as many.
 BUDGET = 32

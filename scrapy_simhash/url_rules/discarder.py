@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from scrapy_simhash.addresses.evidence import Hypothesis
-from scrapy_simhash.addresses.imported import Imported, is_folder, names_in
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.evidence import Hypothesis
+from scrapy_simhash.url_rules.imported import Imported, is_folder, names_in
+from scrapy_simhash.url_rules.rule import AddressRule
 
 # Its own rules have orders from 1 on; that of rules that do not touch each other is no matter.
 _ORDER = 100
