@@ -26,7 +26,7 @@ LAYERS = [
     {"rule"},
     {"tables"},
     {"settings", "extras"},
-    {"errors", "files", "places", "_version"},
+    {"errors", "files", "places", "urls", "_version"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}

@@ -8,7 +8,6 @@ import random
 import pytest
 
 from scrapy_simhash.url_rules import book as book_module
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
 from scrapy_simhash.url_rules.evidence import (
     LEAST_KEYS,
@@ -16,10 +15,10 @@ from scrapy_simhash.url_rules.evidence import (
     MAX_STAGES,
     WIDE_TEMPLATES,
     Hypothesis,
-    template_of,
 )
 from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
+from scrapy_simhash.urls import Address, folder_pattern
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
@@ -629,8 +628,8 @@ def test_few_of_many_sites_learn_a_wrong_rule() -> None:
 
 
 def test_templates_name_folders() -> None:
-    assert template_of(Address.of(f"{HOST}/lamp")) == "/*"
-    assert template_of(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
+    assert folder_pattern(Address.of(f"{HOST}/lamp")) == "/*"
+    assert folder_pattern(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
 
 
 def with_frozen(*rules: tuple[AddressRule, str]) -> Crawl:

@@ -18,8 +18,8 @@ from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import Address
 from tests.reports import line, record, skipped
 
 SITE = "http://a.example"

@@ -12,7 +12,7 @@ from scrapy_simhash.report.collector import SECTIONS, Collector
 from scrapy_simhash.report.document import ROWS, About, report_of
 from scrapy_simhash.report.outcome import OUTCOMES, WHYS, outcome_of, why_of
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 from tests.reports import record, skipped, variant
 from tests.sample_reports import SITE, collected
 
@@ -59,7 +59,7 @@ def test_page_has_one_outcome_and_a_reason_for_it(page: Record, outcome: str, wh
     ],
 )
 def test_section_is_the_first_folder(url: str, section: str) -> None:
-    assert Address.of(url).section == section
+    assert Address.of(url).general_section == section
 
 
 def crawl() -> list[Record]:

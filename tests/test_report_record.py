@@ -15,7 +15,7 @@ from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 
 SITE = "http://a.example"
 

@@ -8,15 +8,14 @@ import tracemalloc
 import pytest
 
 from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.traps import (
     BUDGET,
     MAX_WATCHED,
     Sight,
     Trap,
     Traps,
-    pattern_of,
 )
+from scrapy_simhash.urls import Address, value_pattern
 
 HOST = "a.example"
 DAY, MONTH, EVENT = f"{HOST}/day/N", f"{HOST}/month/N", f"{HOST}/event/N"
@@ -203,7 +202,7 @@ def test_patterns_are_watched_in_bounded_memory() -> None:
     ],
 )
 def test_patterns_of_addresses(path: str, pattern: str) -> None:
-    assert pattern_of(Address.of(f"http://{HOST}{path}")) == f"{HOST}{pattern}"
+    assert value_pattern(Address.of(f"http://{HOST}{path}")) == f"{HOST}{pattern}"
 
 
 def test_the_numbers_of_a_gist_do_not_count_up() -> None:

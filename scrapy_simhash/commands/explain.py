@@ -16,7 +16,7 @@ from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.holdings import Comparable, PageValues, Told
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.rule.scope import section_of
+from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
     import argparse

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.commands.base import Subcommand, add_index
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import ids_where
-from scrapy_simhash.rule.scope import host_of, scope_key
+from scrapy_simhash.urls import host_of, scope_key
 
 if TYPE_CHECKING:
     import argparse

@@ -21,12 +21,11 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.html import printable
-from scrapy_simhash.rule.scope import site_of_host
 from scrapy_simhash.url_rules import discarder
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.book import SiteRules
-from scrapy_simhash.url_rules.evidence import Hypothesis, template_of
+from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
 if TYPE_CHECKING:
     import argparse
@@ -222,7 +221,7 @@ async def _changed(
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
     rule = one.rule
     canonical = None if address is None else rule.applied(address)
-    template = None if address is None else template_of(canonical or address)
+    template = None if address is None else folder_pattern(canonical or address)
     return FoundRule(
         number=one.number,
         site=site,

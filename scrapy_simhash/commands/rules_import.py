@@ -11,12 +11,12 @@ from pathlib import Path
 
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.index.opening import open_existing
-from scrapy_simhash.rule.scope import site_of_host
 from scrapy_simhash.url_rules import discarder
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
 from scrapy_simhash.url_rules.evidence import MAX_SCOPES
 from scrapy_simhash.url_rules.imported import Imported
 from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import site_of_host
 
 
 @dataclass(frozen=True)

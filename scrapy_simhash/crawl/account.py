@@ -11,7 +11,7 @@ from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.feed import DecisionsFeed
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, file_path, unwritable
-from scrapy_simhash.rule.scope import owner_of
+from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_simhash.rule.holdings import LEADING, Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 from scrapy_simhash.rule.rule import SHOWN
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT
+from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

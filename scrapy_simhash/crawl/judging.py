@@ -39,8 +39,8 @@ from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, Settings
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.page import Decision, Reason
-from scrapy_simhash.rule.scope import scope_key, section_of
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.urls import scope_key, section_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -15,8 +15,8 @@ from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.rule.holdings import unpack_addresses
 from scrapy_simhash.rule.noise import NO_CUTS, Cuts, stripped
 from scrapy_simhash.rule.rewriting import Session
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import Address
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.

@@ -15,7 +15,7 @@ from scrapy_simhash.crawl.dropped import SitePaused
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.setup import active_settings, alarm_names
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.analysis.gist import numbers_in
 from scrapy_simhash.rule.hashes import long_hash_of
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.url_rules.traps import Sight, Trap, Traps, pattern_of
+from scrapy_simhash.url_rules.traps import Sight, Trap, Traps
+from scrapy_simhash.urls import Address, value_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ class CrawlTraps:
         """Learn from a judged page that is no duplicate: these lead nowhere."""
         stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
         address = Address.of(url)
-        pattern = pattern_of(address)
+        pattern = value_pattern(address)
         if (known := self._traps.of(url)) is not None:
             known[0].met[pattern] += 1
             stats.inc_value("simhash/traps/pages")
@@ -162,7 +162,7 @@ def sight_of(
         return Sight(has_more=True)
     mentioned = [one.address for one in held.addresses if one.kind == "data"]
     new = dict.fromkeys([*unmet, *reach.unmet(mentioned)])
-    leads = tuple(pattern_of(Address.of(link)) for link in new if link != page.url)
+    leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)
     return Sight(

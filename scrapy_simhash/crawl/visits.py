@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.crawl.asking import ask_for_us
 from scrapy_simhash.rule.rule import has_same_text
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -59,7 +59,7 @@ class Index(ABC):
     def template(self, folder: str) -> frozenset[int]:
         """Return the ids of the blocks and values that the pages of a folder are known to repeat.
 
-        *folder* is that of :func:`~scrapy_simhash.rule.scope.folder_of`.
+        *folder* is that of :func:`~scrapy_simhash.urls.folder_of`.
         """
         return self._learned.template(folder)
 

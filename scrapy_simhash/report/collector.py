@@ -12,8 +12,8 @@ from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.outcome import Outcome, outcome_of, why_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.report.sample import PageSample
-from scrapy_simhash.url_rules.address import MAX_URL, Address
 from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import MAX_URL, Address
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -183,7 +183,7 @@ class Collector:
             self.observed += 1
             self.observed_bytes += record.body_bytes
             self.observed_seconds += record.analysis_seconds or 0.0
-        self.sections[record.address.section][outcome] += 1
+        self.sections[record.address.general_section][outcome] += 1
         self.timeline.add(record.judged_at, outcome, record.is_duplicate)
         if record.decision.verdict == "skipped":
             self._add_skipped(record)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 
 Action = Literal["pass", "drop", "flag"]
 VERDICTS = frozenset(get_args(Verdict))

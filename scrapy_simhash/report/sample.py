@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scrapy_simhash.rule.hashes import hash_of
-from scrapy_simhash.url_rules.address import MAX_URL, Address
 from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import MAX_URL, Address
 
 # With addresses of 100 bytes the sample takes about 3 MB.
 SAMPLED_PAGES = 10_000

@@ -8,10 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scrapy_simhash.rule.scope import site_of_host
-from scrapy_simhash.url_rules.address import Address
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule, differences
+from scrapy_simhash.urls import Address, site_of_host
 
 # Of a site: rules on trial, and rules that one duplicate has suggested.  All sites together take
 # under 50 MB, if all are hostile.

@@ -18,9 +18,9 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from scrapy_simhash.rule.hashes import long_hash_of
-from scrapy_simhash.url_rules.address import MAX_URL, Address, folder_of
 from scrapy_simhash.url_rules.bound import keys_needed, lower_rate, share_of
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule
+from scrapy_simhash.urls import MAX_URL
 
 # The chance that any rule of a site acts that is right less often than YOUNG_RATE.
 ERROR = 0.05
@@ -324,19 +324,6 @@ class Hypothesis:
             if any(folder not in hypothesis.scopes for folder in _folders_of(name)):
                 raise ValueError(f"{name!r} is in no folder")
         return hypothesis
-
-
-def template_of(address: Address) -> str:
-    """Return the template that an address belongs to: its folder, with a star for its name.
-
-    A name may end with a slash.
-
-    >>> template_of(Address.of("http://a.example/calendar/2031/05/12?view=day"))
-    '/calendar/N/N/*'
-    >>> template_of(Address.of("http://a.example/posts/lamp/"))
-    '/posts/*'
-    """
-    return f"{folder_of(address.path.rstrip('/'))[: MAX_URL - 1]}*"
 
 
 @lru_cache(maxsize=10_000)

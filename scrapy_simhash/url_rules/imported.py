@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from scrapy_simhash.url_rules.address import MAX_NAME, Address
 from scrapy_simhash.url_rules.book import MAX_RULE
 from scrapy_simhash.url_rules.evidence import MAX_SCOPES
 from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import MAX_NAME, general_folder
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Imported:
 
 def is_folder(path: str) -> bool:
     """Whether a path names the same folder among our templates, where N stands for numbers."""
-    return path.endswith("/") and "N" not in path and Address("", "", path).folder == path
+    return path.endswith("/") and "N" not in path and general_folder(path) == path
 
 
 def names_in(values: object) -> list[str] | None:

@@ -8,7 +8,7 @@ make two addresses with one key.  Sums of such hashes would be no keys: those of
 
 from __future__ import annotations
 
-from scrapy_simhash.url_rules.address import Address
+from scrapy_simhash.urls import Address
 
 _MASK = (1 << 64) - 1
 

@@ -16,13 +16,13 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from scrapy_simhash.rule.hashes import long_hash_of
-from scrapy_simhash.url_rules.address import MAX_QUERY, Address
 from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, template_of
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis
 from scrapy_simhash.url_rules.keys import KeyedAddress
 from scrapy_simhash.url_rules.matches import Acting, Chain, Match, Said, known_content, match_of
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.url_rules.sightings import Sighting, Sightings, content_of
+from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern
 
 # A new rule finds so many pages that were kept before it.
 MAX_RECENT = 2_000
@@ -113,7 +113,7 @@ class Learner:
             else:
                 key = own.key_of(canonical)
                 if canonical.path is not address.path:
-                    template = template_of(canonical)
+                    template = folder_pattern(canonical)
                 stage = hypothesis.stage(template)
             if stage is None:
                 continue
@@ -229,7 +229,7 @@ class Learner:
 
         for hypothesis in about:
             canonical = hypothesis.applied(address) or address
-            template = template_of(canonical)
+            template = folder_pattern(canonical)
             # Links of a copy may have been known in a way that those of its page are not.
             copies_count = not page.is_doubtful or hypothesis.stage(template) is not None
             key = own.key_of(canonical)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from scrapy_simhash.url_rules.address import Address
-from scrapy_simhash.url_rules.evidence import Hypothesis, Stage, template_of
+from scrapy_simhash.url_rules.evidence import Hypothesis, Stage
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.url_rules.sightings import Sighting
+from scrapy_simhash.urls import Address, folder_pattern
 
 
 class Acting(NamedTuple):
@@ -64,7 +64,7 @@ class Chain:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self.template = template_of(address)
+        self.template = folder_pattern(address)
         self.applied: list[Acting] = []
 
     def take(self, hypothesis: Hypothesis, changed: Address) -> Stage | None:
@@ -74,7 +74,7 @@ class Chain:
         """
         template = self.template
         if changed.path is not self.address.path:
-            template = template_of(changed)
+            template = folder_pattern(changed)
         stage = hypothesis.stage(template)
         if stage is not None:
             self.applied.append(_acting((hypothesis, template, stage)))

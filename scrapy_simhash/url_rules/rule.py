@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from scrapy_simhash.url_rules import paths
-from scrapy_simhash.url_rules.address import MAX_NAME, Address
+from scrapy_simhash.urls import MAX_NAME, Address
 
 # Rules that apply together do so from the last to the first: one for the parameters holds for what
 # the path is then, and those of another host follow the one that leads there.

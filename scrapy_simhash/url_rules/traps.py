@@ -11,13 +11,12 @@ Nothing here knows Scrapy, or decides what becomes of a request.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scrapy_simhash.url_rules.address import MAX_URL, Address, folder_of
+from scrapy_simhash.urls import Address, value_pattern
 
 # So many pages in a row make a trap, each time that it was none twice as many.
 BUDGET = 32
@@ -42,11 +41,6 @@ MOST_AUDITED = 5
 # Patterns that are watched: the least recently met is forgotten first.  20 MB, if all are hostile.
 MAX_WATCHED = 500
 MAX_TRAPPED = 2_000
-
-# A longer value of a parameter is no name of a view.
-MAX_WORD = 20
-
-_NOT_DIGITS = re.compile(r"[-_.:/ ]+")
 
 
 class Sight(NamedTuple):
@@ -195,13 +189,13 @@ class Traps:
         address = Address.of(url)
         if address.host not in self._hosts:
             return None
-        pattern = pattern_of(address)
+        pattern = value_pattern(address)
         trap = self._of.get(pattern)
         return None if trap is None or pattern not in trap.closed else (trap, pattern)
 
     def has(self, url: str) -> bool:
         """Whether a page is of a trap, or of a kind to which one leads; 10 us."""
-        return pattern_of(Address.of(url)) in self._of
+        return value_pattern(Address.of(url)) in self._of
 
     def take(self, host: str, pattern: str, sight: Sight) -> tuple[Trap | None, list[Trap]]:
         """Take a page of a pattern; return the trap that it closes, and those that it ends.
@@ -347,28 +341,3 @@ class Traps:
                 row.failures += 1
         self._hosts = {one.host for one in self._of.values()}
         return [trap]
-
-
-def pattern_of(address: Address) -> str:
-    """Return the kind of addresses that one belongs to.
-
-    Which number it is does not count, nor which name; of the values of parameters, words do.
-
-    >>> pattern_of(Address.of("http://a.example/calendar/2031/05/?day=2031-05-12&view=week"))
-    'a.example/calendar/N/N?day=N&view=week'
-    """
-    path = address.path.rstrip("/")
-    kinds = _kind_of(path.rpartition("/")[2])
-    if address.parameters:
-        values = {name: _value_of(value) for name, value in address.parameters}
-        kinds += "?" + "&".join(f"{name}={values[name]}" for name in sorted(values))
-    return f"{address.host}{folder_of(path)}{kinds}"[:MAX_URL]
-
-
-def _kind_of(text: str) -> str:
-    return "N" if _NOT_DIGITS.sub("", text).isdigit() else "*"
-
-
-def _value_of(text: str) -> str:
-    """Return the kind of a value of a parameter; a word is one of its own."""
-    return text if text.isalpha() and len(text) <= MAX_WORD else _kind_of(text)
