@@ -11,9 +11,9 @@ from scrapy_simhash.url_rules import book as book_module
 from scrapy_simhash.url_rules.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
 from scrapy_simhash.url_rules.evidence import (
     LEAST_KEYS,
-    MAX_SCOPES,
+    MAX_FOLDERS,
     MAX_STAGES,
-    WIDE_TEMPLATES,
+    WIDE_PATTERNS,
     Hypothesis,
 )
 from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
@@ -205,17 +205,17 @@ def test_data_or_links_that_are_new_after_the_kept_page_suspend_it_everywhere(
 
 def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None:
     crawl = learned()
-    for i in range(MAX_SCOPES):
+    for i in range(MAX_FOLDERS):
         crawl.aliases(5, f"/f{'x' * i}")
     crawl.learner.fail(SID, "/other/*", is_apart=True)
     assert not crawl.matches("/f/p1?sid=7")
-    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].scopes]
+    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].trials]
     assert crawl.learner.tried(SID, LEAST_KEYS + 1) == ["/", "/a/", "/a/*"]
 
 
 def test_eight_templates_stand_for_those_without_trials() -> None:
     crawl = Crawl()
-    folders = [f"/f{'x' * i}" for i in range(WIDE_TEMPLATES)]
+    folders = [f"/f{'x' * i}" for i in range(WIDE_PATTERNS)]
     for folder in folders:
         crawl.page("/new/sub/p1", "new")
         assert not crawl.matches("/new/sub/p1?sid=7")
@@ -233,7 +233,7 @@ def test_eight_templates_stand_for_those_without_trials() -> None:
 def test_a_template_that_failed_stays_suspended_whatever_others_say() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS, "/a")
-    for i in range(WIDE_TEMPLATES):
+    for i in range(WIDE_PATTERNS):
         crawl.aliases(15, f"/f{'x' * i}")
     crawl.page("/new/p1", "new")
     assert crawl.matches("/new/p1?sid=7")
@@ -502,14 +502,14 @@ def test_every_list_is_bounded() -> None:
         crawl.page(f"/q{i}?y{i}=1", f"q{i}")
     assert len(site._suggested) <= MAX_SUGGESTED
     crawl = learned()
-    for i in range(MAX_SCOPES):
+    for i in range(MAX_FOLDERS):
         crawl.aliases(5, f"/f{'x' * i}")
-    assert MAX_SCOPES - 1 <= len(crawl.of[SID].scopes) <= MAX_SCOPES
-    counted = [scope.right for name, scope in crawl.of[SID].scopes.items() if name[-1] == "*"]
-    assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_SCOPES
-    assert len(crawl.of[SID].acts()) < MAX_SCOPES
+    assert MAX_FOLDERS - 1 <= len(crawl.of[SID].trials) <= MAX_FOLDERS
+    counted = [scope.right for name, scope in crawl.of[SID].trials.items() if name[-1] == "*"]
+    assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_FOLDERS
+    assert len(crawl.of[SID].acts()) < MAX_FOLDERS
     assert crawl.matches("/a/p1?sid=7")
-    last = f"/f{'x' * (MAX_SCOPES - 1)}"
+    last = f"/f{'x' * (MAX_FOLDERS - 1)}"
     assert crawl.matches(f"{last}/p1?sid=7"), "there was no room for it, but all others agree"
     crawl.page(f"{last}/list?sid=1", "first")
     crawl.page(f"{last}/list?sid=2", "second")
@@ -572,10 +572,10 @@ def test_processes_take_the_most_that_one_has_seen() -> None:
     one.book.restore("a.com", merged)
     assert one.of[SID].as_json() == other.of[SID].as_json()
     assert one.of[SID].failures == 1
-    assert (one.of[SID].scopes["/a/*"].right, one.of[SID].scopes["/b/*"].right) == (FIRST, 3)
+    assert (one.of[SID].trials["/a/*"].right, one.of[SID].trials["/b/*"].right) == (FIRST, 3)
     numbers = [hypothesis.number for hypothesis in one.of.values()]
     assert numbers[0] == 1 < numbers[1]
-    scopes = [scope.number for scope in one.of[SID].scopes.values()]
+    scopes = [scope.number for scope in one.of[SID].trials.values()]
     assert sorted(scopes) == list(range(1, len(scopes) + 1))
 
 

@@ -21,7 +21,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl.parked import ParkedRequests
-from scrapy_simhash.url_rules.bound import sample_size
+from scrapy_simhash.url_rules.evidence import sample_size
 from scrapy_simhash.url_rules.learner import Judged
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.url_rules import discarder
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
-from scrapy_simhash.url_rules.evidence import MAX_SCOPES, Hypothesis
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis
 from scrapy_simhash.url_rules.imported import Imported
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
@@ -111,13 +111,13 @@ def test_a_rule_for_very_many_places_is_for_a_trial_only(empty: Path) -> None:
         (empty / "rules.json").write_text(json.dumps([{**rule, "args": ["sid"]}]))
 
     freeze = ("rules", "other.simhash", "--import", "rules.json", "--freeze")
-    written("a", MAX_SCOPES + 1)
+    written("a", MAX_FOLDERS + 1)
     assert simhash_json(empty, *freeze)["imported"] == 0
     for letter in "ab":
-        written(letter, MAX_SCOPES)
+        written(letter, MAX_FOLDERS)
         assert simhash_json(empty, *freeze)["imported"] == 1
     (rule,) = simhash_json(empty, "rules", "other.simhash")["rules"]
-    assert len(rule["holds"]) == MAX_SCOPES
+    assert len(rule["holds"]) == MAX_FOLDERS
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.bound import sample_share
+from scrapy_simhash.url_rules.evidence import sample_share
 from scrapy_simhash.url_rules.learner import Judged, Learner
 from scrapy_simhash.url_rules.sightings import Sightings
 

@@ -237,8 +237,8 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
         failures=one.failures,
         rate=round(one.rate, 3),
         folders=[
-            Folder(name, scope.right, scope.wrong, one.stage(name))
-            for name, scope in one.scopes.items()
+            Folder(name, trials.right, trials.wrong, one.stage(name))
+            for name, trials in one.trials.items()
         ],
         holds=one.acts(),
         frozen=bool(one.frozen),

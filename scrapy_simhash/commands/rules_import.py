@@ -13,7 +13,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.url_rules import discarder
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
-from scrapy_simhash.url_rules.evidence import MAX_SCOPES
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS
 from scrapy_simhash.url_rules.imported import Imported
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import site_of_host
@@ -58,7 +58,7 @@ async def import_rules(place: str, file: Path, host: str | None, are_frozen: boo
                         refused.append(rule)
                     elif are_frozen:
                         both = hypothesis.frozen | where
-                        hypothesis.freeze(both if len(both) <= MAX_SCOPES else where, now)
+                        hypothesis.freeze(both if len(both) <= MAX_FOLDERS else where, now)
 
             await index.change_rules(site, change)
             imported += len(rules) - len(refused)

@@ -25,8 +25,7 @@ from scrapy_simhash.crawl.requests import RequestFacts, is_start_request
 from scrapy_simhash.crawl.setup import PARKED_FILE
 from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.url_rules.bound import sample_share
-from scrapy_simhash.url_rules.evidence import Stage
+from scrapy_simhash.url_rules.evidence import Stage, sample_share
 from scrapy_simhash.urls import site_of_host
 
 if TYPE_CHECKING:

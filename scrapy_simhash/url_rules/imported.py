@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from scrapy_simhash.url_rules.book import MAX_RULE
-from scrapy_simhash.url_rules.evidence import MAX_SCOPES
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import MAX_NAME, general_folder
 
@@ -45,7 +45,7 @@ class Imported:
             return
         before = self.rules.get(rule, frozenset())
         both = None if before is None or where is None else before | where
-        self.rules[rule] = None if both is None or len(both) > MAX_SCOPES else both
+        self.rules[rule] = None if both is None or len(both) > MAX_FOLDERS else both
 
 
 def is_folder(path: str) -> bool:

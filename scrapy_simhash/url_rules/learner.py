@@ -257,8 +257,8 @@ class Learner:
     def tried(self, rule: AddressRule, least: int) -> list[str]:
         """Return the templates in which a rule was right so often at least."""
         hypothesis = self._book.hypothesis(rule)
-        scopes = {} if hypothesis is None else hypothesis.scopes
-        return [name for name, scope in scopes.items() if scope.right >= least]
+        trials = {} if hypothesis is None else hypothesis.trials
+        return [name for name, one in trials.items() if one.right >= least]
 
     def fail(self, rule: AddressRule, template: str, is_apart: bool) -> None:
         """Count a failure that no trial has shown; one *is_apart* counts in its template only."""
