@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.url_rules import discarder
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
 from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis
-from scrapy_simhash.url_rules.imported import Imported
+from scrapy_simhash.url_rules.exchange import ImportedRules, exported, imported
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -42,9 +41,9 @@ def pattern(*include: str, exclude: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def of_discarder(
     urls: dict[str, Any], processor: str = "queryRemoval", *arguments: Any, host: str | None = None
-) -> Imported:
+) -> ImportedRules:
     rule = {"order": 1, "urlPattern": urls, "processor": processor, "args": [*arguments]}
-    return discarder.imported([rule], host)
+    return imported([rule], host)
 
 
 FOLDERS = ["/", "/*", "/a/", "/a/*", "/a-b/c/*", "/a/b/c/*"]
@@ -64,8 +63,8 @@ RULES = st.sampled_from(
 def test_rules_come_back_from_duplicate_url_discarder(
     places: Places,
 ) -> None:
-    written = discarder.exported(frozen(rule, *where) for rule, where in places.items())
-    found = discarder.imported(json.loads(json.dumps(written)), None)
+    written = exported(frozen(rule, *where) for rule, where in places.items())
+    found = imported(json.loads(json.dumps(written)), None)
     assert found.rules == places
     assert not found.skipped
 
@@ -73,9 +72,9 @@ def test_rules_come_back_from_duplicate_url_discarder(
 @pytest.mark.parametrize("where", ["/*/*", "/*/b/*"])
 def test_a_folder_that_does_not_matter_comes_back(where: str) -> None:
     rule = AddressRule("segment", HOST, "/*/", "")
-    (written,) = discarder.exported([frozen(rule, where)])
+    (written,) = exported([frozen(rule, where)])
     assert (written["processor"], written["args"]) == ("subpathRemoval", [0])
-    assert discarder.imported([written], None).rules == {rule: frozenset([where])}
+    assert imported([written], None).rules == {rule: frozenset([where])}
 
 
 def test_a_pattern_of_url_matcher_says_where_a_rule_is_for() -> None:
@@ -135,7 +134,7 @@ def test_a_rule_for_very_many_places_is_for_a_trial_only(empty: Path) -> None:
         (of_discarder(pattern(HOST), "queryRemoval", "sid", host="b.example"), "for another host"),
     ],
 )
-def test_what_cannot_be_imported_is_named(found: Imported, why: str) -> None:
+def test_what_cannot_be_imported_is_named(found: ImportedRules, why: str) -> None:
     assert not found.rules
     ((reason, number),) = found.skipped.items()
     assert reason.startswith(why)

@@ -21,7 +21,7 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.html import printable
-from scrapy_simhash.url_rules import discarder
+from scrapy_simhash.url_rules import exchange
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -157,7 +157,7 @@ class RulesCommand(Subcommand[FoundRules]):
             if is_change:
                 return await _changed(index, known, options)
         if options.export is not None:
-            written = discarder.exported(one for meant in known.values() for one in meant)
+            written = exchange.exported(one for meant in known.values() for one in meant)
             with replacing(options.export) as unfinished:
                 unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
             return FoundRules([], exported=len(written))

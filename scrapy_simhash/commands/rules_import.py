@@ -11,10 +11,9 @@ from pathlib import Path
 
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.index.opening import open_existing
-from scrapy_simhash.url_rules import discarder
+from scrapy_simhash.url_rules import exchange
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
 from scrapy_simhash.url_rules.evidence import MAX_FOLDERS
-from scrapy_simhash.url_rules.imported import Imported
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import site_of_host
 
@@ -67,11 +66,11 @@ async def import_rules(place: str, file: Path, host: str | None, are_frozen: boo
     return Done(imported, dict(skipped))
 
 
-def _read(file: Path, host: str | None) -> Imported:
+def _read(file: Path, host: str | None) -> exchange.ImportedRules:
     try:
         rules = json.loads(file.read_bytes())
         if not isinstance(rules, list):
             raise ValueError("it holds no list of rules of duplicate-url-discarder")
-        return discarder.imported(rules, host)
+        return exchange.imported(rules, host)
     except (OSError, ValueError, RecursionError) as exc:
         raise SettingsError(f"{file} cannot be imported: {exc}") from exc
