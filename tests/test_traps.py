@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from scrapy_simhash.analysis.gist import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
-from scrapy_simhash.url_rules.traps import (
+from scrapy_simhash.url_rules.dead_ends import (
     BUDGET,
     MAX_WATCHED,
     Sight,
@@ -68,7 +68,7 @@ def test_an_endless_row_of_pages_that_say_nothing_new_is_a_trap() -> None:
         pytest.param(lambda i: day(i, f"{HOST}/{i}/*", DAY), id="they lead to many kinds"),
     ],
 )
-def test_other_rows_of_pages_are_none(sight: object) -> None:
+def test_other_streaks_of_pages_are_none(sight: object) -> None:
     traps = Traps()
     for number in range(200):
         assert traps.take(HOST, DAY, sight(number))[0] is None  # type: ignore[operator]
@@ -185,7 +185,7 @@ def test_patterns_are_watched_in_bounded_memory() -> None:
     traps = Traps()
     for number in range(3 * MAX_WATCHED):
         traps.take(HOST, f"{HOST}/{number}/N", day(number, f"{HOST}/{number}/next/N"))
-    assert len(traps._rows) <= MAX_WATCHED
+    assert len(traps._streaks) <= MAX_WATCHED
     assert walk(traps, BUDGET) is not None
 
 

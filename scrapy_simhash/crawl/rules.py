@@ -17,10 +17,9 @@ from scrapy_simhash.crawl.state import JobState
 from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES
+from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
 from scrapy_simhash.url_rules.matches import Match
-from scrapy_simhash.url_rules.missing import MissingPages
-from scrapy_simhash.url_rules.traps import Traps
 from scrapy_simhash.urls import MAX_URL, Address
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from scrapy_simhash.analysis.gist import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.asking import ask_for_us
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.rule.rule import has_same_text
-from scrapy_simhash.url_rules.missing import MissingPages, Tree
+from scrapy_simhash.url_rules.dead_ends import MissingPages, Tree
 from scrapy_simhash.url_rules.rule import AddressRule
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.analysis.gist import numbers_in
 from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.url_rules.dead_ends import Sight, Trap, Traps
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.url_rules.traps import Sight, Trap, Traps
 from scrapy_simhash.urls import Address, value_pattern
 
 if TYPE_CHECKING:
