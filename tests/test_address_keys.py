@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.url_rules.keys import KeyedAddress
+from scrapy_simhash.url_rules.learner import KeyedAddress
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address
 

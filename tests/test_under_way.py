@@ -21,7 +21,7 @@ from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl import parking, under_way
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.url_rules.learner import Judged
+from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.conftest import (
     CrawlFixture,
@@ -59,7 +59,7 @@ class Requests:
 
     def judge(self, path: str, kept: str | None = None) -> None:
         """Have a page judged: a kept one, or a copy of another one."""
-        self.rules._learner.learn(Judged(HOST + path, HOST + (kept or path)))
+        self.rules._learner.learn(PageForRules(HOST + path, HOST + (kept or path)))
         decision = UNIQUE if kept is None else Decision("exact_duplicate", "same_text", HOST + kept)
         self.rules.answered(Request(HOST + path), decision)
 
@@ -83,8 +83,8 @@ def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reques
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
         for i in range(60):
             url = f"{HOST}/a/p{i}"
-            rules._learner.learn(Judged(url, url))
-            rules._learner.learn(Judged(f"{url}?sid=1", url))
+            rules._learner.learn(PageForRules(url, url))
+            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
         yield Requests(rules, sent)
 
 
@@ -186,7 +186,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     requests.judge("/a/new")
     for path in ("/a/new.print?sid=7", "/a/p1.print?sid=7", "/a/p2.print", "/a/p2?sid=7"):
         assert not requests.ask(path)
-    match = requests.rules._learner.match(f"{HOST}/a/new.print?sid=7")
+    match = requests.rules._learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     (other,) = match.others
     assert {match.hypothesis.rule, other} == both

@@ -17,8 +17,8 @@ from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.url_rules.learner import Sighting, Sightings
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.url_rules.sightings import Sighting, Sightings
 
 HOST, OTHER = "www.site.com", "m.site.com"
 FOUR = (

@@ -168,7 +168,7 @@ class Parking:
         if first is not None:
             self._under_way.wait(first, match)
         is_waiting, others = first is not None, match.others
-        self.park(request, rule, match.template, match.key, match.content, is_waiting, others)
+        self.park(request, rule, match.pattern, match.key, match.content, is_waiting, others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""

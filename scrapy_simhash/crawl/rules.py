@@ -18,8 +18,7 @@ from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
-from scrapy_simhash.url_rules.learner import Judged, Learner, Lesson
-from scrapy_simhash.url_rules.matches import Match
+from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
 from scrapy_simhash.urls import MAX_URL, Address
 
 if TYPE_CHECKING:
@@ -205,12 +204,17 @@ class AddressRules:
         is_again = decision.verdict == "refresh" and request.dont_filter
         if is_again or redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
-        is_doubtful = decision.may_be_noise
-        leads_on = decision.reason in NEW_ADDRESSES
-        content_url = decision.content_url(page.url)
-        return self._learner.learn(Judged(page.url, content_url, party, is_doubtful, leads_on))
+        return self._learner.learn(
+            PageForRules(
+                page.url,
+                decision.content_url(page.url),
+                party,
+                is_doubtful=decision.may_be_noise,
+                leads_on=decision.reason in NEW_ADDRESSES,
+            )
+        )
 
-    def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
+    def _count(self, match: RuleMatch, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule
         if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
             return

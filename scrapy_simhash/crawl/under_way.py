@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
-from scrapy_simhash.url_rules.matches import Match
+from scrapy_simhash.url_rules.learner import RuleMatch
 
 # Of requests that are under way, and of twins that wait.  What has no end that is seen here is
 # forgotten when so many others are under way; its twins are sent.
@@ -29,7 +29,7 @@ class UnderWay:
         # By key, the first request that is under way.
         self._first: dict[int, Place] = {}
         # By such a request, what its twins wait by.
-        self._waiting: dict[Place, list[Match]] = {}
+        self._waiting: dict[Place, list[RuleMatch]] = {}
         self._waiting_in_all = 0
 
     def first(self, place: Place, key: int) -> Place | None:
@@ -37,7 +37,7 @@ class UnderWay:
         first = self._first.get(key, place)
         return None if first == place or self._waiting_in_all >= MOST_WAITING else first
 
-    def wait(self, first: Place, match: Match) -> None:
+    def wait(self, first: Place, match: RuleMatch) -> None:
         """Note that a twin waits for a request, by the rule that makes them one."""
         self._waiting.setdefault(first, []).append(match)
         self._waiting_in_all += 1
@@ -48,7 +48,7 @@ class UnderWay:
         self._first.setdefault(key, place)
         return next(iter(self._keys)) if len(self._keys) > MOST_UNDER_WAY else None
 
-    def end(self, place: Place) -> list[Match]:
+    def end(self, place: Place) -> list[RuleMatch]:
         """Note that a request has its verdict, or will have none; return what twins wait by."""
         key = self._keys.pop(place, None)
         if key is None or self._first.get(key) != place:
