@@ -13,8 +13,7 @@ from rich.table import Table as Grid
 from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line
 from scrapy_simhash.commands.progress import progress
 from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
-from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.known import Reach
+from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.rule.page import VARIANT_REASONS, Page, Reason, Verdict
 from scrapy_simhash.rule.rule import Parameters

@@ -10,8 +10,7 @@ from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, decision_as_json, pipeline_of, print_line
 from scrapy_simhash.commands.pages import analysed_page, load
-from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.known import Reach
+from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.holdings import Comparable, PageValues, Told

@@ -4,8 +4,8 @@ A response comes in through the downloader middleware (judging.py).  requests.py
 for it, and what its callback gets beside the page; choices.py whether it is judged.  A
 ``pipeline.Pipeline`` analyses it for the run of the crawl (runs.py); workers and index are shared
 by all spiders of a process (shared.py).  The index judges its text and values, without what second
-visits showed to change by itself (visits.py), and apart.py the addresses that the spider was not
-handed (known.py), unless it is a wall (walls.py). policy.py says what becomes of it. The decision
+visits showed to change by itself (visits.py), and reach.py the addresses that the spider was not
+handed, unless it is a wall (walls.py). policy.py says what becomes of it. The decision
 goes into the meta of the request and out as the signal ``page_judged`` (signals.py). The response
 goes on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
 dropped.py.  inline.py tells responses that code waits for, between.py names the middlewares that a

@@ -16,15 +16,14 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.asking import close_browser_page
 from scrapy_simhash.crawl.between import say_what_is_between
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
-from scrapy_simhash.crawl.known import Reach
 from scrapy_simhash.crawl.log import RareWarning
 from scrapy_simhash.crawl.policy import CarefulPolicy, policy_of
+from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.requests import RequestFacts, RequestVariants, is_start_request
 from scrapy_simhash.crawl.rules import start_learning

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request
 
     from scrapy_simhash.analysis.page import PageAnalysis
-    from scrapy_simhash.crawl.known import Reach
+    from scrapy_simhash.crawl.reach import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page

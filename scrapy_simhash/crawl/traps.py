@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scrapy.http import Request
 
     from scrapy_simhash.analysis.gist import Gist
-    from scrapy_simhash.crawl.known import Reach
     from scrapy_simhash.crawl.parking import Parking
+    from scrapy_simhash.crawl.reach import Reach
     from scrapy_simhash.rule.page import Decision, Page
 
 logger = logging.getLogger(__name__)

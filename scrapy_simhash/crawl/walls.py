@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.asking import ask
-from scrapy_simhash.crawl.known import KnownAddresses
+from scrapy_simhash.crawl.reach import KnownAddresses
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.requests import callback_name
 from scrapy_simhash.report.counting import Heaviest
