@@ -337,7 +337,7 @@ def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path:
         rows = store.sample(SID, 0, limit, each, ["/", "/a/*"])
         with store._connection:
             store._connection.execute("UPDATE parked SET state = 0")
-        return Counter(row.template for row in rows)
+        return Counter(row.pattern for row in rows)
 
     assert sample(0, 3) == {"/b/*": 3, "/c/*": 1}
     assert sample(0, 0) == {}

@@ -18,7 +18,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.crawl import parking, under_way
+from scrapy_simhash.crawl import parking
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.url_rules.learner import PageForRules
@@ -138,7 +138,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
             scrapy_signals.request_dropped, request=again, spider=requests.rules._crawler.spider
         )
     elif end == "taken over":
-        for i in range(under_way.MOST_UNDER_WAY):
+        for i in range(parking.MOST_UNDER_WAY):
             assert requests.ask(f"/a/more{i}")
     else:
         requests.idle()
@@ -149,7 +149,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
 
 
 def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_way, "MOST_WAITING", 3)
+    monkeypatch.setattr(parking, "MOST_WAITING", 3)
     assert requests.ask("/a/new")
     assert [requests.ask(f"/a/new?sid={i}") for i in range(5)] == [False] * 3 + [True] * 2
     requests.fail("/a/new?sid=4")

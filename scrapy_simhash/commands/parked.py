@@ -79,7 +79,7 @@ class ParkedCommand(Subcommand[Parked]):
         with replacing(options.write) as unfinished, unfinished.open("w") as lines:
             for file, row in _requests(files):
                 counts[str(file), str(row.rule)] += 1
-                line = {"url": row.url, "rule": str(row.rule), "template": row.template}
+                line = {"url": row.url, "rule": str(row.rule), "template": row.pattern}
                 lines.write(json.dumps(line) + "\n")
         return Parked(_counted(counts), written=counts.total())
 

@@ -14,7 +14,7 @@ page passes after its verdict.
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
 to one page; by its rules, parking.py parks requests in a file (parked.py).  So it does for requests
-that lead into traps (traps.py), or to pages that are not there (soft404.py).  links.py drops the
+that lead into traps, or to pages that are not there (dead_ends.py).  links.py drops the
 requests from flagged pages, and tells what the spider asks for.  pausing.py ignores requests to a
 site after an alarm.  If a callback fails, or an item is refused, withdrawals.py takes the page out
 of the index.  redirects.py reads the redirects that led to a page, asking.py sends requests of the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, RuleOwner, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Rules in the report, and templates that are named for each.
+# Rules in the report, and folder patterns that are named for each.
 ROWS = 20
-NAMED_TEMPLATES = 5
+NAMED_PATTERNS = 5
 
 
 @dataclass(slots=True)
@@ -89,8 +89,8 @@ class AddressRules:
         traps, missing = self._watched = known or Watched(Traps(), MissingPages())
         self._parking = None
         if place is not None:
-            watches: dict[Kind, Watch] = {"trap": traps, "missing": missing}
-            self._parking = Parking(crawler, self._learner, watches, settings, facts, place)
+            owners: dict[Kind, RuleOwner] = {"trap": traps, "missing": missing}
+            self._parking = Parking(crawler, self._learner, owners, settings, facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
         self.missing = CrawlMissing(crawler, index, missing, self._parking)
         if known is None:
@@ -152,7 +152,7 @@ class AddressRules:
         If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
         of an earlier run are not known.  Not so if the page that it was parked for is kept no more,
         or if the page is kept only for links that the rule makes known.  Where it is kept for other
-        links or media, the rule is wrong in its template: those of a copy may have been known.
+        links or media, the rule is wrong in its pattern: those of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
@@ -160,9 +160,9 @@ class AddressRules:
         is_kept = decision.is_kept or decision.verdict == "refresh"
         if asked.tests_rule and is_kept and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
-            self._learner.fail(asked.rule, asked.template, leads_on)
+            self._learner.fail(asked.rule, asked.pattern, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")
-            self._parking.release(asked.rule, asked.template if leads_on else None)
+            self._parking.release(asked.rule, asked.pattern if leads_on else None)
 
     def clear_doubtful(self, url: str) -> None:
         """Forget failures that were due to what is known now to change by itself."""
@@ -241,9 +241,9 @@ class AddressRules:
             )
         if lesson.refuted:
             stats.inc_value("simhash/rules/failures", len(lesson.refuted))
-        for one, template in lesson.suspended:
+        for one, pattern in lesson.suspended:
             if self._parking is not None:
-                self._parking.release(one.rule, template)
+                self._parking.release(one.rule, pattern)
             if one.frozen:
                 self._warn_of(one)
             elif one.learned is not None:
@@ -273,7 +273,7 @@ class AddressRules:
             "failures": one.failures,
             "rate": round(one.rate, 3),
             "frozen": bool(one.frozen),
-            "templates": acts[:NAMED_TEMPLATES],
+            "templates": acts[:NAMED_PATTERNS],
             "templates_in_all": len(acts),
             "known": savings.known,
             "known_bytes": savings.known_bytes,
