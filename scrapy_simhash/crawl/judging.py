@@ -19,6 +19,7 @@ from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.asking import close_browser_page
 from scrapy_simhash.crawl.between import say_what_is_between
 from scrapy_simhash.crawl.choices import META_KEY, Selection
+from scrapy_simhash.crawl.dead_ends import QUESTION_META_KEY
 from scrapy_simhash.crawl.dropped import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.inline import is_inline, mark_inline_downloads
 from scrapy_simhash.crawl.log import RareWarning
@@ -30,7 +31,6 @@ from scrapy_simhash.crawl.rules import start_learning
 from scrapy_simhash.crawl.runs import CrawlRun
 from scrapy_simhash.crawl.setup import active_settings, index_of, parking_place
 from scrapy_simhash.crawl.shared import INDEXES, WORKERS
-from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.crawl.withdrawals import FailedPage, Withdrawals

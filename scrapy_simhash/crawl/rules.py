@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, sight_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, RuleOwner, is_exempt
 from scrapy_simhash.crawl.redirects import redirects_in
 from scrapy_simhash.crawl.requests import RequestFacts
-from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
 from scrapy_simhash.crawl.state import JobState
-from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
@@ -60,7 +59,7 @@ class Watched(NamedTuple):
     """What a crawl knows of traps and of missing pages."""
 
     traps: Traps
-    missing: MissingPages[Said]
+    missing: MissingPages[PageText]
 
 
 class AddressRules:
