@@ -45,9 +45,9 @@ RULES = 32
 # with more than the second without a look at its own rule.
 MOST_NEW = 64
 MOST_ALIASES = 250
-# Of the trusted rules about such a page, so many are applied to its links.
+# Trusted rules that apply to such a page, of those that are then applied to its links.
 MOST_OF_PAGE = 2
-# A rule counts after it was right so many times.
+# The times that a rule must have been right before it counts.
 TRUSTED_AFTER = 5
 # Some copies of a mirror are kept, for example since they are too short.  Of two releases of a
 # documentation, far more pages differ.

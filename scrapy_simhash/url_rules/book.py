@@ -20,10 +20,10 @@ MAX_RULES = 32
 MAX_SUGGESTED = 100
 # The least recently used is forgotten first; its rules stay with the index.
 MAX_SITES = 200
-# A rule is put on trial when so many duplicates of different pages suggest it.  They do not count
-# as evidence, since the rule was chosen by them.
+# Duplicates of different pages that must suggest a rule before it is put on trial.  They do not
+# count as evidence, since the rule was chosen by them.
 SUGGESTIONS = 2
-# That a folder does not matter is suggested by at least so many values of it.
+# Values of a folder that suggest that it does not matter.
 VALUES = 3
 # A longer piece of an address is not one that a site gives to all its pages.
 MAX_RULE = 200

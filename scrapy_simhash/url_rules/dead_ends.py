@@ -28,11 +28,11 @@ from scrapy_simhash.urls import Address, value_pattern
 
 P = TypeVar("P")
 
-# So many pages in a row make a trap; each time that it turned out to be none, twice as many.
+# Pages in a row that make a trap; twice as many each time that it turned out to be none.
 BUDGET = 32
 MOST_DOUBLINGS = 10
-# At least so many new addresses for a page, and so many pages that have some: a finite archive has
-# fewer.
+# New addresses for each page, and pages that have some, that a trap has at least: a finite archive
+# has fewer.
 LEAST_FOUND = 0.75
 LEAST_LEADING = 3
 # Words that only some of the pages have: 12 months, 7 days of the week, some endings of numbers.
@@ -44,7 +44,7 @@ LEAST_LEAVES = 20
 # Patterns to which a page of a trap leads, and patterns of a trap.
 MAX_LEADS = 8
 MAX_PATTERNS = 20
-# Years lead to months, and these to days: a trap is looked for at most so many levels up.
+# Years lead to months, and these to days: the levels that are searched for a trap.
 MOST_FINDERS = 3
 # Requests of a trap that are sent at the end, and at least one for each pattern: it is endless, so
 # no sample shows that all its pages are alike.
@@ -355,7 +355,7 @@ class Traps:
         return streak is not None and streak.says_something
 
     def _reached(self, pattern: str) -> list[str]:
-        """Return a pattern and those that it leads to; of too many, one more than allowed."""
+        """Return a pattern and those that it leads to, at most one more than allowed."""
         reached = [pattern]
         for one in reached:
             streak = self._streaks.get(one)

@@ -50,11 +50,12 @@ _HALVINGS = 30
 LEAST_KEYS = 5
 # A rule that is not less in doubt is right too seldom, and says nothing of why pages are copies.
 MOST_DOUBT = 0.1
-# At least so many patterns in a folder must agree before its trials stand for all of them.
+# The number of patterns in a folder that must agree before its trials stand for all of them.
 LEAST_PATTERNS = 3
-# If so many agree, they also stand for patterns without trials of their own.  The next one
-# disagrees with a chance of 1 in 10 then, by Laplace's rule of succession.  If any share of its n
-# pages may differ, and three are looked at (LOOKS in parking.py), n / 200 are lost on average.
+# The number that must agree before the trials also stand for patterns without trials of their own.
+# The next one disagrees with a chance of 1 in 10 then, by Laplace's rule of succession.  If any
+# share of its n pages may differ, and three are looked at (LOOKS in parking.py), n / 200 are lost
+# on average.
 WIDE_PATTERNS = 8
 # Folders and patterns for which a rule counts its trials, in 180 bytes each; a pattern beyond them
 # counts as one without trials.
@@ -200,7 +201,7 @@ class Hypothesis:
     def freeze(self, where: Iterable[str], now: float) -> None:
         """Let the rule act in patterns and folders; if there are none, by its evidence alone.
 
-        :raises ValueError: they are too many, or no such names.
+        :raises ValueError: there are too many, or one is no such name.
         """
         names = frozenset(where)
         if len(names) > MAX_FOLDERS or not all(map(_is_name, names)):

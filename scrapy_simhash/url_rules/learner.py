@@ -102,7 +102,7 @@ class Sighting(NamedTuple):
         is_copy: bool = False,
     ) -> Sighting:
         """Return a sighting from hashes of any length."""
-        content, address = content_of(content), address % (1 << _ADDRESS_BITS)
+        content, address = _content_of(content), address % (1 << _ADDRESS_BITS)
         return cls(content, address, is_kept, is_tried, is_copy)
 
     @property
@@ -150,11 +150,8 @@ class Sightings:
         """Return what was seen under a key; 1 us, and 0.2 us if there is nothing, mostly."""
         if not self.may_have(key):
             return None
-        salted = key ^ salt
-        block = bisect_right(self._starts, salted)
-        keys = self._keys[block]
-        place = bisect_left(keys, salted)
-        if place == len(keys) or keys[place] != salted:
+        block, place, is_there = self._find(key ^ salt)
+        if not is_there:
             return None
         found = _unpacked(self._values[block][place])
         if found.is_copy and self._retracted[found.content >> 3] >> (found.content & 7) & 1:
@@ -165,10 +162,9 @@ class Sightings:
         """Note what was seen under a key, in place of what was there; 2 us."""
         self._filter[(key & _FILTER_MASK) >> 3] |= 1 << (key & 7)
         salted = key ^ salt
-        block = bisect_right(self._starts, salted)
+        block, place, is_there = self._find(salted)
         keys, values = self._keys[block], self._values[block]
-        place = bisect_left(keys, salted)
-        if place < len(keys) and keys[place] == salted:
+        if is_there:
             values[place] = _packed(sighting)
             return
         keys.insert(place, salted)
@@ -181,17 +177,21 @@ class Sightings:
 
     def remove(self, key: int, salt: int = 0) -> None:
         """Forget what was seen under a key, if it is there."""
-        salted = key ^ salt
-        block = bisect_right(self._starts, salted)
-        keys = self._keys[block]
-        place = bisect_left(keys, salted)
-        if place < len(keys) and keys[place] == salted:
-            del keys[place], self._values[block][place]
+        block, place, is_there = self._find(key ^ salt)
+        if is_there:
+            del self._keys[block][place], self._values[block][place]
             self._size -= 1
 
     def retract(self, content: int) -> None:
         """Note that a page and its copies are not kept any more; this cannot be undone."""
         self._retracted[content >> 3] |= 1 << (content & 7)
+
+    def _find(self, salted: int) -> tuple[int, int, bool]:
+        """Return the block and the place for a salted key, and whether it is there."""
+        block = bisect_right(self._starts, salted)
+        keys = self._keys[block]
+        place = bisect_left(keys, salted)
+        return block, place, place < len(keys) and keys[place] == salted
 
     def _split(self, block: int) -> None:
         half = MAX_BLOCK // 2
@@ -210,7 +210,7 @@ class Sightings:
         del self._keys[block], self._values[block], self._starts[max(block - 1, 0)]
 
 
-def content_of(page: int) -> int:
+def _content_of(page: int) -> int:
     """Return what stands for the content of a kept page, from a hash of its address."""
     return page % (1 << _CONTENT_BITS)
 
@@ -436,6 +436,12 @@ class Learner:
             whole = own.key_of(chain.address)
         return RuleAnswer(True, whole, self._known_together(chain, whole, own.key))
 
+    def _chain(self, address: Address) -> RuleChain:
+        """Return all rules that act on an address, and what they make of it."""
+        chain = RuleChain(address)
+        self._apply(chain, address.host)
+        return chain
+
     def _apply(self, chain: RuleChain, host: str, but: Collection[str] = ()) -> None:
         """Apply the rules of a host, then those of the one that they lead to: each host's once."""
         done = {*but}
@@ -482,8 +488,7 @@ class Learner:
     def _by_all(self, url: str, party: str) -> tuple[int, list[tuple[int, list[AppliedRule]]]]:
         """Return the key that all rules together give an address, and the ways to it, by salt."""
         own = KeyedAddress(Address.of(url), party)
-        chain = RuleChain(own.address)
-        self._apply(chain, own.address.host)
+        chain = self._chain(own.address)
         ways = ((one.salt, chain.joined_by(one)) for one in self._ways(chain))
         found = [(salt, rules) for salt, rules in ways if rules is not None]
         return own.key_of(chain.address), found
@@ -581,7 +586,7 @@ class Learner:
 
     def forget(self, url: str, party: str = "") -> int:
         """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
-        content = content_of(long_hash_of(url))
+        content = _content_of(long_hash_of(url))
         self._sightings.retract(content)
         if _is_plain(url):
             own = KeyedAddress(Address.of(url), party)
@@ -600,17 +605,11 @@ class Learner:
         seen = self._sightings.get(kept.key)
         if seen is None or not seen.is_kept:
             return False
-        own, other = self._end(address), self._end(kept.address)
+        own, other = self._chain(address).address, self._chain(kept.address).address
         return any(
             one.doubt <= MOST_DOUBT and (one.applied(own) or own) == (one.applied(other) or other)
             for one in about
         )
-
-    def _end(self, address: Address) -> Address:
-        """Return what all rules that act make of an address."""
-        chain = RuleChain(address)
-        self._apply(chain, address.host)
-        return chain.address
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note the recent pages under their keys of a new rule; 5 us for each."""

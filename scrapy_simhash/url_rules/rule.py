@@ -36,7 +36,7 @@ _OF_PARAMETERS: tuple[Kind, ...] = ("parameter", "only")
 # Addresses that differ in more parameters, or in more segments of the path, are taken for different
 # pages, not aliases.
 MAX_DIFFERENCES = 2
-# A relative link that is followed again and again repeats at most so many folders.
+# Folders that a relative link repeats, if it is followed again and again.
 MAX_PERIOD = 3
 
 # The end of a file's name, as in lamp.html: as much as may stand behind a suffix.
