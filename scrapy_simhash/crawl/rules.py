@@ -45,9 +45,9 @@ NAMED_PATTERNS = 5
 
 @dataclass(slots=True)
 class Savings:
-    """Of pages of which a rule said that they are kept elsewhere: how many were *known*, or not.
+    """Downloaded pages that were kept elsewhere according to a rule: how many were *known* indeed.
 
-    *lost* had content of their own.
+    The *lost* ones had content of their own: the rule would have lost them.
     """
 
     known: int = 0
@@ -55,7 +55,7 @@ class Savings:
     lost: int = 0
 
 
-class Watched(NamedTuple):
+class DeadEnds(NamedTuple):
     """What a crawl knows of traps and of missing pages."""
 
     traps: Traps
@@ -65,8 +65,8 @@ class Watched(NamedTuple):
 class AddressRules:
     """Learns rules from the verdicts of a crawl, and counts what they would have saved.
 
-    With a *place* for them, requests are parked by the rules (parking.py).  Pages that cannot
-    tell are left out: walls, pages without content of their own, and those after a redirect.
+    If there is a *place* for them, requests are parked by the rules (parking.py).  Nothing is
+    learned from walls, pages without content of their own, and pages after a redirect.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class AddressRules:
         self._facts = facts
         self._index = index
         self._learner = Learner(index.address_rules)
-        self._state = JobState(crawler, "traps", Watched)
+        self._state = JobState(crawler, "traps", DeadEnds)
         known = self._state.load()
-        # A run that is killed leaves none: what it knew last is not known.
+        # So a run that is killed leaves no state, since that of its start is out of date.
         self._state.remove()
-        traps, missing = self._watched = known or Watched(Traps(), MissingPages())
+        traps, missing = self._dead_ends = known or DeadEnds(Traps(), MissingPages())
         self._parking = None
         if place is not None:
             owners: dict[Kind, RuleOwner] = {"trap": traps, "missing": missing}
@@ -106,7 +106,7 @@ class AddressRules:
     async def learn(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
     ) -> None:
-        """Learn from the verdict on a page; whatever fails, nothing but a lesson is lost."""
+        """Learn from the verdict on a page; if anything fails, only a lesson is lost."""
         try:
             lesson = self._lesson(request, page, decision)
             if lesson.match is not None and not is_exempt(request):
@@ -121,9 +121,9 @@ class AddressRules:
     def note_links(
         self, request: Request, page: Page, decision: Decision, analysis: PageAnalysis, reach: Reach
     ) -> None:
-        """Learn where a judged page leads, before what is in it counts as met.
+        """Learn where a judged page leads, before the spider counts as handed what is on it.
 
-        Whatever fails, nothing but a lesson is lost.
+        If anything fails, only a lesson is lost.
         """
         try:
             links = [one.address for one in page.holds.addresses if one.kind == "link"]
@@ -148,10 +148,11 @@ class AddressRules:
     def answered(self, request: Request, decision: Decision | None) -> None:
         """Note the answer to a request; *decision* is None if there was none.
 
-        If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
-        of an earlier run are not known.  Not so if the page that it was parked for is kept no more,
-        or if the page is kept only for links that the rule makes known.  Where it is kept for other
-        links or media, the rule is wrong in its pattern: those of a copy may have been known.
+        If it was parked, and its page is kept now, the rule was wrong; its keys cannot show this,
+        since those of an earlier run are not known.  The rule was not wrong if the page for which
+        the request was parked is not kept any more, or if this page is kept only for links that the
+        rule makes known.  If it is kept for other links or media, the rule is wrong in this pattern
+        only: the links of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
@@ -164,7 +165,7 @@ class AddressRules:
             self._parking.release(asked.rule, asked.pattern if leads_on else None)
 
     def clear_doubtful(self, url: str) -> None:
-        """Forget failures that were due to what is known now to change by itself."""
+        """Forget the failures whose cause is known now: something that changes by itself."""
         self._learner.clear_doubtful(url)
 
     def forget(self, url: str, party: str) -> None:
@@ -174,18 +175,18 @@ class AddressRules:
             self._parking.release_content(content)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
-        """Take a page for none that is kept if it is a wall, also where those are dropped."""
+        """Forget that a page was kept if it is a wall, even if walls are dropped."""
         if alarm.name == "one_text":
             self._walls.add(alarm.subject)
             for party in self._learner.parties_of(alarm.subject):
                 self.forget(alarm.subject, party)
 
     def close(self, is_done: bool) -> None:
-        """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""
+        """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
         if self._parking is not None:
             self._parking.close()
         if not is_done:
-            self._state.save(self._watched)
+            self._state.save(self._dead_ends)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""
