@@ -60,8 +60,8 @@ from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.rule.holdings import NO_VALUES
 from scrapy_simhash.rule.page import Page, View
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.scope import folder_of, host_of, section_of
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.urls import folder_of, host_of, section_of
 from tests.redis_servers import RedisServer
 
 HOST = "http://site.example"

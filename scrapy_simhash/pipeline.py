@@ -21,8 +21,8 @@ from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import PageValues
 from scrapy_simhash.rule.page import Page, View
 from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.scope import canonical_url, folder_of, host_of, scope_key, section_of
 from scrapy_simhash.settings import ITEMS, SimhashSettings
+from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
 

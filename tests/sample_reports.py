@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_simhash.addresses.book import MAX_RULE
-from scrapy_simhash.crawl.rules import NAMED_TEMPLATES, ROWS
+from scrapy_simhash.crawl.rules import NAMED_PATTERNS, ROWS
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.url_rules.book import MAX_RULE
 from tests.reports import record, skipped, variant
 
 SITE = "http://a.example"
@@ -80,7 +80,7 @@ def learned(text: str) -> dict[str, Any]:
     texts = ("advice", "kind", "host", "drop", "keep")
     numbers = ("keys", "failures", "rate", "templates_in_all", "known", "known_bytes", "lost")
     times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
-    templates = {"templates": [shortened(text)] * NAMED_TEMPLATES}
+    templates = {"templates": [shortened(text)] * NAMED_PATTERNS}
     return {
         **dict.fromkeys(texts, text[:MAX_RULE]),
         **dict.fromkeys(numbers, 1),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.keys import KeyedAddress
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.learner import KeyedAddress
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import Address
 
 HOST = "a.example"
 RULES = [

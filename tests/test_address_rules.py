@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import KINDS, AddressRule, Kind, differences
+from scrapy_simhash.url_rules.rule import KINDS, AddressRule, Kind, differences
+from scrapy_simhash.urls import Address
 
 HOST = "http://a.example"
 

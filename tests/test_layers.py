@@ -21,12 +21,12 @@ LAYERS = [
     {"pipeline"},
     {"workers"},
     {"index"},
-    {"addresses"},
+    {"url_rules"},
     {"analysis"},
     {"rule"},
     {"tables"},
     {"settings"},
-    {"errors", "files", "_version"},
+    {"errors", "files", "urls", "_version"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}

@@ -7,19 +7,18 @@ import random
 
 import pytest
 
-from scrapy_simhash.addresses import book as book_module
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
-from scrapy_simhash.addresses.evidence import (
+from scrapy_simhash.url_rules import book as book_module
+from scrapy_simhash.url_rules.book import MAX_RULES, MAX_SUGGESTED, RuleBook, SiteRules
+from scrapy_simhash.url_rules.evidence import (
     LEAST_KEYS,
-    MAX_SCOPES,
+    MAX_FOLDERS,
     MAX_STAGES,
-    WIDE_TEMPLATES,
+    WIDE_PATTERNS,
     Hypothesis,
-    template_of,
 )
-from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
-from scrapy_simhash.addresses.rule import AddressRule, Kind
+from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
+from scrapy_simhash.url_rules.rule import AddressRule, Kind
+from scrapy_simhash.urls import Address, folder_pattern
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
@@ -37,7 +36,7 @@ class Crawl:
 
     def page(self, path: str, content: str, jar: str = "") -> Lesson:
         url = path if path.startswith("http") else HOST + path
-        return self.learner.learn(Judged(url, self.kept.setdefault(content, url), jar))
+        return self.learner.learn(PageForRules(url, self.kept.setdefault(content, url), jar))
 
     def alias(self, name: str, folder: str = "", end: str = "?sid=1") -> Lesson:
         """A page, and then the same at another address."""
@@ -52,11 +51,11 @@ class Crawl:
         return {one.rule: one for one in self.book.all()}
 
     def matches(self, path: str, jar: str = "") -> bool:
-        return self.learner.match(HOST + path, jar) is not None
+        return self.learner.say(HOST + path, jar).known is not None
 
 
 def suspended(lesson: Lesson) -> list[tuple[AddressRule, str | None]]:
-    return [(one.hypothesis.rule, one.template) for one in lesson.suspended]
+    return [(one.hypothesis.rule, one.pattern) for one in lesson.suspended]
 
 
 def learned_in(folder: str) -> Crawl:
@@ -145,7 +144,7 @@ def test_a_copy_makes_its_page_known_if_a_rule_says_why_it_is_one() -> None:
     assert crawl.matches("/v2/new?sid=2")
     assert not crawl.matches("/v2/new?sid=1")
     assert not crawl.matches("/v2/new?sid=2", jar="2")
-    match = crawl.learner.match(f"{HOST}/v2/new")
+    match = crawl.learner.say(f"{HOST}/v2/new").known
     assert match is not None
     assert match.content == crawl.learner.forget(f"{HOST}/v1/new")
     assert not crawl.matches("/v2/new"), "the kept page was taken back"
@@ -164,7 +163,7 @@ def test_a_page_that_is_kept_for_links_after_a_copy_is_no_trial_before_the_rule_
     for path in ("/v2/new", "/b/new"):
         crawl.page(path, "new")
         url = f"{HOST}{path}?sid=1"
-        lesson = crawl.learner.learn(Judged(url, url, is_doubtful=True))
+        lesson = crawl.learner.learn(PageForRules(url, url, is_doubtful=True))
         assert (SID in [one.rule for one in lesson.refuted]) is (path == "/v2/new")
 
 
@@ -183,7 +182,7 @@ def with_templates() -> Crawl:
 def test_links_that_are_new_after_a_copy_suspend_a_rule_in_one_template() -> None:
     crawl = with_templates()
     url = f"{HOST}/v2/new?sid=1"
-    judged = Judged(url, url, is_doubtful=True, leads_on=True)
+    judged = PageForRules(url, url, is_doubtful=True, leads_on=True)
     lesson = crawl.learner.learn(judged)
     assert (SID, "/vN/*") in suspended(lesson)
     assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
@@ -199,29 +198,29 @@ def test_data_or_links_that_are_new_after_the_kept_page_suspend_it_everywhere(
 ) -> None:
     crawl = with_templates()
     url = HOST + path
-    judged = Judged(url, url, is_doubtful=True, leads_on=leads_on)
+    judged = PageForRules(url, url, is_doubtful=True, leads_on=leads_on)
     assert (SID, None) in suspended(crawl.learner.learn(judged))
     assert not crawl.of[SID].acts()
 
 
 def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None:
     crawl = learned()
-    for i in range(MAX_SCOPES):
+    for i in range(MAX_FOLDERS):
         crawl.aliases(5, f"/f{'x' * i}")
     crawl.learner.fail(SID, "/other/*", is_apart=True)
     assert not crawl.matches("/f/p1?sid=7")
-    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].scopes]
+    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].trials]
     assert crawl.learner.tried(SID, LEAST_KEYS + 1) == ["/", "/a/", "/a/*"]
 
 
 def test_eight_templates_stand_for_those_without_trials() -> None:
     crawl = Crawl()
-    folders = [f"/f{'x' * i}" for i in range(WIDE_TEMPLATES)]
+    folders = [f"/f{'x' * i}" for i in range(WIDE_PATTERNS)]
     for folder in folders:
         crawl.page("/new/sub/p1", "new")
         assert not crawl.matches("/new/sub/p1?sid=7")
         crawl.aliases(15, folder)
-    match = crawl.learner.match(f"{HOST}/new/sub/p1?sid=7")
+    match = crawl.learner.say(f"{HOST}/new/sub/p1?sid=7").known
     assert match is not None
     assert match.stage == "young"
     crawl.page("/new/sub/p1?sid=8", "another")
@@ -234,7 +233,7 @@ def test_eight_templates_stand_for_those_without_trials() -> None:
 def test_a_template_that_failed_stays_suspended_whatever_others_say() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS, "/a")
-    for i in range(WIDE_TEMPLATES):
+    for i in range(WIDE_PATTERNS):
         crawl.aliases(15, f"/f{'x' * i}")
     crawl.page("/new/p1", "new")
     assert crawl.matches("/new/p1?sid=7")
@@ -264,7 +263,7 @@ def test_a_wall_makes_no_other_page_known() -> None:
 
 def test_a_copy_of_a_page_that_another_crawl_kept_makes_none_known() -> None:
     crawl = with_releases()
-    crawl.learner.learn(Judged(f"{HOST}/v2/old", f"{HOST}/v1/old"))
+    crawl.learner.learn(PageForRules(f"{HOST}/v2/old", f"{HOST}/v1/old"))
     assert not crawl.matches("/v2/old?sid=1")
 
 
@@ -306,7 +305,7 @@ def test_a_failure_that_was_noise_is_forgotten_when_that_is_known() -> None:
     crawl = learned()
     crawl.page("/a/new", "new")
     url = f"{HOST}/a/new?sid=3"
-    assert crawl.learner.learn(Judged(url, url, is_doubtful=True)).refuted
+    assert crawl.learner.learn(PageForRules(url, url, is_doubtful=True)).refuted
     assert not crawl.matches("/a/p1?sid=7")
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
@@ -451,15 +450,15 @@ def test_a_rule_that_matters_in_one_section_only_never_acts_there() -> None:
 )
 def test_an_address_that_is_no_plain_one_is_left_alone(url: str) -> None:
     crawl = learned()
-    assert crawl.learner.match(url) is None
+    assert crawl.learner.say(url).known is None
     crawl.learner.forget(url)
-    assert crawl.learner.learn(Judged(url, url)).tried == ()
+    assert crawl.learner.learn(PageForRules(url, url)).tried == ()
 
 
 def test_what_another_process_kept_is_evidence_too() -> None:
     crawl = Crawl()
     for i in range(SUGGESTIONS + FIRST):
-        crawl.learner.learn(Judged(f"{HOST}/a/p{i}?sid=1", f"{HOST}/a/p{i}"))
+        crawl.learner.learn(PageForRules(f"{HOST}/a/p{i}?sid=1", f"{HOST}/a/p{i}"))
     assert crawl.of[SID].keys == FIRST
 
 
@@ -476,7 +475,7 @@ def test_rules_of_paths_and_hosts_are_learned() -> None:
     assert crawl.matches("/article/other")
     crawl.page("/article/third", "third")
     assert crawl.matches("/article/third;jsessionid=9")
-    assert crawl.learner.match("http://www.a.com/article/third") is not None
+    assert crawl.learner.say("http://www.a.com/article/third").known is not None
 
 
 def test_values_of_a_folder_suggest_that_it_does_not_matter() -> None:
@@ -503,14 +502,14 @@ def test_every_list_is_bounded() -> None:
         crawl.page(f"/q{i}?y{i}=1", f"q{i}")
     assert len(site._suggested) <= MAX_SUGGESTED
     crawl = learned()
-    for i in range(MAX_SCOPES):
+    for i in range(MAX_FOLDERS):
         crawl.aliases(5, f"/f{'x' * i}")
-    assert MAX_SCOPES - 1 <= len(crawl.of[SID].scopes) <= MAX_SCOPES
-    counted = [scope.right for name, scope in crawl.of[SID].scopes.items() if name[-1] == "*"]
-    assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_SCOPES
-    assert len(crawl.of[SID].acts()) < MAX_SCOPES
+    assert MAX_FOLDERS - 1 <= len(crawl.of[SID].trials) <= MAX_FOLDERS
+    counted = [scope.right for name, scope in crawl.of[SID].trials.items() if name[-1] == "*"]
+    assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_FOLDERS
+    assert len(crawl.of[SID].acts()) < MAX_FOLDERS
     assert crawl.matches("/a/p1?sid=7")
-    last = f"/f{'x' * (MAX_SCOPES - 1)}"
+    last = f"/f{'x' * (MAX_FOLDERS - 1)}"
     assert crawl.matches(f"{last}/p1?sid=7"), "there was no room for it, but all others agree"
     crawl.page(f"{last}/list?sid=1", "first")
     crawl.page(f"{last}/list?sid=2", "second")
@@ -573,10 +572,10 @@ def test_processes_take_the_most_that_one_has_seen() -> None:
     one.book.restore("a.com", merged)
     assert one.of[SID].as_json() == other.of[SID].as_json()
     assert one.of[SID].failures == 1
-    assert (one.of[SID].scopes["/a/*"].right, one.of[SID].scopes["/b/*"].right) == (FIRST, 3)
+    assert (one.of[SID].trials["/a/*"].right, one.of[SID].trials["/b/*"].right) == (FIRST, 3)
     numbers = [hypothesis.number for hypothesis in one.of.values()]
     assert numbers[0] == 1 < numbers[1]
-    scopes = [scope.number for scope in one.of[SID].scopes.values()]
+    scopes = [scope.number for scope in one.of[SID].trials.values()]
     assert sorted(scopes) == list(range(1, len(scopes) + 1))
 
 
@@ -629,8 +628,8 @@ def test_few_of_many_sites_learn_a_wrong_rule() -> None:
 
 
 def test_templates_name_folders() -> None:
-    assert template_of(Address.of(f"{HOST}/lamp")) == "/*"
-    assert template_of(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
+    assert folder_pattern(Address.of(f"{HOST}/lamp")) == "/*"
+    assert folder_pattern(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
 
 
 def with_frozen(*rules: tuple[AddressRule, str]) -> Crawl:
@@ -714,7 +713,7 @@ def with_two_rules() -> Crawl:
 
 def test_rules_make_a_page_known_together() -> None:
     crawl = with_two_rules()
-    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
     assert match.stage == "young"
@@ -729,7 +728,7 @@ def test_rules_make_a_page_known_together() -> None:
 def test_the_kept_page_may_be_one_that_a_single_rule_leads_to(kept: str) -> None:
     crawl = with_two_rules()
     crawl.page(kept, "other")
-    match = crawl.learner.match(f"{HOST}/a/other.print?sid=7")
+    match = crawl.learner.say(f"{HOST}/a/other.print?sid=7").known
     assert match is not None
     assert match.content == crawl.learner.forget(HOST + kept)
 
@@ -740,7 +739,7 @@ def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept
     (alias,) = {"/a/other?sid=7", "/a/other.print"} - {kept.replace("=1", "=7")}
     assert not crawl.matches(alias)
     crawl.page(kept, "other")
-    match = crawl.learner.match(HOST + alias)
+    match = crawl.learner.say(HOST + alias).known
     assert match is not None
     assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
     own = PRINT if alias.endswith(".print") else SID
@@ -767,7 +766,7 @@ def test_rules_lead_to_one_key_together() -> None:
 
 def test_rules_that_are_wrong_together_hold_no_longer() -> None:
     crawl = with_two_rules()
-    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     assert not crawl.page("/a/new.print?sid=7", "new").refuted
     lesson = crawl.page("/a/p3.print?sid=7", "something else")
@@ -781,7 +780,7 @@ def test_of_rules_that_are_wrong_together_the_one_most_in_doubt_is(wrong: Addres
     for i in range(3):
         crawl.page(f"/d/list{i}", f"first{i}")
         crawl.page(f"/d/list{i}{'?sid=1' if wrong == SID else '.print'}", f"second{i}")
-    match = crawl.learner.match(f"{HOST}/a/new.print?sid=7")
+    match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     assert [match.hypothesis.rule, *match.others] == [wrong, *({SID, PRINT} - {wrong})]
     shared = crawl.learner.shared((f"{HOST}/a/x.print", ""), (f"{HOST}/a/x?sid=7", ""))
@@ -800,8 +799,8 @@ def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
         crawl.page(f"/a/p{i}?sid=1", f"{i}")
         crawl.page(f"http://www.a.com/a/p{i}", f"{i}")
     crawl.page("/a/new", "new")
-    assert crawl.learner.match("http://www.a.com/a/new?sid=7") is not None
-    assert crawl.learner.match("http://www.a.com/b/new?sid=7") is None
+    assert crawl.learner.say("http://www.a.com/a/new?sid=7").known is not None
+    assert crawl.learner.say("http://www.a.com/b/new?sid=7").known is None
 
 
 @pytest.mark.parametrize("kind", ["path_parameter", "parameter"])

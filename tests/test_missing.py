@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.addresses.missing import MAX_FOUND, MAX_TREES, MissingPages
+from scrapy_simhash.url_rules.dead_ends import MAX_FOUND, MAX_TREES, MissingPages
 from tests.commands import simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.documents import printed

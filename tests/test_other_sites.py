@@ -10,7 +10,7 @@ import pytest
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.page import Found, Page, Row
 from scrapy_simhash.rule.rule import Judged, SiteKnowledge, judge
-from scrapy_simhash.rule.scope import owner_of
+from scrapy_simhash.urls import owner_of
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.pages import VERIFIED, page_with_content
 

@@ -20,10 +20,10 @@ from scrapy import Request
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.addresses.bound import sample_size
-from scrapy_simhash.addresses.learner import Judged
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.url_rules.evidence import sample_size
+from scrapy_simhash.url_rules.learner import PageForRules
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import (
     CrawlFixture,
@@ -163,8 +163,8 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
     with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
         for i in range(300):
             url = f"http://a.com/a/p{i}"
-            rules._learner.learn(Judged(url, url))
-            rules._learner.learn(Judged(f"{url}?sid=1", url))
+            rules._learner.learn(PageForRules(url, url))
+            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
         again = [Request(f"http://a.com/a/p{i}?sid=2") for i in range(100)]
         parked = []
         for request in again:
@@ -176,7 +176,7 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         rules.forget(parked[3].partition("?")[0], "")
         assert [request.url for request in sent] == [parked[3]]
         rules.answered(sent[0], UNIQUE)
-        assert rules._learner.match(parked[4]) is not None, "it was not wrong"
+        assert rules._learner.say(parked[4]).known is not None, "it was not wrong"
 
 
 @pytest.mark.parametrize("walls", ["pass", "drop"])
@@ -274,7 +274,7 @@ def test_the_rules_of_a_site_are_audited_together(
                 hypothesis.freeze(["/"], 0.0)
             for i in range(100):
                 url = f"http://{host}/a/p{i}"
-                rules._learner.learn(Judged(url, url))
+                rules._learner.learn(PageForRules(url, url))
                 for end in aliases:
                     with suppress(RuledOut):  # two addresses in 256 seem to be one
                         rules.consider(Request(url + end))
@@ -337,7 +337,7 @@ def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path:
         rows = store.sample(SID, 0, limit, each, ["/", "/a/*"])
         with store._connection:
             store._connection.execute("UPDATE parked SET state = 0")
-        return Counter(row.template for row in rows)
+        return Counter(row.pattern for row in rows)
 
     assert sample(0, 3) == {"/b/*": 3, "/c/*": 1}
     assert sample(0, 0) == {}

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.collector import Collector, PageSample
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import About, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import Address
 from tests.reports import line, record, skipped
 
 SITE = "http://a.example"

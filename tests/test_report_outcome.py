@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.report.collector import SECTIONS, Collector
 from scrapy_simhash.report.document import ROWS, About, report_of
 from scrapy_simhash.report.record import OUTCOMES, WHYS, Record
+from scrapy_simhash.urls import Address
 from tests.reports import record, skipped, variant
 from tests.sample_reports import SITE, collected
 
@@ -58,7 +58,7 @@ def test_page_has_one_outcome_and_a_reason_for_it(page: Record, outcome: str, wh
     ],
 )
 def test_section_is_the_first_folder(url: str, section: str) -> None:
-    assert Address.of(url).section == section
+    assert Address.of(url).general_section == section
 
 
 def crawl() -> list[Record]:

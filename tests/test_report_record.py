@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict
+from scrapy_simhash.urls import Address
 
 SITE = "http://a.example"
 

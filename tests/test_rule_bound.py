@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.bound import (
+from scrapy_simhash.url_rules.evidence import (
     keys_needed,
     log_e_value,
     lower_rate,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.addresses.book import SiteRules
-from scrapy_simhash.addresses.learner import Judged, Learner
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.crawl.known import TRUSTED_AFTER
+from scrapy_simhash.crawl.reach import TRUSTED_AFTER
 from scrapy_simhash.index.learned import rules_key
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.url_rules.book import SiteRules
+from scrapy_simhash.url_rules.learner import Learner, PageForRules
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.documents import printed
@@ -201,8 +201,8 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
     def learn(learner: Learner, first: int, last: int) -> None:
         for i in range(first, last):
             url = f"http://a.com/a/p{i}"
-            learner.learn(Judged(url, url))
-            learner.learn(Judged(f"{url}?sid=1", url))
+            learner.learn(PageForRules(url, url))
+            learner.learn(PageForRules(f"{url}?sid=1", url))
 
     with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
         learn(Learner(one.address_rules), 0, 30)
@@ -248,13 +248,13 @@ def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
         learner = Learner(running.address_rules)
         for i in range(4):
             url = f"http://a.com/a/p{i}"
-            learner.learn(Judged(url, url))
-            learner.learn(Judged(f"{url}?sid=1", url))
+            learner.learn(PageForRules(url, url))
+            learner.learn(PageForRules(f"{url}?sid=1", url))
         running.store_rules("a.com")
         command.change_rules("a.com", freeze)
-        assert learner.match("http://a.com/a/p1?sid=7") is None
+        assert learner.say("http://a.com/a/p1?sid=7").known is None
         running.store_rules("a.com")
-        assert learner.match("http://a.com/a/p1?sid=7") is not None
+        assert learner.say("http://a.com/a/p1?sid=7").known is not None
     with open_index(lasting_place, PARAMETERS) as later:
         (found,) = later.address_rules.all()
         assert (found.rule, found.acts()) == (rule, ["/a/*"])
@@ -265,8 +265,8 @@ def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
         learner = Learner(index.address_rules)
         for i in range(5):
             url = f"http://a.com/a/p{i}"
-            learner.learn(Judged(url, url))
-            learner.learn(Judged(f"{url}?sid=1", url))
+            learner.learn(PageForRules(url, url))
+            learner.learn(PageForRules(f"{url}?sid=1", url))
     with open_index(lasting_place, PARAMETERS) as later:
         (rule,) = later.address_rules.all()
         assert rule.keys in (2, 3)

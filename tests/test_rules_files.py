@@ -1,9 +1,8 @@
-"""Rules in the formats of other tools, there and back."""
+"""Rules in the format of duplicate-url-discarder, there and back."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses import clearurls, discarder
-from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
-from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis
-from scrapy_simhash.addresses.imported import Imported
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis
+from scrapy_simhash.url_rules.exchange import ImportedRules, exported, imported
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.indexes import open_index
@@ -23,6 +21,12 @@ from tests.pages import PARAMETERS
 
 HOST = "www.a.example"
 SID = AddressRule("parameter", HOST, "sid", "")
+GOOD = {
+    "order": 1,
+    "urlPattern": {"include": [HOST]},
+    "processor": "queryRemoval",
+    "args": ["sid"],
+}
 
 
 def frozen(rule: AddressRule, *where: str) -> Hypothesis:
@@ -37,9 +41,9 @@ def pattern(*include: str, exclude: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def of_discarder(
     urls: dict[str, Any], processor: str = "queryRemoval", *arguments: Any, host: str | None = None
-) -> Imported:
+) -> ImportedRules:
     rule = {"order": 1, "urlPattern": urls, "processor": processor, "args": [*arguments]}
-    return discarder.imported([rule], host)
+    return imported([rule], host)
 
 
 FOLDERS = ["/", "/*", "/a/", "/a/*", "/a-b/c/*", "/a/b/c/*"]
@@ -59,8 +63,8 @@ RULES = st.sampled_from(
 def test_rules_come_back_from_duplicate_url_discarder(
     places: Places,
 ) -> None:
-    written = discarder.exported(frozen(rule, *where) for rule, where in places.items())
-    found = discarder.imported(json.loads(json.dumps(written)), None)
+    written = exported(frozen(rule, *where) for rule, where in places.items())
+    found = imported(json.loads(json.dumps(written)), None)
     assert found.rules == places
     assert not found.skipped
 
@@ -68,26 +72,9 @@ def test_rules_come_back_from_duplicate_url_discarder(
 @pytest.mark.parametrize("where", ["/*/*", "/*/b/*"])
 def test_a_folder_that_does_not_matter_comes_back(where: str) -> None:
     rule = AddressRule("segment", HOST, "/*/", "")
-    (written,) = discarder.exported([frozen(rule, where)])
+    (written,) = exported([frozen(rule, where)])
     assert (written["processor"], written["args"]) == ("subpathRemoval", [0])
-    assert discarder.imported([written], None).rules == {rule: frozenset([where])}
-
-
-@given(st.dictionaries(st.sampled_from([SID, AddressRule("parameter", HOST, "x-y.1", "")]), PLACES))
-def test_rules_come_back_from_clearurls(places: Places) -> None:
-    written = clearurls.exported(frozen(rule, *where) for rule, where in places.items())
-    found = clearurls.imported(json.loads(json.dumps(written))["providers"], None)
-    assert found.rules.keys() == places.keys()
-
-
-def test_a_provider_is_for_the_addresses_where_its_rules_hold() -> None:
-    written = clearurls.exported([frozen(SID, "/a/*", "/n/N/*", "/c/"), frozen(SID, "/a/b/**/*")])
-    (provider,) = written["providers"].values()
-    assert provider["rules"] == ["sid"]
-    for path in ("/a/lamp?sid=1", "/a/lamp/?sid=1", "/a/lamp", "/n/17/lamp", "/c/d/lamp?sid=1"):
-        assert re.search(provider["urlPattern"], f"https://{HOST}{path}"), path
-    for url in (f"https://{HOST}/a/b/lamp", f"https://{HOST}/n/x/lamp", f"https://x{HOST}/a/lamp"):
-        assert not re.search(provider["urlPattern"], url), url
+    assert imported([written], None).rules == {rule: frozenset([where])}
 
 
 def test_a_pattern_of_url_matcher_says_where_a_rule_is_for() -> None:
@@ -123,13 +110,13 @@ def test_a_rule_for_very_many_places_is_for_a_trial_only(empty: Path) -> None:
         (empty / "rules.json").write_text(json.dumps([{**rule, "args": ["sid"]}]))
 
     freeze = ("rules", "other.simhash", "--import", "rules.json", "--freeze")
-    written("a", MAX_SCOPES + 1)
+    written("a", MAX_FOLDERS + 1)
     assert simhash_json(empty, *freeze)["imported"] == 0
     for letter in "ab":
-        written(letter, MAX_SCOPES)
+        written(letter, MAX_FOLDERS)
         assert simhash_json(empty, *freeze)["imported"] == 1
     (rule,) = simhash_json(empty, "rules", "other.simhash")["rules"]
-    assert len(rule["holds"]) == MAX_SCOPES
+    assert len(rule["holds"]) == MAX_FOLDERS
 
 
 @pytest.mark.parametrize(
@@ -147,62 +134,11 @@ def test_a_rule_for_very_many_places_is_for_a_trial_only(empty: Path) -> None:
         (of_discarder(pattern(HOST), "queryRemoval", "sid", host="b.example"), "for another host"),
     ],
 )
-def test_what_cannot_be_imported_is_named(found: Imported, why: str) -> None:
+def test_what_cannot_be_imported_is_named(found: ImportedRules, why: str) -> None:
     assert not found.rules
     ((reason, number),) = found.skipped.items()
     assert reason.startswith(why)
     assert number == 1
-
-
-# As in the file that ClearURLs loads.
-PROVIDERS = {
-    "a": {
-        "urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?a\\.example",
-        "completeProvider": False,
-        "rules": ["sid", "p[fd]_rd_[a-z]*", "content-id", "ref_?"],
-        "referralMarketing": ["tag"],
-        "rawRules": ["\\/ref=[^/?]*"],
-        "exceptions": [],
-        "redirections": ["^https?:\\/\\/a\\.example\\/out\\?url=([^&]*)"],
-    },
-    "search": {"urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?a\\.example\\/s\\?", "rules": ["q"]},
-    "domains": {
-        "urlPattern": "^https?:\\/\\/(?:[a-z0-9-]+\\.)*?b(?:\\.[a-z]{2,}){1,}",
-        "rules": ["x"],
-    },
-    "exact": {"urlPattern": "^https?:\\/\\/a\\.example", "rules": ["own"]},
-    "blocked": {"urlPattern": "^https?:\\/\\/ads\\.example", "completeProvider": True, "rules": []},
-    "global": {
-        "urlPattern": ".*",
-        "rules": ["(?:%3F)?fbclid", "(?:%3F)?utm(?:_[a-z_]*)?", "Echobox"],
-        "exceptions": ["^https?:\\/\\/(?:[a-z0-9-]+\\.)*?github\\.com"],
-    },
-}
-
-
-def test_plain_names_are_imported_from_clearurls() -> None:
-    found = clearurls.imported(PROVIDERS, None)
-    assert {(rule.host, rule.drop): where for rule, where in found.rules.items()} == {
-        ("a.example", "sid"): {"/"},
-        ("a.example", "content-id"): {"/"},
-        ("a.example", "q"): None,
-        ("a.example", "own"): {"/"},
-    }
-    assert found.skipped == {
-        "a pattern for names, not a name": 2,
-        "no rule for parameters": 2,
-        "a pattern with more than a host": 1,
-        "for all sites: say for which host with --site": 1,
-    }
-    found = clearurls.imported(PROVIDERS, HOST)
-    assert {rule.drop: where for rule, where in found.rules.items()} == {
-        "sid": {"/"},
-        "content-id": {"/"},
-        "q": None,
-        "fbclid": None,
-        "Echobox": None,
-    }
-    assert {rule.host for rule in found.rules} == {HOST}
 
 
 @pytest.fixture
@@ -234,28 +170,22 @@ def test_rules_are_imported_on_trial_or_frozen(empty: Path) -> None:
     (rule,) = simhash_json(empty, *index)["rules"]
     assert (rule["number"], rule["holds"], rule["frozen"]) == (1, ["/a/"], True)
 
-    for form in ("discarder", "clearurls"):
-        out = ("--export", f"{form}.json", "--format", form)
-        assert simhash_json(empty, *index, "--frozen", *out)["exported"] == 1
-        place = str(empty / f"{form}.simhash")
-        with open_index(place, PARAMETERS):
-            pass
-        simhash_json(empty, "rules", place, "--import", f"{form}.json")
-        (again,) = simhash_json(empty, "rules", place)["rules"]
-        assert (again["host"], again["drop"]) == (HOST, "sid")
+    assert simhash_json(empty, *index, "--frozen", "--export", "own.json")["exported"] == 1
+    place = str(empty / "second.simhash")
+    with open_index(place, PARAMETERS):
+        pass
+    simhash_json(empty, "rules", place, "--import", "own.json")
+    (again,) = simhash_json(empty, "rules", place)["rules"]
+    assert (again["host"], again["drop"]) == (HOST, "sid")
 
 
 @pytest.mark.parametrize("how", [(), ("--freeze",)])
 def test_there_is_room_for_few_imported_rules(empty: Path, how: tuple[str, ...]) -> None:
-    provider = {"urlPattern": "^https?:\\/\\/a\\.example", "rules": [f"p{i}" for i in range(40)]}
-    (empty / "rules.json").write_text(json.dumps({"providers": {"a": provider}}))
+    (empty / "rules.json").write_text(json.dumps([{**GOOD, "args": [f"p{i}"]} for i in range(40)]))
     done = simhash_json(empty, "rules", "other.simhash", "--import", "rules.json", *how)
     assert done["imported"] == MAX_RULES
     assert list(done["skipped"].values()) == [40 - MAX_RULES]
     assert len(simhash_json(empty, "rules", "other.simhash")["rules"]) == MAX_RULES
-
-
-GOOD = {"order": 1, "urlPattern": pattern(HOST), "processor": "queryRemoval", "args": ["sid"]}
 
 
 @pytest.mark.parametrize(
@@ -264,17 +194,13 @@ GOOD = {"order": 1, "urlPattern": pattern(HOST), "processor": "queryRemoval", "a
         ("", "cannot be imported"),
         ("{", "cannot be imported"),
         ("[" * 100_000, "cannot be imported"),
-        ('{"a": 1}', "neither a list"),
-        ("7", "neither a list"),
+        ('{"a": 1}', "no list of rules"),
+        ("7", "no list of rules"),
         (json.dumps([GOOD, 7]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "args": "sid"}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": HOST}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": {"include": HOST}}]), "rule 2 is none"),
         (json.dumps([GOOD, {**GOOD, "urlPattern": {"include": [1]}}]), "rule 2 is none"),
-        ('{"providers": {"a": 1}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": ".*", "rules": [1]}}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": 1}}}', "'a' is no provider"),
-        ('{"providers": {"a": {"urlPattern": ".*", "rawRules": 1}}}', "'a' is no provider"),
     ],
 )
 def test_what_is_no_file_of_rules_changes_nothing(empty: Path, text: str, message: str) -> None:

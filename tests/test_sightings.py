@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.addresses.sightings import Sighting, Sightings
+from scrapy_simhash.url_rules.learner import Sighting, Sightings
 
 KEYS = st.integers(0, 2**64 - 1)
 SIGHTINGS = st.builds(Sighting.of, KEYS, KEYS, st.booleans(), st.booleans(), st.booleans())

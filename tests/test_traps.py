@@ -7,16 +7,15 @@ import tracemalloc
 
 import pytest
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.traps import (
+from scrapy_simhash.analysis.content import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
+from scrapy_simhash.url_rules.dead_ends import (
     BUDGET,
     MAX_WATCHED,
     Sight,
     Trap,
     Traps,
-    pattern_of,
 )
-from scrapy_simhash.analysis.content import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
+from scrapy_simhash.urls import Address, value_pattern
 
 HOST = "a.example"
 DAY, MONTH, EVENT = f"{HOST}/day/N", f"{HOST}/month/N", f"{HOST}/event/N"
@@ -69,7 +68,7 @@ def test_an_endless_row_of_pages_that_say_nothing_new_is_a_trap() -> None:
         pytest.param(lambda i: day(i, f"{HOST}/{i}/*", DAY), id="they lead to many kinds"),
     ],
 )
-def test_other_rows_of_pages_are_none(sight: object) -> None:
+def test_other_streaks_of_pages_are_none(sight: object) -> None:
     traps = Traps()
     for number in range(200):
         assert traps.take(HOST, DAY, sight(number))[0] is None  # type: ignore[operator]
@@ -186,7 +185,7 @@ def test_patterns_are_watched_in_bounded_memory() -> None:
     traps = Traps()
     for number in range(3 * MAX_WATCHED):
         traps.take(HOST, f"{HOST}/{number}/N", day(number, f"{HOST}/{number}/next/N"))
-    assert len(traps._rows) <= MAX_WATCHED
+    assert len(traps._streaks) <= MAX_WATCHED
     assert walk(traps, BUDGET) is not None
 
 
@@ -203,7 +202,7 @@ def test_patterns_are_watched_in_bounded_memory() -> None:
     ],
 )
 def test_patterns_of_addresses(path: str, pattern: str) -> None:
-    assert pattern_of(Address.of(f"http://{HOST}{path}")) == f"{HOST}{pattern}"
+    assert value_pattern(Address.of(f"http://{HOST}{path}")) == f"{HOST}{pattern}"
 
 
 def test_the_numbers_of_a_gist_do_not_count_up() -> None:

@@ -12,8 +12,8 @@ import pytest
 from scrapy import Request
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.addresses.traps import BUDGET
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.url_rules.dead_ends import BUDGET
 from tests.commands import simhash_json
 from tests.conftest import (
     Crawl,

@@ -18,11 +18,11 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.addresses.learner import Judged
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.crawl import parking, under_way
+from scrapy_simhash.crawl import parking
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.url_rules.learner import PageForRules
+from scrapy_simhash.url_rules.rule import AddressRule
 from tests.conftest import (
     CrawlFixture,
     Reply,
@@ -59,7 +59,7 @@ class Requests:
 
     def judge(self, path: str, kept: str | None = None) -> None:
         """Have a page judged: a kept one, or a copy of another one."""
-        self.rules._learner.learn(Judged(HOST + path, HOST + (kept or path)))
+        self.rules._learner.learn(PageForRules(HOST + path, HOST + (kept or path)))
         decision = UNIQUE if kept is None else Decision("exact_duplicate", "same_text", HOST + kept)
         self.rules.answered(Request(HOST + path), decision)
 
@@ -83,8 +83,8 @@ def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reques
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
         for i in range(60):
             url = f"{HOST}/a/p{i}"
-            rules._learner.learn(Judged(url, url))
-            rules._learner.learn(Judged(f"{url}?sid=1", url))
+            rules._learner.learn(PageForRules(url, url))
+            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
         yield Requests(rules, sent)
 
 
@@ -138,7 +138,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
             scrapy_signals.request_dropped, request=again, spider=requests.rules._crawler.spider
         )
     elif end == "taken over":
-        for i in range(under_way.MOST_UNDER_WAY):
+        for i in range(parking.MOST_UNDER_WAY):
             assert requests.ask(f"/a/more{i}")
     else:
         requests.idle()
@@ -149,7 +149,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
 
 
 def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_way, "MOST_WAITING", 3)
+    monkeypatch.setattr(parking, "MOST_WAITING", 3)
     assert requests.ask("/a/new")
     assert [requests.ask(f"/a/new?sid={i}") for i in range(5)] == [False] * 3 + [True] * 2
     requests.fail("/a/new?sid=4")
@@ -186,7 +186,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     requests.judge("/a/new")
     for path in ("/a/new.print?sid=7", "/a/p1.print?sid=7", "/a/p2.print", "/a/p2?sid=7"):
         assert not requests.ask(path)
-    match = requests.rules._learner.match(f"{HOST}/a/new.print?sid=7")
+    match = requests.rules._learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     (other,) = match.others
     assert {match.hypothesis.rule, other} == both

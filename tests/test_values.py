@@ -25,7 +25,7 @@ from scrapy_simhash.analysis.values import (
 )
 from scrapy_simhash.rule.hashes import difference, hash_of, pack_table
 from scrapy_simhash.rule.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
-from scrapy_simhash.rule.scope import section_of
+from scrapy_simhash.urls import section_of
 
 KEPT = "http://shop.example/bench"
 URL = "http://shop.example/print"

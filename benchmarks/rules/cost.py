@@ -12,13 +12,13 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.addresses.rule import AddressRule
-from scrapy_simhash.addresses.sightings import Sighting, Sightings
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import AddressRules
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.url_rules.learner import Sighting, Sightings
+from scrapy_simhash.url_rules.rule import AddressRule
 
 HOST, OTHER = "www.site.com", "m.site.com"
 FOUR = (

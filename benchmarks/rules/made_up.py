@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
-from scrapy_simhash.addresses.book import RuleBook
-from scrapy_simhash.addresses.bound import sample_share
-from scrapy_simhash.addresses.learner import Judged, Learner
-from scrapy_simhash.addresses.sightings import Sightings
 from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.url_rules.book import RuleBook
+from scrapy_simhash.url_rules.evidence import sample_share
+from scrapy_simhash.url_rules.learner import Learner, PageForRules, Sightings
 
 HOST = "http://www.site.com"
 FOLDERS = "abcd"
@@ -173,7 +172,7 @@ class Dry:
         for at, (url, content_at) in enumerate(addresses):
             done = at / len(addresses)
             began = time.process_time()
-            match = self._learner.match(url) if self.policy else None
+            match = self._learner.say(url).known if self.policy else None
             self.cpu += time.process_time() - began
             if match is None or self.policy is None:
                 self._download(url, content_at, done, "no rule")
@@ -181,7 +180,7 @@ class Dry:
                 self._explored[match.hypothesis.rule] += 1
                 self._download(url, content_at, done, f"explored, {match.stage}")
             else:
-                self._waiting[match.hypothesis.rule].append((match.template, url, content_at))
+                self._waiting[match.hypothesis.rule].append((match.pattern, url, content_at))
         if self.policy is not None and self.policy.worth:
             self._audit(rng, self.policy.worth)
         self.parked = sum(map(len, self._waiting.values()))
@@ -218,7 +217,7 @@ class Dry:
             if self.first_rule is not None:
                 self.needless[why] += 1
         self.contents.add(content)
-        lesson = self._learner.learn(Judged(url, self._kept.setdefault(content, url)))
+        lesson = self._learner.learn(PageForRules(url, self._kept.setdefault(content, url)))
         if lesson.learned and self.first_rule is None:
             self.first_rule = lesson.learned[0].keys
         for one, _ in lesson.suspended:

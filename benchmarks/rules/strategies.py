@@ -14,8 +14,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.request import RequestFingerprinter
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
+from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import Address
 
 PLUGIN = {"ADDONS": {"scrapy_simhash.Addon": 500}, "SIMHASH_INDEX": "memory:"}
 # So many pages that agree make a rule of the learner by rel=canonical.

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: embedsignature=False
-"""The walks of walk.py and hidden.py over the nodes of libxml2, with the same results.
+"""The walks of tree.py over the nodes of libxml2, with the same results.
 
 lxml makes an object of each element that Python sees; these walks read the nodes themselves, of a
 tree that nobody changes meanwhile.  libxml2 keeps each name of an element or attribute once for a
@@ -69,7 +69,7 @@ import_lxml__etree()
 
 
 def walk(_Element tree not None, bint with_events):
-    """See ``walk.py``."""
+    """See ``tree.py``."""
     walker = Walk()
     walker.with_events = with_events
     walker.run(tree._c_node)
@@ -77,7 +77,7 @@ def walk(_Element tree not None, bint with_events):
 
 
 def hidden_in(_Element tree not None, is_hiding):
-    """Return the outermost elements that are hidden: see ``hidden.py``."""
+    """Return the outermost elements that are hidden: see ``tree.py``."""
     cdef Names names = Names()
     cdef xmlNode *root = tree._c_node
     cdef xmlNode *node = root

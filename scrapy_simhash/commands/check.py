@@ -15,14 +15,13 @@ from scrapy_simhash.commands.base import (
     print_line,
 )
 from scrapy_simhash.commands.sources import analysed_page, load
-from scrapy_simhash.crawl.apart import decide
-from scrapy_simhash.crawl.known import Reach
+from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
 from scrapy_simhash.rule.comparison import overlap
 from scrapy_simhash.rule.holdings import Comparable, PageValues, Told
 from scrapy_simhash.rule.page import Decision
-from scrapy_simhash.rule.scope import section_of
+from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
     import argparse

@@ -11,17 +11,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.table import Table
 
-from scrapy_simhash.addresses import clearurls, discarder
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.book import MAX_RULES, SiteRules
-from scrapy_simhash.addresses.evidence import MAX_SCOPES, Hypothesis, template_of
-from scrapy_simhash.addresses.imported import Imported
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, cell, print_line
 from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.setup import PARKED_FILE
@@ -29,7 +23,11 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
-from scrapy_simhash.rule.scope import site_of_host
+from scrapy_simhash.url_rules import exchange
+from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
 if TYPE_CHECKING:
     import argparse
@@ -111,25 +109,21 @@ class RulesCommand(Subcommand[FoundRules]):
         what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
         what.add_argument("--forget", action="store_true", help="forget them; needs --site")
         what.add_argument("--unfreeze", action="store_true", help="undo --freeze; needs --site")
-        what.add_argument("--export", type=Path, metavar="FILE", help="write them in --format")
+        what.add_argument(
+            "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
+        )
         what.add_argument(
             "--import",
             dest="import_",
             type=Path,
             metavar="FILE",
-            help="put the rules in a file of a --format on trial; with --site, for this host",
+            help="put the rules in such a file on trial; with --site, for this host",
         )
         parser.add_argument(
             "--freeze",
             action="store_true",
             help="let them act whatever comes: where they hold, or, with --import, where the file "
             "says; needs --site or --import",
-        )
-        parser.add_argument(
-            "--format",
-            choices=("discarder", "clearurls"),
-            default="discarder",
-            help="of --export: of duplicate-url-discarder (the default) or ClearURLs",
         )
 
     async def find(self, options: argparse.Namespace) -> FoundRules:
@@ -163,7 +157,10 @@ class RulesCommand(Subcommand[FoundRules]):
             if is_change:
                 return await _changed(index, known, options)
         if options.export is not None:
-            return _exported([one for meant in known.values() for one in meant], options)
+            written = exchange.exported(one for meant in known.values() for one in meant)
+            with replacing(options.export) as unfinished:
+                unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
+            return FoundRules([], exported=len(written))
         found = [_found(of, one, address) for of, meant in known.items() for one in meant]
         return FoundRules(sorted(found, key=lambda rule: (rule.site, rule.number)))
 
@@ -221,23 +218,10 @@ async def _changed(
     return FoundRules([], frozen=changed) if options.freeze else FoundRules([], unfrozen=changed)
 
 
-def _exported(meant: list[Hypothesis], options: argparse.Namespace) -> FoundRules:
-    written: list[Any] | dict[str, Any]
-    if options.format == "clearurls":
-        written = clearurls.exported(meant)
-        count = sum(len(one["rules"]) for one in written["providers"].values())
-    else:
-        written = discarder.exported(meant)
-        count = len(written)
-    with replacing(options.export) as unfinished:
-        unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
-    return FoundRules([], exported=count)
-
-
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
     rule = one.rule
     canonical = None if address is None else rule.applied(address)
-    template = None if address is None else template_of(canonical or address)
+    template = None if address is None else folder_pattern(canonical or address)
     return FoundRule(
         number=one.number,
         site=site,
@@ -249,8 +233,8 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
         failures=one.failures,
         rate=round(one.rate, 3),
         folders=[
-            Folder(name, scope.right, scope.wrong, one.stage(name))
-            for name, scope in one.scopes.items()
+            Folder(name, trials.right, trials.wrong, one.stage(name))
+            for name, trials in one.trials.items()
         ],
         holds=one.acts(),
         frozen=bool(one.frozen),
@@ -305,7 +289,7 @@ def _since(rule: FoundRule) -> str:
 async def _imported(options: argparse.Namespace) -> FoundRules:
     """Put the rules of a file on trial, or have them act at once: those for a host, if given.
 
-    :raises SettingsError: it cannot be read, or is in no format that is known.
+    :raises SettingsError: it cannot be read, or holds no rules of duplicate-url-discarder.
     """
     found = _read(options.import_, options.site and options.site.lower())
     skipped, are_frozen = found.skipped, options.freeze
@@ -333,7 +317,7 @@ async def _imported(options: argparse.Namespace) -> FoundRules:
                         refused.append(rule)
                     elif are_frozen:
                         both = hypothesis.frozen | where
-                        hypothesis.freeze(both if len(both) <= MAX_SCOPES else where, now)
+                        hypothesis.freeze(both if len(both) <= MAX_FOLDERS else where, now)
 
             await index.change_rules(site, change)
             imported += len(rules) - len(refused)
@@ -342,14 +326,12 @@ async def _imported(options: argparse.Namespace) -> FoundRules:
     return FoundRules([], imported=imported, skipped=dict(skipped))
 
 
-def _read(file: Path, host: str | None) -> Imported:
+def _read(file: Path, host: str | None) -> exchange.ImportedRules:
     try:
         rules = json.loads(file.read_bytes())
-        if isinstance(rules, list):
-            return discarder.imported(rules, host)
-        if isinstance(rules, dict) and isinstance(rules.get("providers"), dict):
-            return clearurls.imported(rules["providers"], host)
-        raise ValueError("neither a list of duplicate-url-discarder nor providers of ClearURLs")
+        if not isinstance(rules, list):
+            raise ValueError("it holds no list of rules of duplicate-url-discarder")
+        return exchange.imported(rules, host)
     except (OSError, ValueError, RecursionError) as exc:
         raise SettingsError(f"{file} cannot be imported: {exc}") from exc
 
@@ -435,7 +417,7 @@ def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount
                 for row in store.all():
                     counts[str(file), str(row.rule)] += 1
                     if lines is not None:
-                        line = {"url": row.url, "rule": str(row.rule), "template": row.template}
+                        line = {"url": row.url, "rule": str(row.rule), "template": row.pattern}
                         lines.write(json.dumps(line) + "\n")
         except sqlite3.Error as exc:
             raise SettingsError(f"{file} cannot be read: {exc}") from exc

@@ -22,7 +22,7 @@ from scrapy_simhash.commands.base import (
 from scrapy_simhash.index.opening import file_of, open_existing
 from scrapy_simhash.index.sqlite.repair import Problem, repair
 from scrapy_simhash.index.survey import Survey, ids_where, survey
-from scrapy_simhash.rule.scope import host_of, scope_key
+from scrapy_simhash.urls import host_of, scope_key
 
 if TYPE_CHECKING:
     import argparse

@@ -4,16 +4,15 @@ A response comes in through the downloader middleware (judging.py).  requests.py
 for it, and what its callback gets beside the page; choices.py whether it is judged.  A
 ``pipeline.Pipeline`` analyses it for the run of the crawl (run.py); workers and index are shared by
 all spiders of a process.  The index judges its text and values, without what second visits showed
-to change by itself (visits.py), and apart.py the addresses that the spider was not handed
-(known.py), unless it is a wall (walls.py).  choices.py says what becomes of it.  The decision goes
-into the meta of the request and out as the signal ``page_judged`` (signals.py).  The response goes
-on to the spider, with a flag if it is a flagged duplicate, or ends as an exception of
-exceptions.py.
+to change by itself (visits.py), and reach.py the addresses that the spider was not handed, unless
+it is a wall (walls.py).  choices.py says what becomes of it.  The decision goes into the meta of
+the request and out as the signal ``page_judged`` (signals.py).  The response goes on to the spider,
+with a flag if it is a flagged duplicate, or ends as an exception of exceptions.py.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
-feed (feed.py); report.py makes the report, and raises alarms.  rules.py learns which addresses lead
+feed; report.py makes the report, and raises alarms.  rules.py learns which addresses lead
 to one page; by its rules, parking.py parks requests in a file (parked.py).  So it does for requests
-that lead into traps (traps.py), or to pages that are not there (soft404.py).  links.py drops the
+that lead into traps, or to pages that are not there (dead_ends.py).  links.py drops the
 requests from flagged pages, and tells what the spider asks for.  pausing.py ignores requests to a
 site after an alarm.  If a callback fails, or an item is refused, run.py takes the page out of the
 index; it also keeps what a run knows in its JOBDIR.

@@ -13,7 +13,7 @@ from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
-from scrapy_simhash.rule.scope import owner_of
+from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.url_rules.rule import AddressRule
 
 
 class NearDuplicate(IgnoreRequest):

@@ -16,7 +16,6 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.apart import decide
 from scrapy_simhash.crawl.choices import (
     META_KEY,
     CarefulPolicy,
@@ -25,8 +24,9 @@ from scrapy_simhash.crawl.choices import (
     mark_inline_downloads,
     policy_of,
 )
+from scrapy_simhash.crawl.dead_ends import QUESTION_META_KEY
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
-from scrapy_simhash.crawl.known import Reach
+from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.crawl.requests import (
     RequestFacts,
     RequestVariants,
@@ -44,15 +44,14 @@ from scrapy_simhash.crawl.setup import (
     parking_place,
     say_what_is_between,
 )
-from scrapy_simhash.crawl.soft404 import QUESTION_META_KEY
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.rule.page import Decision, Reason
-from scrapy_simhash.rule.scope import scope_key, section_of
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.urls import scope_key, section_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -1,6 +1,6 @@
 """Parked requests: on disk with the rule that parked each, until they are asked for or not needed.
 
-A request is on disk before anybody is told that it is parked, and leaves the file only when it was
+A request is on disk before anything counts it as parked, and leaves the file only when it was
 answered: killing the process loses none.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scrapy_simhash.addresses.rule import AddressRule
+from scrapy_simhash.url_rules.rule import AddressRule
 
-# What is done with a request: it is parked; it was asked for, and has no answer; it was asked for
-# by a process that ended before the answer; it waits for the verdict on another one.
+# The state of a request: it is parked; it was asked for, and has no answer; it was asked for by a
+# process that ended before the answer; it waits for the verdict on another one.
 _PARKED, _ASKED, _OWED, _WAITING = range(4)
 
 _SCHEMA = """
@@ -48,7 +48,7 @@ class ParkedRequest(NamedTuple):
 
     id: int
     rule: AddressRule
-    template: str
+    pattern: str
     url: str
     request: bytes
 
@@ -90,7 +90,7 @@ class ParkedRequests:
     def park(
         self,
         rule: AddressRule,
-        template: str,
+        pattern: str,
         key: int,
         url: str,
         request: bytes,
@@ -101,8 +101,7 @@ class ParkedRequests:
         """Store a request; when this returns, it is there for good.
 
         It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page
-        that has no verdict yet.  *others* are rules that
-        had to apply as well.
+        that has no verdict yet.  *others* are rules that had to apply as well.
         """
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
@@ -110,7 +109,7 @@ class ParkedRequests:
             stored = self._connection.execute(
                 "INSERT INTO parked (rule, template, key, url, request, content, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (_written(rule), template, _key(key), url, request, content, state),
+                (_written(rule), pattern, _key(key), url, request, content, state),
             )
             self._connection.executemany(
                 "INSERT INTO needed VALUES (?, ?)",
@@ -128,18 +127,18 @@ class ParkedRequests:
         """Return requests that another run asked for; they count as asked for now."""
         return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
 
-    def take(self, rule: AddressRule, template: str | None, limit: int) -> list[ParkedRequest]:
+    def take(self, rule: AddressRule, pattern: str | None, limit: int) -> list[ParkedRequest]:
         """Return the oldest requests of a rule; they count as asked for now.
 
-        They are in one template, or in all.  Those that other rules have parked together with it
-        are among them, whatever the template is.
+        They are in one folder pattern, or in all.  Those that other rules have parked together with
+        it are among them, whatever the pattern is.
         """
         where = (
             "state IN (?, ?) AND (rule = ? AND template = ifnull(?, template)"
             " OR id IN (SELECT id FROM needed WHERE needed.rule = ?)) ORDER BY id LIMIT ?"
         )
         written = _written(rule)
-        return self._take(where, _PARKED, _WAITING, written, template, written, limit)
+        return self._take(where, _PARKED, _WAITING, written, pattern, written, limit)
 
     def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
         """Return the requests of a rule that have a key; they count as asked for now."""
@@ -160,10 +159,9 @@ class ParkedRequests:
     def sample(
         self, rule: AddressRule, after: int, limit: int, each: int, tried: Collection[str]
     ) -> list[ParkedRequest]:
-        """Return requests of a rule by chance, of those parked *after* an id; as :meth:`take`.
+        """Return random requests of a rule, of those parked *after* an id; as :meth:`take`.
 
-        They are *limit*; or more, if only then there are *each* of every template that is not
-        *tried*.
+        They are *limit*; or more, until there are *each* of every pattern that is not *tried*.
         """
         known = f"template IN ({','.join('?' * len(tried))})"
         where = f"""id IN (

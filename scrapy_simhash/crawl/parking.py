@@ -1,4 +1,7 @@
-"""Requests that are parked: what a rule says is kept already is not downloaded, and not lost."""
+"""Requests that are parked: what a rule says is kept already is not downloaded, and not lost.
+
+A request whose page is being downloaded at another address waits, parked, for that one's verdict.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 import pickle
 import random
 import sqlite3
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
@@ -15,16 +18,14 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.request import request_from_dict
 
-from scrapy_simhash.addresses.bound import sample_share
-from scrapy_simhash.addresses.evidence import Stage
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.requests import RequestFacts, ask, is_start_request, redirects_in
 from scrapy_simhash.crawl.setup import PARKED_FILE, RareWarning
-from scrapy_simhash.crawl.under_way import MOST_WAITING, Place, UnderWay
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.rule.scope import site_of_host
+from scrapy_simhash.url_rules.evidence import Stage, sample_share
+from scrapy_simhash.urls import site_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.addresses.learner import Learner
-    from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.settings import SimhashSettings
+    from scrapy_simhash.url_rules.learner import Learner, RuleMatch
+    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 T = TypeVar("T")
 # What became of a request that a rule was about.  Those released and audited had been parked.
@@ -49,42 +50,95 @@ _STATS: dict[What, str] = {
 logger = logging.getLogger(__name__)
 
 PARKED_META_KEY = "simhash_parked"
-# Of what a rule covers, so much is downloaded all the same; what is missing of a sample, when the
-# spider is idle.
+# The share of what a rule covers that is downloaded all the same; when the spider is idle, what a
+# sample lacks is downloaded, too.
 EXPLORED: dict[Stage, float] = {"young": 0.1, "proven": 0.05}
-# When the spider is idle, at least so many of each template are looked at: the rule may have had no
-# trial there.
+# When the spider is idle, at least so many requests of each folder pattern are looked at: the rule
+# may have had no trial there.
 LOOKS = 3
-# So many requests are asked for again at a time; the others stay on disk.
+# Requests that are asked for again at a time; the others stay on disk.
 MOST_ASKED = 500
 MOST_TRIES = 10
 # Rules whose requests are counted one by one.
 MAX_COUNTED = 10_000
+# Requests that are under way, and twins that wait.  If so many others are under way, one whose end
+# was not seen is forgotten, and its twins are sent.
+MOST_UNDER_WAY = 500
+MOST_WAITING = 500
 
 
 class Asked(NamedTuple):
-    """The rule and the template for which a request was parked, and how often it was sent.
+    """The rule and the pattern by which a request was parked, and how often it was sent since.
 
     *tests_rule*: if its page is kept now, the rule is wrong.
     """
 
     rule: AddressRule
-    template: str
+    pattern: str
     tries: int
     tests_rule: bool
 
 
-class Watch(Protocol):
-    """Says of rules that do not come from a learner whether they hold."""
+class RuleOwner(Protocol):
+    """Knows whether its rules hold, which no learner has learned."""
 
     def room_to_audit(self, what: str) -> int | None:
-        """Return how many parked requests may be sent to look at *what*; None if it does not hold.
+        """Return how many parked requests may be sent to test *what*; None if it does not hold.
 
         It is called when nothing else is left to crawl.
         """
 
     def note_audited(self, what: str, requests: int) -> None:
-        """Note that so many requests are sent to look at *what*."""
+        """Note that requests are sent to test *what*."""
+
+
+class Target(NamedTuple):
+    """The URL of a request, and the party of requests that one page may serve."""
+
+    url: str
+    party: str
+
+
+class UnderWay:
+    """Requests that are sent and have no verdict yet, by the key that all acting rules give them.
+
+    Twins, requests with the same key, wait for the verdict.
+    """
+
+    def __init__(self) -> None:
+        # The key of each request.
+        self._keys: OrderedDict[Target, int] = OrderedDict()
+        # The first request under way with a key.
+        self._first: dict[int, Target] = {}
+        # The matches by which twins wait for such a request.
+        self._waiting: dict[Target, list[RuleMatch]] = {}
+        self._waiting_in_all = 0
+
+    def first(self, target: Target, key: int) -> Target | None:
+        """Return the request to another address that *target* may wait for, if there is one."""
+        first = self._first.get(key, target)
+        return None if first == target or self._waiting_in_all >= MOST_WAITING else first
+
+    def wait(self, first: Target, match: RuleMatch) -> None:
+        """Note that a twin waits for a request, by the rule that makes them one."""
+        self._waiting.setdefault(first, []).append(match)
+        self._waiting_in_all += 1
+
+    def begin(self, target: Target, key: int) -> Target | None:
+        """Note that a request is sent; return another one to be ended, if there are too many."""
+        self._keys[target] = key
+        self._first.setdefault(key, target)
+        return next(iter(self._keys)) if len(self._keys) > MOST_UNDER_WAY else None
+
+    def end(self, target: Target) -> list[RuleMatch]:
+        """Note that a request has its verdict, or will get none; return by what its twins wait."""
+        key = self._keys.pop(target, None)
+        if key is None or self._first.get(key) != target:
+            return []
+        del self._first[key]
+        awaited = self._waiting.pop(target, [])
+        self._waiting_in_all -= len(awaited)
+        return [*{one.key: one for one in awaited}.values()]
 
 
 class Parking:
@@ -94,7 +148,7 @@ class Parking:
     with another method than GET, without a callback, and those whose pages are not judged, or would
     not be dropped as duplicates.
 
-    Rules of the kinds in *watches* hold as these say, all others as the *learner* does.
+    Whether a rule holds is known to the one of *owners* for its kind, or else to the *learner*.
 
     :raises SettingsError: the file of parked requests cannot be used.
     """
@@ -103,14 +157,14 @@ class Parking:
         self,
         crawler: Crawler,
         learner: Learner,
-        watches: Mapping[Kind, Watch],
+        owners: Mapping[Kind, RuleOwner],
         settings: SimhashSettings,
         facts: RequestFacts,
         place: Path,
     ) -> None:
         self._crawler = crawler
         self._learner = learner
-        self._watches = watches
+        self._owners = owners
         self._selection = Selection(settings)
         self._facts = facts
         self._worth = settings.rules_audit
@@ -128,10 +182,10 @@ class Parking:
         self._under_way = UnderWay()
         self._asked: dict[int, Asked] = {}
         self._lives: dict[AddressRule, Counter[What]] = {}
-        # Rules, and the template in which each is refuted; None for all.
+        # Rules that are refuted, each with the pattern where it is; None: everywhere.
         self._releasing: deque[tuple[AddressRule, str | None]] = deque()
-        # By rule, the last request that was parked before its last audit, and how many it has had
-        # explored or audited since it released any.
+        # By rule, the last request that was parked before its last audit, and how many requests
+        # were explored or audited since it was refuted.
         self._looked_until: dict[AddressRule, int] = {}
         self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
@@ -148,15 +202,15 @@ class Parking:
         self.redirected(request)
         if self.is_exempt(request):
             return
-        place = self._place(request)
-        said = self._learner.say(*place)
-        if not said.acts:
+        target = self._target(request)
+        answer = self._learner.say(*target)
+        if not answer.acts:
             return
-        match, first = said.known, None
-        if match is None and (first := self._under_way.first(place, said.whole)):
-            match = self._learner.shared(first, place)
+        match, first = answer.known, None
+        if match is None and (first := self._under_way.first(target, answer.whole)):
+            match = self._learner.shared(first, target)
         if match is None:
-            if late := self._under_way.begin(place, said.whole):
+            if late := self._under_way.begin(target, answer.whole):
                 self._end(late)
             return
         rule = match.hypothesis.rule
@@ -166,7 +220,7 @@ class Parking:
         if first is not None:
             self._under_way.wait(first, match)
         is_waiting, others = first is not None, match.others
-        self.park(request, rule, match.template, match.key, match.content, is_waiting, others)
+        self.park(request, rule, match.pattern, match.key, match.content, is_waiting, others)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -177,7 +231,7 @@ class Parking:
         self,
         request: Request,
         rule: AddressRule,
-        template: str,
+        pattern: str,
         key: int,
         content: int | None = None,
         is_waiting: bool = False,
@@ -189,7 +243,7 @@ class Parking:
         """
         try:
             stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-            self._store.park(rule, template, key, request.url, stored, content, is_waiting, others)
+            self._store.park(rule, pattern, key, request.url, stored, content, is_waiting, others)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
@@ -201,7 +255,7 @@ class Parking:
 
     def answered(self, request: Request) -> Asked | None:
         """Note the answer to a request; return which rule had parked it, if one had."""
-        self._end(self._place(request))
+        self._end(self._target(request))
         number = request.meta.pop(PARKED_META_KEY, None)
         asked = self._asked.pop(number, None)
         if asked is not None:
@@ -209,12 +263,12 @@ class Parking:
             self._go_on()
         return asked
 
-    def release(self, rule: AddressRule, template: str | None = None) -> None:
-        """Ask for all that a rule has parked, in one template or everywhere."""
-        if template is None:
+    def release(self, rule: AddressRule, pattern: str | None = None) -> None:
+        """Ask for all that a rule has parked, in one pattern or everywhere."""
+        if pattern is None:
             self._looked_at.pop(rule, None)
-        if (rule, template) not in self._releasing:
-            self._releasing.append((rule, template))
+        if (rule, pattern) not in self._releasing:
+            self._releasing.append((rule, pattern))
         self._go_on()
 
     def release_content(self, content: int) -> None:
@@ -230,7 +284,7 @@ class Parking:
     def redirected(self, request: Request) -> None:
         """Note that a request has led to another one, which is sent or dropped."""
         if urls := redirects_in(request.meta):
-            self._end(Place(urls[-1], self._facts.of(request).party))
+            self._end(Target(urls[-1], self._facts.of(request).party))
 
     def spider_idle(self) -> None:
         """Before the crawl ends, ask for what is owed, and look at some of what is parked.
@@ -248,7 +302,7 @@ class Parking:
         }
         by_site: Counter[str] = Counter()
         for rule, requests in covered.items():
-            if rule.kind not in self._watches and self._learner.holds(rule):
+            if rule.kind not in self._owners and self._learner.holds(rule):
                 by_site[site_of_host(rule.host)] += requests
         for rule, requests in covered.items():
             if (rule, None) not in self._releasing:
@@ -269,12 +323,12 @@ class Parking:
         """Keep what is parked."""
         self._safely(self._store.close)
 
-    def _place(self, request: Request) -> Place:
-        return Place(request.url, self._facts.of(request).party)
+    def _target(self, request: Request) -> Target:
+        return Target(request.url, self._facts.of(request).party)
 
-    def _end(self, place: Place) -> None:
+    def _end(self, target: Target) -> None:
         """Park what waits for a request if a page is kept now, and ask for it if none is."""
-        for match in self._under_way.end(place):
+        for match in self._under_way.end(target):
             if (content := self._learner.content(match)) is not None:
                 self._safely(self._store.note_known, match.key, content)
                 continue
@@ -304,20 +358,20 @@ class Parking:
             return
         since = self._looked_until.get(rule, 0)
         self._looked_until[rule] = self._safely(self._store.last) or 0
-        watch = self._watches.get(rule.kind)
-        each = LOOKS if watch is None and self._worth else 0
+        owner = self._owners.get(rule.kind)
+        each = LOOKS if owner is None and self._worth else 0
         tried = self._learner.tried(rule, LOOKS)
         rows = self._safely(self._store.sample, rule, since, wanted, each, tried) or ()
         self._looked_at[rule] += len(rows)
-        if watch is not None:
-            watch.note_audited(rule.drop, len(rows))
+        if owner is not None:
+            owner.note_audited(rule.drop, len(rows))
         for row in rows:
             self._ask(row, "audited")
 
     def _wanted(self, rule: AddressRule, covered: int, by_site: int) -> int | None:
         """Return how many requests of a rule are still to be looked at; None: it does not hold."""
-        if (watch := self._watches.get(rule.kind)) is not None:
-            room = watch.room_to_audit(rule.drop)
+        if (owner := self._owners.get(rule.kind)) is not None:
+            room = owner.room_to_audit(rule.drop)
             return None if room is None else min(room, self._worth)
         if not self._learner.holds(rule):
             return None
@@ -345,8 +399,8 @@ class Parking:
             logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
             return
         meta = {**request.meta, PARKED_META_KEY: row.id}
-        tests_rule = tests_rule and row.rule.kind not in self._watches
-        self._asked[row.id] = Asked(row.rule, row.template, tries, tests_rule)
+        tests_rule = tests_rule and row.rule.kind not in self._owners
+        self._asked[row.id] = Asked(row.rule, row.pattern, tries, tests_rule)
         if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
             if tries == 1:
                 self._count(why, row.rule)

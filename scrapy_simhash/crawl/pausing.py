@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
+from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
-from scrapy_simhash.addresses.learner import Judged, Learner, Lesson
-from scrapy_simhash.addresses.matches import Match
-from scrapy_simhash.addresses.missing import MissingPages
-from scrapy_simhash.addresses.traps import Traps
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, Watch, is_exempt
+from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, sight_of
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, RuleOwner, is_exempt
 from scrapy_simhash.crawl.requests import RequestFacts, redirects_in
 from scrapy_simhash.crawl.run import JobState
-from scrapy_simhash.crawl.soft404 import CrawlMissing, Said
-from scrapy_simhash.crawl.traps import CrawlTraps, sight_of
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.rule.page import NEW_ADDRESSES
+from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
+from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
+from scrapy_simhash.urls import MAX_URL, Address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,27 +26,27 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.addresses.evidence import Hypothesis
-    from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.analysis.analyser import PageAnalysis
-    from scrapy_simhash.crawl.known import Reach
+    from scrapy_simhash.crawl.reach import Reach
     from scrapy_simhash.index.contract import Index
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
+    from scrapy_simhash.url_rules.evidence import Hypothesis
+    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 logger = logging.getLogger(__name__)
 
-# Rules in the report, and templates that are named for each.
+# Rules in the report, and folder patterns that are named for each.
 ROWS = 20
-NAMED_TEMPLATES = 5
+NAMED_PATTERNS = 5
 
 
 @dataclass(slots=True)
 class Savings:
-    """Of pages of which a rule said that they are kept elsewhere: how many were *known*, or not.
+    """Downloaded pages that were kept elsewhere according to a rule: how many were *known* indeed.
 
-    *lost* had content of their own.
+    The *lost* ones had content of their own: the rule would have lost them.
     """
 
     known: int = 0
@@ -57,18 +54,18 @@ class Savings:
     lost: int = 0
 
 
-class Watched(NamedTuple):
+class DeadEnds(NamedTuple):
     """What a crawl knows of traps and of missing pages."""
 
     traps: Traps
-    missing: MissingPages[Said]
+    missing: MissingPages[PageText]
 
 
 class AddressRules:
     """Learns rules from the verdicts of a crawl, and counts what they would have saved.
 
-    With a *place* for them, requests are parked by the rules (parking.py).  Pages that cannot
-    tell are left out: walls, pages without content of their own, and those after a redirect.
+    If there is a *place* for them, requests are parked by the rules (parking.py).  Nothing is
+    learned from walls, pages without content of their own, and pages after a redirect.
     """
 
     def __init__(
@@ -83,15 +80,15 @@ class AddressRules:
         self._facts = facts
         self._index = index
         self._learner = Learner(index.address_rules)
-        self._state = JobState(crawler, "traps", Watched)
+        self._state = JobState(crawler, "traps", DeadEnds)
         known = self._state.load()
-        # A run that is killed leaves none: what it knew last is not known.
+        # So a run that is killed leaves no state, since that of its start is out of date.
         self._state.remove()
-        traps, missing = self._watched = known or Watched(Traps(), MissingPages())
+        traps, missing = self._dead_ends = known or DeadEnds(Traps(), MissingPages())
         self._parking = None
         if place is not None:
-            watches: dict[Kind, Watch] = {"trap": traps, "missing": missing}
-            self._parking = Parking(crawler, self._learner, watches, settings, facts, place)
+            owners: dict[Kind, RuleOwner] = {"trap": traps, "missing": missing}
+            self._parking = Parking(crawler, self._learner, owners, settings, facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
         self.missing = CrawlMissing(crawler, index, missing, self._parking)
         if known is None:
@@ -108,7 +105,7 @@ class AddressRules:
     async def learn(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
     ) -> None:
-        """Learn from the verdict on a page; whatever fails, nothing but a lesson is lost."""
+        """Learn from the verdict on a page; if anything fails, only a lesson is lost."""
         try:
             lesson = self._lesson(request, page, decision)
             if lesson.match is not None and not is_exempt(request):
@@ -123,9 +120,9 @@ class AddressRules:
     def note_links(
         self, request: Request, page: Page, decision: Decision, analysis: PageAnalysis, reach: Reach
     ) -> None:
-        """Learn where a judged page leads, before what is in it counts as met.
+        """Learn where a judged page leads, before the spider counts as handed what is on it.
 
-        Whatever fails, nothing but a lesson is lost.
+        If anything fails, only a lesson is lost.
         """
         try:
             links = [one.address for one in page.holds.addresses if one.kind == "link"]
@@ -150,10 +147,11 @@ class AddressRules:
     def answered(self, request: Request, decision: Decision | None) -> None:
         """Note the answer to a request; *decision* is None if there was none.
 
-        If it was parked, and its page is kept now, the rule was wrong, whatever the keys say: those
-        of an earlier run are not known.  Not so if the page that it was parked for is kept no more,
-        or if the page is kept only for links that the rule makes known.  Where it is kept for other
-        links or media, the rule is wrong in its template: those of a copy may have been known.
+        If it was parked, and its page is kept now, the rule was wrong; its keys cannot show this,
+        since those of an earlier run are not known.  The rule was not wrong if the page for which
+        the request was parked is not kept any more, or if this page is kept only for links that the
+        rule makes known.  If it is kept for other links or media, the rule is wrong in this pattern
+        only: the links of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
@@ -161,12 +159,12 @@ class AddressRules:
         is_kept = decision.is_kept or decision.verdict == "refresh"
         if asked.tests_rule and is_kept and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
-            self._learner.fail(asked.rule, asked.template, leads_on)
+            self._learner.fail(asked.rule, asked.pattern, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")
-            self._parking.release(asked.rule, asked.template if leads_on else None)
+            self._parking.release(asked.rule, asked.pattern if leads_on else None)
 
     def clear_doubtful(self, url: str) -> None:
-        """Forget failures that were due to what is known now to change by itself."""
+        """Forget the failures whose cause is known now: something that changes by itself."""
         self._learner.clear_doubtful(url)
 
     def forget(self, url: str, party: str) -> None:
@@ -176,18 +174,18 @@ class AddressRules:
             self._parking.release_content(content)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
-        """Take a page for none that is kept if it is a wall, also where those are dropped."""
+        """Forget that a page was kept if it is a wall, even if walls are dropped."""
         if alarm.name == "one_text":
             self._walls.add(alarm.subject)
             for party in self._learner.parties_of(alarm.subject):
                 self.forget(alarm.subject, party)
 
     def close(self, is_done: bool) -> None:
-        """Keep what is parked; and what is known of traps, unless the crawl *is_done*."""
+        """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
         if self._parking is not None:
             self._parking.close()
         if not is_done:
-            self._state.save(self._watched)
+            self._state.save(self._dead_ends)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""
@@ -205,12 +203,17 @@ class AddressRules:
         is_again = decision.verdict == "refresh" and request.dont_filter
         if is_again or redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
-        is_doubtful = decision.may_be_noise
-        leads_on = decision.reason in NEW_ADDRESSES
-        content_url = decision.content_url(page.url)
-        return self._learner.learn(Judged(page.url, content_url, party, is_doubtful, leads_on))
+        return self._learner.learn(
+            PageForRules(
+                page.url,
+                decision.content_url(page.url),
+                party,
+                is_doubtful=decision.may_be_noise,
+                leads_on=decision.reason in NEW_ADDRESSES,
+            )
+        )
 
-    def _count(self, match: Match, decision: Decision, body_bytes: int) -> None:
+    def _count(self, match: RuleMatch, decision: Decision, body_bytes: int) -> None:
         stats, rule = self._crawler.stats, match.hypothesis.rule
         if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
             return
@@ -237,9 +240,9 @@ class AddressRules:
             )
         if lesson.refuted:
             stats.inc_value("simhash/rules/failures", len(lesson.refuted))
-        for one, template in lesson.suspended:
+        for one, pattern in lesson.suspended:
             if self._parking is not None:
-                self._parking.release(one.rule, template)
+                self._parking.release(one.rule, pattern)
             if one.frozen:
                 self._warn_of(one)
             elif one.learned is not None:
@@ -269,7 +272,7 @@ class AddressRules:
             "failures": one.failures,
             "rate": round(one.rate, 3),
             "frozen": bool(one.frozen),
-            "templates": acts[:NAMED_TEMPLATES],
+            "templates": acts[:NAMED_PATTERNS],
             "templates_in_all": len(acts),
             "known": savings.known,
             "known_bytes": savings.known_bytes,

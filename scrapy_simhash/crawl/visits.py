@@ -6,9 +6,9 @@ import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.rule.rule import has_same_text
+from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

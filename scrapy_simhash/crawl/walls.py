@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.addresses.address import MAX_URL, Address, folder_of
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.known import KnownAddresses
+from scrapy_simhash.crawl.reach import KnownAddresses
 from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.urls import MAX_URL, Address, general_folder
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -110,7 +110,7 @@ def _groups(address: Address) -> Iterator[tuple[str, str]]:
     for i in range(max(1, len(segments) - MOST_PLACES // 2), len(segments)):
         before, after = "/".join(segments[:i]), "/".join(segments[i + 1 :])
         yield (
-            f"{host}{folder_of(before + '/')} {len(segments) - i}",
+            f"{host}{general_folder(before + '/')} {len(segments) - i}",
             f"{scheme} {host}{before} {after} {parameters}",
         )
     for name, _ in parameters[: MOST_PLACES // 2]:

@@ -24,7 +24,7 @@ from scrapy_simhash.rule.rule import Parameters
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from scrapy_simhash.addresses.book import RuleBook, SiteRules
+    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 
 
 class Counts(NamedTuple):
@@ -59,7 +59,7 @@ class Index(ABC):
     def template(self, folder: str) -> frozenset[int]:
         """Return the ids of the blocks and values that the pages of a folder are known to repeat.
 
-        *folder* is that of :func:`~scrapy_simhash.rule.scope.folder_of`.
+        *folder* is that of :func:`~scrapy_simhash.urls.folder_of`.
         """
         return self._learned.template(folder)
 

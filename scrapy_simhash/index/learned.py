@@ -16,14 +16,14 @@ from functools import partial
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.addresses.book import RuleBook, SiteRules
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.rule.holdings import BESIDE, PLACE
 from scrapy_simhash.rule.noise import Differences, Noise, Noises
 from scrapy_simhash.rule.page import Decision, Page
 from scrapy_simhash.rule.rule import SiteKnowledge
-from scrapy_simhash.rule.scope import folder_of, section_of_folder
 from scrapy_simhash.rule.template import VALUES_SHARE, Templates
+from scrapy_simhash.url_rules.book import RuleBook, SiteRules
+from scrapy_simhash.urls import folder_of, section_of_folder
 
 # Calls a function with the stored state of a site (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
@@ -95,7 +95,7 @@ class Learned:
     def template(self, folder: str) -> frozenset[int]:
         """Return the ids of the blocks and values that the pages of a folder are known to repeat.
 
-        *folder* is that of :func:`~scrapy_simhash.rule.scope.folder_of`.
+        *folder* is that of :func:`~scrapy_simhash.urls.folder_of`.
         """
         section = section_of_folder(folder)
         if not self._is_settled(section):

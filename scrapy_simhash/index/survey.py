@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.index.contract import LastingIndex
 from scrapy_simhash.index.learned import site_of_rules
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.settings import is_in_redis
+from scrapy_simhash.url_rules.book import SiteRules
 
 # Number of the largest groups to show.
 SHOWN = 10

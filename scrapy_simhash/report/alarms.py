@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.urls import MAX_URL, Address
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
 # Alarms about the site of the page that raised them.

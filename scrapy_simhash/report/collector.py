@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scrapy_simhash.addresses.address import MAX_URL, Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import MAX_URL, Address
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -176,7 +176,7 @@ class Collector:
         self.outcomes[outcome, why] += 1
         for name in (outcome, why):
             self.spent[name].add(record)
-        self.sections[record.address.section][outcome] += 1
+        self.sections[record.address.general_section][outcome] += 1
         self.timeline.add(record.judged_at, outcome, record.is_duplicate)
         if record.decision.verdict == "skipped":
             self._add_skipped(record)

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any
 
 from scrapy_simhash._version import __version__
-from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, Source
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 from scrapy_simhash.rule.page import VARIANT_REASONS
+from scrapy_simhash.url_rules.rule import AddressRule
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1

@@ -10,10 +10,10 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.rule.holdings import Told
 from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
+from scrapy_simhash.urls import Address
 
 Action = Literal["pass", "drop", "flag"]
 VERDICTS = frozenset(get_args(Verdict))

@@ -6,5 +6,5 @@ comparison.py), without the blocks that the site repeats (template.py) or the se
 (sections.py), and by their values (holdings.py), whose addresses may be others on the kept page
 (rewriting.py), and returns a :class:`~.page.Decision`.  noise.py says what changes by itself.
 What takes long in a comparison is compiled, if there is a C compiler (engine.py).
-scope.py says which part of an index a URL belongs to.  Nothing here reads or writes anything.
+Nothing here reads or writes anything.
 """

@@ -116,7 +116,7 @@ class Page:
     if nothing depends on it.
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
-    (:func:`~scrapy_simhash.rule.scope.section_of`; empty if there are no sections), and what it
+    (:func:`~scrapy_simhash.urls.section_of`; empty if there are no sections), and what it
     *holds*: its values.  *is_asked_again*: the spider asks for the page whether it was judged
     before or not.  *canonical* is the URL that the page gives as
     its own (rel=canonical).  It chooses among kept pages that are equally good as its

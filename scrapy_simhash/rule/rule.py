@@ -24,9 +24,9 @@ from scrapy_simhash.rule.page import (
     Reason,
     Row,
 )
-from scrapy_simhash.rule.scope import owner_of, section_of
 from scrapy_simhash.rule.sections import TemplateOf, no_template
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
+from scrapy_simhash.urls import owner_of, section_of
 
 # The two views of a page that have a fingerprint.
 View = Literal["main text", "content"]

@@ -8,10 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.evidence import MOST_DOUBT, Hypothesis
-from scrapy_simhash.addresses.rule import KINDS, AddressRule, differences
-from scrapy_simhash.rule.scope import site_of_host
+from cachetools import LRUCache
+
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis
+from scrapy_simhash.url_rules.rule import KINDS, AddressRule, differences
+from scrapy_simhash.urls import Address, site_of_host
 
 # Of a site: rules on trial, and rules that one duplicate has suggested.  All sites together take
 # under 50 MB, if all are hostile.
@@ -19,16 +20,16 @@ MAX_RULES = 32
 MAX_SUGGESTED = 100
 # The least recently used is forgotten first; its rules stay with the index.
 MAX_SITES = 200
-# A rule is put on trial when so many duplicates of different pages suggest it.  Their evidence does
-# not count: they are why it was chosen.
+# Duplicates of different pages that must suggest a rule before it is put on trial.  They do not
+# count as evidence, since the rule was chosen by them.
 SUGGESTIONS = 2
-# That a folder does not matter is suggested by so many values of it.
+# Values of a folder that suggest that it does not matter.
 VALUES = 3
 # A longer piece of an address is not one that a site gives to all its pages.
 MAX_RULE = 200
-# So many trials of a site are stored at once; one that fails is stored without delay.
+# Trials of a site that are stored together; one that fails is stored without delay.
 TRIALS_AT_ONCE = 20
-# What was not tried for so long may have changed with the site, and starts anew, if not frozen.
+# A rule that was not tried for so long starts anew, unless it is frozen: the site may have changed.
 FORGET_DAYS = 90
 _SECONDS_A_DAY = 86_400
 
@@ -40,9 +41,9 @@ class SiteRules:
 
     def __init__(self) -> None:
         self.hypotheses: dict[AddressRule, Hypothesis] = {}
-        # How many were ever put on trial: each gets a smaller share of the error.
+        # How many were ever put on trial: each one gets a smaller share of the error.
         self.tried = 0
-        self._suggested: OrderedDict[AddressRule, set[str]] = OrderedDict()
+        self._suggested: LRUCache[AddressRule, set[str]] = LRUCache(MAX_SUGGESTED)
         self._by_host: dict[str, list[Hypothesis]] = {}
 
     def about(self, host: str) -> list[Hypothesis]:
@@ -76,20 +77,17 @@ class SiteRules:
     def _is_suggested(self, rule: AddressRule, duplicate: Address, kept: Address) -> bool:
         """Whether there are enough suggestions of a rule, with this one."""
         pages = self._suggested.setdefault(rule, set())
-        self._suggested.move_to_end(rule)
         if rule.kind == "segment":
             at = rule.drop.count("/") - 1
             pages.update(one.path.split("/")[at] for one in (duplicate, kept))
         else:
             pages.add(f"{kept.path}?{kept.parameters}")
-        if len(self._suggested) > MAX_SUGGESTED:
-            self._suggested.popitem(last=False)
         return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
 
     def put_on_trial(self, rule: AddressRule, now: float) -> Hypothesis | None:
         """Return the trials of a rule, which may begin now; None if there is no room for them.
 
-        Unlike one that pages suggest, it displaces no other.
+        It displaces no other rule, unlike one that pages suggest.
         """
         if rule not in self.hypotheses and len(self.hypotheses) < MAX_RULES:
             self._try(rule, now)

@@ -1,22 +1,35 @@
-"""The addresses that the spider has been handed, and those in a page that it has not."""
+"""What the spider has been handed, and the decision on a page that leads beyond that.
+
+An index decides on a page by its text and values.  A duplicate is kept all the same if it has
+addresses that the spider was never handed: :func:`decide` asks the :class:`Reach` for them.
+"""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_simhash.addresses.address import Address
-from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.rule.hashes import hash_of
-from scrapy_simhash.rule.holdings import unpack_addresses
+from scrapy_simhash.rule.holdings import LEADING, Told, unpack_addresses
 from scrapy_simhash.rule.noise import NO_CUTS, Cuts, stripped
+from scrapy_simhash.rule.page import Decision, NearMiss, Reason
 from scrapy_simhash.rule.rewriting import Session
+from scrapy_simhash.rule.rule import SHOWN
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT
+from scrapy_simhash.url_rules.rule import AddressRule, difference
+from scrapy_simhash.urls import Address
+
+if TYPE_CHECKING:
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Page
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
@@ -26,20 +39,81 @@ KEPT_SLOTS = ASKED_SLOTS = 1 << 20
 # slot for each, 11 % of 1 million would be forgotten, and every copy with 100 links would lead on.
 WAYS = 8
 
-# Rules that are tried, and how often one must have been right before it counts.
+# Rules that are tried.
 RULES = 32
 # A copy with more new links than this leads on, without a look at rules that are trusted, and one
 # with more than the second without a look at its own rule.
 MOST_NEW = 64
 MOST_ALIASES = 250
-# So many trusted rules about a page are then asked of its links.
+# Trusted rules that apply to such a page, of those that are then applied to its links.
 MOST_OF_PAGE = 2
+# The times that a rule must have been right before it counts.
 TRUSTED_AFTER = 5
-# Some copies of a mirror are kept, since they are too short, say.  Of two releases of a
+# Some copies of a mirror are kept, for example since they are too short.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
-# Of a kept address, so many parameters are looked at one by one.
+# Parameters of a kept address that are looked at one by one.
 MARKED_PARAMETERS = 5
+
+
+class Decisions(NamedTuple):
+    """The *final* decision on a page, and that by its *text*, from which the index learns."""
+
+    final: Decision
+    text: Decision
+
+
+async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
+    """Store a page, and decide on it: a duplicate by its values is kept for links that are new.
+
+    Where candidates are not verified, the index alone decides.  Another page may be judged as soon
+    as the caller waits for anything.  So the caller must first say what the spider is handed, or a
+    copy of this page seems to lead on.
+    """
+    decision = await index.add(page)
+    if decision.reason == "new_text" or decision.verdict == "refresh":
+        reach.note_unique(page.url)
+    elif decision.is_duplicate and index.parameters.share is not None:
+        known = index.address_rules.about(Address.of(page.url).host)
+        rules = (one.rule for one in known if one.doubt <= MOST_DOUBT)
+        variant = _leading_on(reach, page, decision, index.noise(page.section).cuts, rules)
+        if variant is not None:
+            await index.keep(page)
+            return Decisions(variant, decision)
+    return Decisions(decision, decision)
+
+
+def _leading_on(
+    reach: Reach, page: Page, decision: Decision, cuts: Cuts, rules: Iterable[AddressRule]
+) -> Decision | None:
+    """Return the decision to keep a duplicate with addresses that the spider was never handed.
+
+    None if it has none: then it stays a duplicate.
+    """
+    if decision.representative is None:
+        return None
+    share = 1.0 if decision.share is None else decision.share
+    closest = NearMiss(share, decision.distance or 0, decision.representative)
+    kept = partial(Decision, "variant", representative=closest.url, distance=closest.distance)
+    kept = partial(kept, share=share, closest=closest)
+    if not page.holds.is_whole:
+        return kept("new_links")
+    addresses = [one for one in page.holds.addresses if one.kind in LEADING]
+    new = reach.new_among(
+        dict.fromkeys(one.address for one in addresses),
+        page.url,
+        closest.url,
+        decision.kept_addresses,
+        cuts,
+        rules,
+    )
+    reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
+    for kind, reason in reasons:
+        own = [one for one in addresses if one.kind == kind and one.address in new.addresses]
+        if own:
+            shown = dict.fromkeys(Told(kind, "", one.address) for one in own)
+            return kept(reason, new=tuple(shown)[:SHOWN], is_alias=new.are_aliases)
+    return None
 
 
 class KnownAddresses:
@@ -93,10 +167,10 @@ class KnownAddresses:
 
 
 @dataclass(slots=True)
-class _Trial:
-    """How often two addresses that a rule makes one were the *same*, or one held something else.
+class _AliasTrials:
+    """Pairs of addresses that a rule makes one: how many led to the *same*, or to something else.
 
-    *texts* says how often both were kept for their texts.
+    Of *texts* pairs, both pages were kept for their texts.
     """
 
     same: int = 0
@@ -115,11 +189,11 @@ class _Trial:
 
 
 @dataclass(slots=True)
-class New:
+class NewAddresses:
     """The *addresses* in a copy that are new.
 
-    *are_aliases*: all are known under the rule that makes the address of the copy that of the kept
-    page, or under a trusted one that is about it.
+    *are_aliases*: all are known under the rule that turns the address of the copy into that of the
+    kept page, or under a trusted rule that applies to the copy.
     """
 
     addresses: set[str]
@@ -129,13 +203,13 @@ class New:
 class Reach:
     """What the spider has been handed, and what a copy of a page has beside that.
 
-    An address in a copy counts as handed, too, if it was under a rule by which addresses are one:
+    An address in a copy also counts as handed if another address was that is one with it:
 
-    - what the addresses of the copy and of the kept page differ in, if that is a parameter that the
-      address has with the same value as the copy: a session;
-    - any rule that was right at least :data:`TRUSTED_AFTER` times, and hardly ever wrong.  It is
-      right if a copy, its addresses rewritten, has no new ones.  It is wrong if the copy leads on,
-      or if of two addresses that the rule makes one both are kept for their texts.
+    - by a session: the addresses of the copy and of the kept page differ in a parameter that the
+      address has with the same value as the copy;
+    - by a rule that was right at least :data:`TRUSTED_AFTER` times, and hardly ever wrong.  It is
+      right if a copy has no new addresses after it has rewritten them.  It is wrong if the copy
+      leads on, or if two pages are both kept for their texts whose addresses it makes one.
 
     *cuts_links* says that some of the links which the spider gets may not be followed.
     """
@@ -144,7 +218,8 @@ class Reach:
         self._handed = KnownAddresses()
         self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
-        self._trials: Heaviest[AddressRule, _Trial] = Heaviest(RULES, _Trial, attrgetter("pages"))
+        pages = attrgetter("pages")
+        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials, pages)
 
     def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
@@ -180,7 +255,7 @@ class Reach:
         self._kept.add([url, *_marks(url)])
 
     def start_trials_over(self) -> None:
-        """Forget what spoke against rules, but for texts: it may have changed by itself."""
+        """Forget what spoke against rules, except for texts: it may have changed by itself."""
         for _, trial in self._trials.items():
             trial.different = 0
 
@@ -192,7 +267,7 @@ class Reach:
         kept: bytes | None = None,
         cuts: Cuts = NO_CUTS,
         rules: Iterable[AddressRule] = (),
-    ) -> New:
+    ) -> NewAddresses:
         """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
 
         They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
@@ -219,13 +294,13 @@ class Reach:
         new = {address for address in self.unmet(addresses) if not is_theirs(address)}
         rule = _rule_of(Address.of(url), Address.of(kept_url))
         if len(new) > MOST_ALIASES:
-            return New(new)
+            return NewAddresses(new)
         trials = self._trials.items()
         trusted = [one for one, trial in trials if trial.is_trusted]
         of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)] if new else []
         if len(new) > MOST_NEW:
             by = [*of_page, *([rule] if rule else [])]
-            return New(new, all(is_known_by(by, address) for address in new))
+            return NewAddresses(new, all(is_known_by(by, address) for address in new))
         session = Session(url, kept_url)
 
         # Each with what it may be on the kept page; what is in neither form known is new.
@@ -243,7 +318,7 @@ class Reach:
             trial.same += is_right
             trial.different += not is_right
             if is_right and trial.is_trusted:
-                return New(set(), are_aliases=True)
+                return NewAddresses(set(), are_aliases=True)
         # By these, the page at its other address may have been dropped.
         tried = [one for one, trial in trials if trial.same >= TRUSTED_AFTER]
 
@@ -251,7 +326,7 @@ class Reach:
             others = (one.rewritten(address) for one in of_page if _may_be_about(one, address))
             return any(is_known(other) or is_known_by(tried, other) for other in others)
 
-        return New(new, is_right or all(map(is_known_elsewhere, new)))
+        return NewAddresses(new, is_right or all(map(is_known_elsewhere, new)))
 
 
 def _rule_of(address: Address, kept: Address) -> AddressRule | None:

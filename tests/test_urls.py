@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.rule.scope import scope_key
+from scrapy_simhash.urls import scope_key
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
-"""A rule that takes two addresses for one page, and the rules that two addresses suggest."""
+"""A rule that takes two addresses for one page, and the rules that two addresses suggest.
+
+What is done with a path costs O(length of the path): no regular expression here can backtrack.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from typing import Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
-from scrapy_simhash.addresses import paths
-from scrapy_simhash.addresses.address import MAX_NAME, Address
+from scrapy_simhash.urls import MAX_NAME, Address
 
 # Rules that apply together do so from the last to the first: one for the parameters holds for what
 # the path is then, and those of another host follow the one that leads there.
@@ -23,30 +26,134 @@ Kind = Literal[
     "path_parameter",  # a parameter of a segment: ;jsessionid=1f
     "repeated",  # folders that follow themselves
     "scheme",
-    "trap",  # makes no two addresses one: see traps.py
-    "missing",  # the same: see missing.py
+    "trap",  # makes no two addresses one: see dead_ends.py
+    "missing",  # the same
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _OF_PARAMETERS: tuple[Kind, ...] = ("parameter", "only")
 
-# Addresses that differ in more parameters are taken for different pages, not aliases.
+# Addresses that differ in more parameters, or in more segments of the path, are taken for different
+# pages, not aliases.
 MAX_DIFFERENCES = 2
+# Folders that a relative link repeats, if it is followed again and again.
+MAX_PERIOD = 3
+
+# The end of a file's name, as in lamp.html: as much as may stand behind a suffix.
+_EXTENSION = re.compile(r"\.[A-Za-z]{1,5}\Z")
+# What a print or mobile view may add to a name: lamp.print.html, lamp_print.html, lamp/amp.
+_SUFFIX = re.compile(r"[._/-][A-Za-z][A-Za-z_-]{1,14}")
+_PATH_PARAMETER = re.compile(r";([A-Za-z][A-Za-z0-9_-]{0,29})=[^/;]*")
 
 # An address from its parts in a tuple: it takes half as long as from four arguments.
 _address = partial(tuple.__new__, Address)
 Applier = Callable[[Address], Address | None]
 PathChange = Callable[[str, str, str], str | None]
 
+
+def _replaced(path: str, drop: str, keep: str) -> str | None:
+    """Return *path* with the first *drop* replaced by *keep*, or None if *path* has no *drop*.
+
+    A *drop* of ``/`` means the start of the path.  If one side is an index page (``/index.html``),
+    both mean the end of the path.
+    """
+    if not drop.endswith("/") or not keep.endswith("/"):
+        return path[: -len(drop)] + keep if path.endswith(drop) else None
+    if drop == "/":
+        return keep + path[1:]
+    before, found, after = path.partition(drop)
+    return before + keep + after if found else None
+
+
+def _without_suffix(path: str, suffix: str) -> str | None:
+    """Return *path* without a suffix of its name, or None if it has none.
+
+    >>> _without_suffix("/a/lamp.print.html", ".print"), _without_suffix("/a/lamp/amp", "/amp")
+    ('/a/lamp.html', '/a/lamp')
+    """
+    stem, extension = _split(path)
+    for before, after in ((stem, extension), (path, "")):
+        shorter = before[: -len(suffix)]
+        if before.endswith(suffix) and shorter and not shorter.endswith("/"):
+            return shorter + after
+    return None
+
+
+def _without_parameter(path: str, name: str) -> str | None:
+    """Return *path* without a parameter of its segments, or None if it has none.
+
+    >>> _without_parameter("/a/lamp;jsessionid=1f.node7", "jsessionid")
+    '/a/lamp'
+    """
+    if f";{name}=" not in path:
+        return None
+    return _parameter(name).sub("", path)
+
+
+@lru_cache(maxsize=1_000)
+def _parameter(name: str) -> re.Pattern[str]:
+    return re.compile(f";{re.escape(name)}=[^/;]*")
+
+
+def _with_any_segment(path: str, pattern: str) -> str | None:
+    """Return *path* with a star for the segment that *pattern* has it for, or None.
+
+    >>> _with_any_segment("/s/4711/lamp", "/s/*/")
+    '/s/*/lamp'
+    """
+    start = pattern[: -len("*/")]
+    _, slash, after = path[len(start) :].partition("/")
+    return f"{pattern}{after}" if slash and path.startswith(start) else None
+
+
+def _without_repeats(path: str) -> str | None:
+    """Return *path* with folders that follow themselves taken once, or None if there are none.
+
+    >>> _without_repeats("/a/b/a/b/a/b/lamp")
+    '/a/b/lamp'
+    """
+    folders: list[str] = []
+    for segment in path.split("/"):
+        folders.append(segment)
+        for period in range(1, MAX_PERIOD + 1):
+            last, before = folders[-period:], folders[-2 * period : -period]
+            if last == before and any(last):
+                del folders[-period:]
+                break
+    shorter = "/".join(folders)
+    return None if shorter == path else shorter
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return a path without its extension, and the extension, which may be empty."""
+    found = _EXTENSION.search(path[-6:])
+    extension = found[0] if found else ""
+    return path[: len(path) - len(extension)], extension
+
+
 # What a rule does to a path: its drop and keep follow.
 _OF_PATHS: dict[str, PathChange] = {
-    "path": paths.replaced,
-    "segment": lambda path, drop, keep: paths.with_any_segment(path, drop),
-    "suffix": lambda path, drop, keep: paths.without_suffix(path, drop),
-    "path_parameter": lambda path, drop, keep: paths.without_parameter(path, drop),
-    "repeated": lambda path, drop, keep: paths.without_repeats(path),
+    "path": _replaced,
+    "segment": lambda path, drop, keep: _with_any_segment(path, drop),
+    "suffix": lambda path, drop, keep: _without_suffix(path, drop),
+    "path_parameter": lambda path, drop, keep: _without_parameter(path, drop),
+    "repeated": lambda path, drop, keep: _without_repeats(path),
     "trap": lambda path, drop, keep: None,
     "missing": lambda path, drop, keep: None,
+}
+
+_ADVICE: dict[Kind, str] = {
+    "host": "Prefer the host {keep} to {drop}",
+    "parameter": "Ignore the parameter{plural} {names} on {host}",
+    "only": "Ignore all parameters{but} on {host}",
+    "path": "Prefer the path {keep} to {drop} on {host}",
+    "segment": "Ignore the folder for which the star in {drop} stands on {host}",
+    "suffix": "Prefer names without {drop} on {host}",
+    "path_parameter": "Ignore ;{drop}= in paths on {host}",
+    "repeated": "Take folders that follow themselves once on {host}",
+    "scheme": "Prefer {keep}: to {drop}: on {host}",
+    "trap": "Stop at {drop}",
+    "missing": "Stop below {drop}, which is not there",
 }
 
 
@@ -56,9 +163,9 @@ class AddressRule:
 
     The rule is for *host*.  *drop* is what the superfluous address has, and *keep* what the other
     one has in its place: pieces of a path, hosts, or schemes.  For parameters, *drop* holds
-    their names and *keep* is empty; of ``only``, *keep* holds the names.  A ``segment`` has a star
-    in *drop*, ``/s/*/``; a ``trap``, a pattern of addresses; ``missing``, the address that is
-    above those that it is about.
+    their names and *keep* is empty; for ``only``, *keep* holds the names.  For a ``segment``,
+    *drop* has a star, as in ``/s/*/``.  For a ``trap``, *drop* is a value pattern (see urls.py);
+    for ``missing``, the address above those that the rule is about.
     """
 
     kind: Kind
@@ -76,9 +183,9 @@ class AddressRule:
         return AddressRule(self.kind, host, self.keep, self.drop)
 
     def in_order(self) -> AddressRule:
-        """Return this rule or the reversed one, the same for both: that which keeps less.
+        """Return of this rule and the reversed one the one that keeps less.
 
-        Both make the same addresses one.  A rule whose sides have no order is its own.
+        Both make the same addresses one.  A rule that has no reverse is returned as it is.
         """
         if self.kind not in ("path", "host", "scheme"):
             return self
@@ -141,29 +248,9 @@ class AddressRule:
 
     def __str__(self) -> str:
         """Return the rule as advice."""
-        if self.kind == "parameter":
-            plural = "s" if "&" in self.drop else ""
-            return f"Ignore the parameter{plural} {self.drop.replace('&', ', ')} on {self.host}"
-        if self.kind == "only":
-            but = f" but {self.keep.replace('&', ', ')}" if self.keep else ""
-            return f"Ignore all parameters{but} on {self.host}"
-        if self.kind == "segment":
-            return f"Ignore the folder for which the star in {self.drop} stands on {self.host}"
-        if self.kind == "suffix":
-            return f"Prefer names without {self.drop} on {self.host}"
-        if self.kind == "path_parameter":
-            return f"Ignore ;{self.drop}= in paths on {self.host}"
-        if self.kind == "repeated":
-            return f"Take folders that follow themselves once on {self.host}"
-        if self.kind == "host":
-            return f"Prefer the host {self.keep} to {self.drop}"
-        if self.kind == "scheme":
-            return f"Prefer {self.keep}: to {self.drop}: on {self.host}"
-        if self.kind == "trap":
-            return f"Stop at {self.drop}"
-        if self.kind == "missing":
-            return f"Stop below {self.drop}, which is not there"
-        return f"Prefer the path {self.keep} to {self.drop} on {self.host}"
+        names = (self.drop or self.keep).replace("&", ", ")
+        plural, but = "s" if "&" in self.drop else "", f" but {names}" if self.keep else ""
+        return _ADVICE[self.kind].format(**asdict(self), names=names, plural=plural, but=but)
 
 
 def _with_fewer(
@@ -207,7 +294,7 @@ def difference(duplicate: Address, kept: Address) -> AddressRule | None:
     if duplicate.path != kept.path:
         if duplicate.parameters != kept.parameters:
             return None
-        drop, keep = paths.replacement(duplicate.path, kept.path)
+        drop, keep = _replacement(duplicate.path, kept.path)
         return AddressRule("path", host, drop, keep) if drop else None
     if duplicate.parameters != kept.parameters:
         differing = {name[:MAX_NAME] for name, _ in {*duplicate.parameters} ^ {*kept.parameters}}
@@ -230,14 +317,14 @@ def differences(duplicate: Address, kept: Address) -> Iterator[AddressRule]:
     is_one_place = (duplicate.scheme, host) == (kept.scheme, kept.host)
     has_same_query = duplicate.parameters == kept.parameters
     if is_one_place and has_same_query and path != kept_path:
-        if name := paths.parameter_between(path, kept_path):
+        if name := _parameter_between(path, kept_path):
             yield AddressRule("path_parameter", host, name, "")
             return
-        if suffix := paths.suffix_between(path, kept_path):
+        if suffix := _suffix_between(path, kept_path):
             yield AddressRule("suffix", host, suffix, "")
-        if pattern := paths.segment_between(path, kept_path):
+        if pattern := _segment_between(path, kept_path):
             yield AddressRule("segment", host, pattern, "")
-        if (paths.without_repeats(path) or path) == (paths.without_repeats(kept_path) or kept_path):
+        if (_without_repeats(path) or path) == (_without_repeats(kept_path) or kept_path):
             yield AddressRule("repeated", host, "", "")
     rule = difference(duplicate, kept)
     if rule is not None:
@@ -246,3 +333,69 @@ def differences(duplicate: Address, kept: Address) -> Iterator[AddressRule]:
         same = {*duplicate.parameters} & {*kept.parameters}
         names = "&".join(sorted({name[:MAX_NAME] for name, _ in same}))
         yield AddressRule("only", host, "", names)
+
+
+def _replacement(one: str, other: str) -> tuple[str, str]:
+    """Return what differs between two paths with the same end, with the slashes around it.
+
+    For example ``/print/`` and ``/article/``, ``/mirror/`` and ``/``, ``/index.html`` and ``/``;
+    two empty strings if the paths differ in other ways than by whole segments.
+    """
+    left, right = one.split("/"), other.split("/")
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    middles = left[start : len(left) - end], right[start : len(right) - end]
+    if start == 0 or max(map(len, middles)) > MAX_DIFFERENCES:
+        return "", ""
+    if end == 0:
+        names = {middle[0] if len(middle) == 1 else None for middle in middles}
+        if "" not in names or not any(name and name.startswith("index.") for name in names):
+            return "", ""
+        return f"/{middles[0][0]}", f"/{middles[1][0]}"
+    return _between_slashes(middles[0]), _between_slashes(middles[1])
+
+
+def _suffix_between(one: str, other: str) -> str | None:
+    """Return the suffix that only one of two paths has, or None.
+
+    >>> _suffix_between("/a/lamp.html", "/a/lamp.print.html")
+    '.print'
+    """
+    short, long = sorted((one, other), key=len)
+    for stem, extension in {_split(short), (short, "")}:
+        added = long[len(stem) : len(long) - len(extension)]
+        if long == stem + added + extension and _SUFFIX.fullmatch(added) and not stem.endswith("/"):
+            return added
+    return None
+
+
+def _parameter_between(one: str, other: str) -> str | None:
+    """Return the path parameter that two paths differ in, or None."""
+    names: set[str] = {*_PATH_PARAMETER.findall(one), *_PATH_PARAMETER.findall(other)}
+    for name in sorted(names):
+        if (_without_parameter(one, name) or one) == (_without_parameter(other, name) or other):
+            return name
+    return None
+
+
+def _segment_between(one: str, other: str) -> str | None:
+    """Return the pattern of the one segment that two paths differ in, or None.
+
+    >>> _segment_between("/s/4711/lamp", "/s/4712/lamp")
+    '/s/*/'
+    """
+    left, right = one.split("/"), other.split("/")
+    if len(left) != len(right):
+        return None
+    differing = [at for at, pair in enumerate(zip(left, right, strict=True)) if pair[0] != pair[1]]
+    if len(differing) != 1 or differing[0] == len(left) - 1:
+        return None
+    return "/".join([*left[: differing[0]], "*", ""])
+
+
+def _between_slashes(segments: list[str]) -> str:
+    return "/".join(["", *segments, ""])

@@ -1,0 +1,367 @@
+"""Dead ends in a crawl: what its pages say of them, and the requests that are not needed.
+
+These are traps, and pages that are not there but answer 200; url_rules/dead_ends.py finds them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import OrderedDict
+from functools import partial
+from itertools import chain
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
+from scrapy_simhash.crawl.requests import ask_for_us
+from scrapy_simhash.report.collector import shortened
+from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.rule.rule import has_same_text
+from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import Address, value_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request
+
+    from scrapy_simhash.analysis.analyser import PageAnalysis
+    from scrapy_simhash.crawl.parking import Parking
+    from scrapy_simhash.crawl.reach import Reach
+    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.rule.page import Decision, Page
+
+logger = logging.getLogger(__name__)
+
+# A page with more links is none of a trap.
+MAX_LINKS = 500
+# The request of this number that a trap would park is sent all the same, then that of twice this
+# number, and so on: an endless trap must not cost a share of all its requests.
+EXPLORED_FROM = 16
+# Traps in the report, and as many trees.
+ROWS = 20
+
+QUESTION_META_KEY = "simhash_question"
+MAX_UNDER_WAY = 100
+RANDOM_BYTES = 8
+
+_TO_FIRST_NUMBER = re.compile(r"[^/]*//[^/]*/\D*")
+
+
+class CrawlTraps:
+    """Finds traps by the verdicts of a crawl, and parks what they lead to, if there is a *parking*.
+
+    A found trap is logged once, and counted as ``simhash/traps/found``.
+    """
+
+    def __init__(self, crawler: Crawler, traps: Traps, parking: Parking | None) -> None:
+        self._crawler = crawler
+        self._traps = traps
+        self._parking = parking
+
+    def restore(self) -> None:
+        """Take over the traps that have parked requests: the run that found them was killed."""
+        for rule in () if self._parking is None else self._parking.rules():
+            if rule.kind == "trap":
+                self._traps.restore(rule.host, rule.drop)
+                self._traps.resume()
+
+    def learn(self, url: str, sight: Sight) -> None:
+        """Learn from a judged page that is no duplicate, since duplicates lead nowhere."""
+        stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
+        address = Address.of(url)
+        pattern = value_pattern(address)
+        if (known := self._traps.of(url)) is not None:
+            known[0].met[pattern] += 1
+            stats.inc_value("simhash/traps/pages")
+        found, ended = self._traps.take(address.host, pattern, sight)
+        if found is not None:
+            self._tell(found)
+        for trap in ended:
+            stats.inc_value("simhash/traps/ended")
+            logger.info("No trap: %(url)s says something new", {"url": url}, extra=extra)
+            if self._parking is not None:
+                for one in trap.closed:
+                    self._parking.release(_rule_of_trap(trap, one))
+
+    def consider(self, request: Request) -> None:
+        """Park a request if it leads from a trap into it.  Cost: 20 us, and 50 to park it.
+
+        Other pages lead to a few pages of the trap only, perhaps for a reason.
+
+        :raises RuledOut: it is parked.
+        """
+        found = self._traps.of(request.url)
+        if found is None or self._parking is None or self._parking.is_exempt(request):
+            return
+        if self._is_from_elsewhere(request):
+            return
+        trap, pattern = found
+        trap.asked[pattern] += 1
+        rule, number = _rule_of_trap(trap, pattern), trap.asked[pattern]
+        if number >= EXPLORED_FROM and number & (number - 1) == 0:
+            self._parking.explore(rule)
+        else:
+            self._parking.park(request, rule, pattern, long_hash_of(request.url))
+
+    def _is_from_elsewhere(self, request: Request) -> bool:
+        """Whether a request comes from a page that belongs to no trap.
+
+        A site or a setting (``REFERRER_POLICY``) may name no more than the host of that page.  Then
+        it may be any page of the host, except if the request comes from a start page.
+        """
+        referer = (request.headers.get("Referer") or b"").decode("latin-1")
+        is_start = request.meta.get("depth") == 1
+        is_told = is_start or Address.of(referer).path not in ("", "/")
+        return bool(referer) and is_told and not self._traps.has(referer)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the traps as the report shows them, those first that would cost most."""
+        rows = [self._row(trap, pattern) for trap in self._traps.all() for pattern in trap.closed]
+        return sorted(rows, key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))[:ROWS]
+
+    def _row(self, trap: Trap, pattern: str) -> dict[str, Any]:
+        lives = {} if self._parking is None else self._parking.life(_rule_of_trap(trap, pattern))
+        return {
+            "pattern": pattern,
+            "host": trap.host,
+            "found_after": trap.pages,
+            "pages": trap.met[pattern],
+            "parked": lives.get("parked", 0),
+        }
+
+    def _tell(self, trap: Trap) -> None:
+        self._crawler.stats.inc_value("simhash/traps/found")
+        what_next = (
+            'Set SIMHASH_RULES to "use" to stop there'
+            if self._parking is None
+            else 'Further requests are parked: see "scrapy simhash parked"'
+        )
+        logger.warning(
+            "A trap after %(pages)d pages that say nothing new, and lead to ever more of their "
+            "kind: %(patterns)s. %(what_next)s",
+            {
+                "pages": trap.pages,
+                "patterns": ", ".join(sorted(trap.closed)),
+                "what_next": what_next,
+            },
+            extra={"spider": self._crawler.spider},
+        )
+
+
+def _rule_of_trap(trap: Trap, pattern: str) -> AddressRule:
+    return AddressRule("trap", trap.host, pattern, "")
+
+
+def sight_of(
+    page: Page,
+    decision: Decision,
+    gist: Gist | None,
+    reach: Reach,
+    links: list[str],
+    unmet: list[str],
+) -> Sight:
+    """Return what a page says about its pattern.
+
+    It has these *links*, of which the spider has not met some.
+    """
+    known_text = decision.reason == "new_links"
+    held = page.holds
+    if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
+        return Sight(has_more=True)
+    media = [one.address for one in held.addresses if one.kind == "media"]
+    if len(links) > MAX_LINKS or reach.unmet(media):
+        return Sight(has_more=True)
+    mentioned = [one.address for one in held.addresses if one.kind == "data"]
+    new = dict.fromkeys([*unmet, *reach.unmet(mentioned)])
+    leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
+    if known_text or gist is None:
+        return Sight(known_text=True, leads=leads)
+    return Sight(
+        words=gist.words,
+        numbers=gist.numbers,
+        own_numbers=frozenset(_own_numbers(page.url, links)),
+        leads=leads,
+    )
+
+
+def _own_numbers(url: str, links: Iterable[str]) -> Iterable[int]:
+    """Yield the numbers in an address, and in those links that begin as it does."""
+    start = _TO_FIRST_NUMBER.match(url)
+    if start is None or start.end() == len(url):
+        return
+    yield from numbers_in(url[start.end() :])
+    for link in links:
+        if link.startswith(start[0]):
+            yield from numbers_in(link[start.end() :])
+
+
+class PageText(NamedTuple):
+    """The text of a page; *gist* is None if it is too long for one."""
+
+    page: Page
+    gist: Gist | None
+
+    def is_like(self, other: PageText) -> bool:
+        """Whether two pages differ only in what is in their addresses.  Cost: 0.1 ms."""
+        if self.gist is None or other.gist is None or not self.gist.words:
+            return False
+        words = self.gist.words ^ other.gist.words
+        numbers = {*self.gist.numbers} ^ {*other.gist.numbers}
+        urls = self.page.url, other.page.url
+        return words <= _words_in(urls) and numbers <= set(chain(*map(numbers_in, urls)))
+
+
+class CrawlMissing:
+    """Watches for trees of pages that are not there, and asks the site, if there is a *parking*.
+
+    The question is a GET request for an address with a random name, which goes through the crawl's
+    scheduler, delays and middlewares as any other; the answer reaches neither spider nor index.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        index: Index,
+        missing: MissingPages[PageText],
+        parking: Parking | None,
+    ) -> None:
+        self._crawler = crawler
+        self._index = index
+        self._missing = missing
+        self._parking = parking
+        self._under_way: OrderedDict[str, Tree[PageText]] = OrderedDict()
+
+    def learn(
+        self,
+        request: Request,
+        page: Page,
+        decision: Decision,
+        gist: Gist | None,
+        links: list[str],
+        unmet: list[str],
+    ) -> None:
+        """Learn from a judged page with these *links*, of which the spider has not met some.
+
+        Cost: 0.5 us for each link.
+        """
+        text = PageText(page, gist)
+        tree = self._missing.tree_of(page.url)
+        if tree is not None and not self._is_alike(text, decision, tree):
+            self._end(tree)
+            tree = None
+        elif tree is None:
+            trees = self._missing.found_on(page.site)
+            tree = next((one for one in trees if self._is_alike(text, decision, one)), None)
+        if tree is None:
+            for linked, key in self._missing.linked(links):
+                if self._parking is not None:
+                    self._parking.release_key(_rule_of_tree(linked), key)
+            self._missing.begin(page.site, page.url, unmet, text)
+        elif self._missing.grow(tree, page.url, unmet):
+            self._ask(request, tree)
+
+    def holds(self, url: str) -> bool:
+        """Whether the page at *url* may be missing; 2 us."""
+        return self._missing.held(url) is not None
+
+    def consider(self, request: Request) -> None:
+        """Park a request if its page is missing, or while the site is asked for it; 2 us.
+
+        :raises RuledOut: it is parked.
+        """
+        held = self._missing.held(request.url)
+        if held is None or self._parking is None or self._parking.is_exempt(request):
+            return
+        tree, key = held
+        self._parking.park(request, _rule_of_tree(tree), tree.url, key)
+
+    def answered(self, number: str, page: Page | None, analysis: PageAnalysis | None) -> None:
+        """Take the answer to a question; there is no *page* if the site says that it has none."""
+        tree = self._under_way.pop(number, None)
+        if tree is None:
+            return
+        if page is None or analysis is None:
+            is_missing = False
+        else:
+            is_missing = self._are_alike(PageText(page, analysis.gist), tree.first)
+        if not is_missing:
+            self._end(tree)
+            return
+        self._missing.confirm(tree, partial(self._are_alike, tree.first))
+        self._crawler.stats.inc_value("simhash/missing/found")
+        logger.warning(
+            "Pages below %(url)s are not there, though the site answers 200. Further requests are "
+            'parked: see "scrapy simhash parked"',
+            {"url": tree.url},
+            extra={"spider": self._crawler.spider},
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the trees as the report shows them, beside the traps."""
+        return [
+            {
+                "pattern": f"{shortened(tree.url)}**",
+                "host": tree.host,
+                "found_after": tree.asked_after,
+                "pages": len(tree.pages) - tree.asked_after,
+                "parked": self._parking.life(_rule_of_tree(tree))["parked"] if self._parking else 0,
+            }
+            for tree in self._missing.missing()[:ROWS]
+        ]
+
+    def _are_alike(self, one: PageText, other: PageText) -> bool:
+        """Whether two pages say the same, as far as two pages alone can show it."""
+        template = self._index.repeated_blocks(one.page.section or one.page.site)
+        return one.is_like(other) or has_same_text(
+            one.page, other.page, self._index.parameters, template
+        )
+
+    def _is_alike(self, text: PageText, decision: Decision, tree: Tree[PageText]) -> bool:
+        """Whether a page says what the pages of a tree say."""
+        if text.is_like(tree.first):
+            return True
+        if decision.is_duplicate:
+            return decision.representative is not None and tree.has(decision.representative)
+        closest = decision.closest
+        return decision.reason == "new_links" and closest is not None and tree.has(closest.url)
+
+    def _ask(self, request: Request, tree: Tree[PageText]) -> None:
+        stats = self._crawler.stats
+        stats.inc_value("simhash/missing/suspected")
+        if self._parking is None:
+            logger.info(
+                "Pages below %(url)s may not be there, though the site answers 200. Set "
+                'SIMHASH_RULES to "use" to ask it',
+                {"url": tree.url},
+                extra={"spider": self._crawler.spider},
+            )
+            return
+        folder = tree.url.partition("?")[0].rpartition("/")[0]
+        nowhere = f"{folder}/{token_hex(RANDOM_BYTES)}/"
+        number = ask_for_us(self._crawler, request, nowhere, QUESTION_META_KEY)
+        if number is None:
+            return
+        stats.inc_value("simhash/missing/asked")
+        tree.state = "asked"
+        self._under_way[number] = tree
+        if len(self._under_way) > MAX_UNDER_WAY:
+            self._end(self._under_way.popitem(last=False)[1])
+
+    def _end(self, tree: Tree[PageText]) -> None:
+        self._missing.end(tree)
+        if self._parking is not None and tree.state != "watched":
+            self._parking.release(_rule_of_tree(tree))
+
+
+def _words_in(urls: Iterable[str]) -> frozenset[int]:
+    gists = [gist_of((unquote(url),)) for url in urls]
+    return frozenset().union(*(gist.words for gist in gists if gist is not None))
+
+
+def _rule_of_tree(tree: Tree[PageText]) -> AddressRule:
+    return AddressRule("missing", tree.host, tree.url, "")

@@ -1,0 +1,691 @@
+"""Learns rules from the verdicts of a crawl, and says which addresses they make known ones.
+
+A rule is tried once for each key: a hash of the address that it makes of all the addresses of one
+page.  The key has its trial when there are two addresses under it, and both had the content of one
+kept page, or both are kept pages.  The rule is right if it is one page, and wrong if they are two.
+The one page may be kept elsewhere, at another alias; then it counts for one key only, so that each
+trial has a kept page of its own, and a wall teaches nothing.  Duplicates of different pages are no
+trial: nothing of them can be lost.
+
+What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
+
+| key, 64 bits | content, 21 bits | address, 8 bits | is a copy | is kept | is tried |
+
+The keys lie in sorted blocks, as in the lists of sortedcontainers: 12 bytes an entry, and at most
+15 with the room that arrays leave to grow.  Beside them is a filter (Bloom, "Space/time trade-offs
+in hash coding with allowable errors", Communications of the ACM 13, 1970): one bit for each key,
+the same whatever its salt is.
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.url_rules.book import RuleBook
+from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, Stage
+from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern
+
+# Pages that were kept last: a new rule finds those that were kept before it.
+MAX_RECENT = 2_000
+# A key takes 12 bytes, so all take less than 16 MB.
+MAX_SIGHTINGS = 1 << 20
+# A block of more is split into two.
+MAX_BLOCK = 512
+
+_KEY_MASK = (1 << 64) - 1
+_CONTENT_BITS = 21
+_ADDRESS_BITS = 8
+# Of the filter: 16 for each key, if there are as many as may be.
+_FILTER_BITS = 24
+_FILTER_MASK = (1 << _FILTER_BITS) - 1
+
+
+class KeyedAddress:
+    """An address for a party of requests that one page may serve, and its *key*: 64 bits.
+
+    The key is a hash of the party, the scheme, the host, the path and the parameters, whose order
+    does not count.  The hash is Python's, which has a secret of its own in each process (PEP 456):
+    no site can make two addresses with one key.  Sums of such hashes would be no keys: those of
+    ``a=1&b=2`` and ``a=2&b=1`` are the same in every other process.
+    """
+
+    __slots__ = ("_query", "address", "key", "party")
+
+    def __init__(self, address: Address, party: str) -> None:
+        self.address = address
+        self.party = party
+        scheme, host, path, parameters = address
+        self._query = tuple(sorted(parameters))
+        self.key = hash((party, scheme, host, path, self._query)) & _KEY_MASK
+
+    def key_of(self, changed: Address | None) -> int:
+        """Return the key of what rules have made of the address; None: they leave it as it is."""
+        if changed is None:
+            return self.key
+        scheme, host, path, parameters = changed
+        is_same = parameters is self.address.parameters
+        query = self._query if is_same else tuple(sorted(parameters))
+        return hash((self.party, scheme, host, path, query)) & _KEY_MASK
+
+
+class Sighting(NamedTuple):
+    """What was seen under a key: hashes of the kept page whose content it was, and of an address.
+
+    *is_kept*: this kept page is itself under the key.  *is_tried*: the key has had its trial.
+    *is_copy*: a page under the key is a copy of the kept page, and a rule says why.
+    Two contents have the same hash with a chance of 2**-21: then a failure is overlooked.  Two
+    addresses have the same hash with a chance of 2**-8: then a trial is overlooked.
+    """
+
+    content: int
+    address: int
+    is_kept: bool
+    is_tried: bool
+    is_copy: bool
+
+    @classmethod
+    def of(
+        cls,
+        content: int,
+        address: int,
+        is_kept: bool,
+        is_tried: bool = False,
+        is_copy: bool = False,
+    ) -> Sighting:
+        """Return a sighting from hashes of any length."""
+        content, address = _content_of(content), address % (1 << _ADDRESS_BITS)
+        return cls(content, address, is_kept, is_tried, is_copy)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is lost if no other page with the key is downloaded."""
+        return self.is_kept or self.is_copy
+
+    def is_at(self, address: int) -> bool:
+        """Whether it was seen at an address, which is a hash of any length."""
+        return self.address == address % (1 << _ADDRESS_BITS)
+
+
+class Sightings:
+    """Sightings by key, in bounded memory: it may forget some, but never invents one.
+
+    Several may have one key, each with a salt of 64 bits; without any, the salt is 0.
+    """
+
+    def __init__(self, limit: int = MAX_SIGHTINGS) -> None:
+        self._limit = limit
+        self._size = 0
+        # The first key of each block but the first.
+        self._starts: list[int] = []
+        self._keys = [array("Q")]
+        self._values = [array("I")]
+        # A bit for each content: whether its page is not kept any more.
+        self._retracted = bytearray(1 << _CONTENT_BITS - 3)
+        # A part of the filter takes memory when it is first written to.
+        self._filter = mmap.mmap(-1, 1 << _FILTER_BITS - 3)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        blocks = (*self._keys, *self._values, *self._starts)
+        return sum(block.__sizeof__() for block in blocks) + 3 * 8 * len(self._keys)
+
+    def may_have(self, key: int) -> bool:
+        """Whether anything may have been put under a key, with whatever salt; 0.2 us."""
+        return bool(self._filter[(key & _FILTER_MASK) >> 3] >> (key & 7) & 1)
+
+    def get(self, key: int, salt: int = 0) -> Sighting | None:
+        """Return what was seen under a key; 1 us, and 0.2 us if there is nothing, mostly."""
+        if not self.may_have(key):
+            return None
+        block, place, is_there = self._find(key ^ salt)
+        if not is_there:
+            return None
+        found = _unpacked(self._values[block][place])
+        if found.is_copy and self._retracted[found.content >> 3] >> (found.content & 7) & 1:
+            return found._replace(is_copy=False)
+        return found
+
+    def put(self, key: int, sighting: Sighting, salt: int = 0) -> None:
+        """Note what was seen under a key, in place of what was there; 2 us."""
+        self._filter[(key & _FILTER_MASK) >> 3] |= 1 << (key & 7)
+        salted = key ^ salt
+        block, place, is_there = self._find(salted)
+        keys, values = self._keys[block], self._values[block]
+        if is_there:
+            values[place] = _packed(sighting)
+            return
+        keys.insert(place, salted)
+        values.insert(place, _packed(sighting))
+        self._size += 1
+        if len(keys) > MAX_BLOCK:
+            self._split(block)
+        if self._size > self._limit:
+            self._forget_block(salted)
+
+    def remove(self, key: int, salt: int = 0) -> None:
+        """Forget what was seen under a key, if it is there."""
+        block, place, is_there = self._find(key ^ salt)
+        if is_there:
+            del self._keys[block][place], self._values[block][place]
+            self._size -= 1
+
+    def retract(self, content: int) -> None:
+        """Note that a page and its copies are not kept any more; this cannot be undone."""
+        self._retracted[content >> 3] |= 1 << (content & 7)
+
+    def _find(self, salted: int) -> tuple[int, int, bool]:
+        """Return the block and the place for a salted key, and whether it is there."""
+        block = bisect_right(self._starts, salted)
+        keys = self._keys[block]
+        place = bisect_left(keys, salted)
+        return block, place, place < len(keys) and keys[place] == salted
+
+    def _split(self, block: int) -> None:
+        half = MAX_BLOCK // 2
+        keys, values = self._keys[block], self._values[block]
+        self._keys[block : block + 1] = [keys[:half], keys[half:]]
+        self._values[block : block + 1] = [values[:half], values[half:]]
+        self._starts.insert(block, keys[half])
+
+    def _forget_block(self, key: int) -> None:
+        """Forget a block; keys are hashes, so the lowest bits of one choose a block by chance."""
+        block = key % len(self._keys)
+        self._size -= len(self._keys[block])
+        if len(self._keys) == 1:
+            del self._keys[0][:], self._values[0][:]
+            return
+        del self._keys[block], self._values[block], self._starts[max(block - 1, 0)]
+
+
+def _content_of(page: int) -> int:
+    """Return what stands for the content of a kept page, from a hash of its address."""
+    return page % (1 << _CONTENT_BITS)
+
+
+def _packed(sighting: Sighting) -> int:
+    flags = sighting.is_copy << 2 | sighting.is_kept << 1 | sighting.is_tried
+    return (sighting.content << _ADDRESS_BITS | sighting.address) << 3 | flags
+
+
+def _unpacked(value: int) -> Sighting:
+    above = value >> 3
+    return Sighting(
+        above >> _ADDRESS_BITS,
+        above % (1 << _ADDRESS_BITS),
+        bool(value & 2),
+        bool(value & 1),
+        bool(value & 4),
+    )
+
+
+class AppliedRule(NamedTuple):
+    """A rule that acts in a folder pattern, and how sure it is there."""
+
+    hypothesis: Hypothesis
+    pattern: str
+    stage: Stage
+
+
+# From a tuple: it takes half as long as from three arguments.
+_applied_rule = partial(tuple.__new__, AppliedRule)
+
+
+class RuleMatch(NamedTuple):
+    """A rule by which an address leads to a page that is kept, and how sure the rule is there.
+
+    *whole* is the key of what the rule makes of the address; other rules may lead to the same key.
+    *salt* is that of the rule under which the page may be noted.  *content* is that of a page at
+    another address with this key, if it is known.  *others* are rules that had to apply as well.
+    """
+
+    hypothesis: Hypothesis
+    pattern: str
+    stage: Stage
+    whole: int
+    salt: int
+    content: int | None
+    others: tuple[AddressRule, ...] = ()
+
+    @property
+    def key(self) -> int:
+        """The key of the address under this rule alone."""
+        return self.whole ^ self.salt
+
+
+class RuleAnswer(NamedTuple):
+    """What rules say of an address: whether one acts on it, and the key that all together give it.
+
+    *known* is the rule by which its page is kept already, at another address; then *whole* means
+    nothing.
+    """
+
+    acts: bool = False
+    whole: int = 0
+    known: RuleMatch | None = None
+
+
+class RuleChain:
+    """The rules that act on an address one after the other, and what they make of it."""
+
+    __slots__ = ("address", "applied", "pattern")
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.pattern = folder_pattern(address)
+        self.applied: list[AppliedRule] = []
+
+    def take(self, hypothesis: Hypothesis, changed: Address) -> Stage | None:
+        """Apply one more rule, which makes *changed* of the address, if it acts there.
+
+        Return how sure it is there; None if it does not act.
+        """
+        pattern = self.pattern
+        if changed.path is not self.address.path:
+            pattern = folder_pattern(changed)
+        stage = hypothesis.stage(pattern)
+        if stage is not None:
+            self.applied.append(_applied_rule((hypothesis, pattern, stage)))
+            self.address, self.pattern = changed, pattern
+        return stage
+
+    def joined_by(self, hypothesis: Hypothesis) -> list[AppliedRule] | None:
+        """Return the rules that must be right if a page was noted under *hypothesis*, too.
+
+        None if that one does not act at the end of the chain.
+        """
+        if any(one.hypothesis is hypothesis for one in self.applied):
+            return self.applied
+        stage = hypothesis.stage(self.pattern)
+        if stage is None:
+            return None
+        return [AppliedRule(hypothesis, self.pattern, stage), *self.applied]
+
+
+def _known_content(seen: Sighting, own: int) -> int | None:
+    """Return the content of a sighting if it is known and was not seen at the address itself."""
+    return seen.content if seen.is_known and not seen.is_at(own) else None
+
+
+def _match_of(
+    rules: list[AppliedRule], whole: int, salt: int, content: int | None = None
+) -> RuleMatch:
+    """Return the match of rules that apply together.
+
+    It is that of the rule most in doubt; of the last rule, if none was ever wrong.  Then most
+    requests belong to one rule, and one audit is enough for them.
+    """
+    hypothesis, pattern, _ = max(
+        reversed(rules), key=lambda one: one.hypothesis.doubt if one.hypothesis.failures else 0
+    )
+    stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
+    others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
+    return RuleMatch(hypothesis, pattern, stage, whole, salt, content, tuple(others))
+
+
+class PageForRules(NamedTuple):
+    """A judged page, as rules learn from it.
+
+    *kept_url* is where its content was kept: at its own address if it is a kept page.  *party* says
+    which requests one page may serve.  *is_doubtful*: it was kept for what may have changed by
+    itself.  *leads_on*: it was kept for links or media.
+    """
+
+    url: str
+    kept_url: str
+    party: str = ""
+    is_doubtful: bool = False
+    leads_on: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the page itself was kept."""
+        return self.url == self.kept_url
+
+
+class Suspended(NamedTuple):
+    """A rule that is refuted where it was not before: in one pattern, or in all (None)."""
+
+    hypothesis: Hypothesis
+    pattern: str | None
+
+
+class Lesson(NamedTuple):
+    """What a page taught: the rules that it tried, those that it refuted, and those that act now.
+
+    *match* says which rule would have made its download unnecessary, if there is one.
+    """
+
+    tried: tuple[Hypothesis, ...] = ()
+    refuted: tuple[Hypothesis, ...] = ()
+    suspended: tuple[Suspended, ...] = ()
+    learned: tuple[Hypothesis, ...] = ()
+    match: RuleMatch | None = None
+
+
+class Learner:
+    """Learns from the pages of one crawl; the evidence goes into *book*, which may be shared.
+
+    Rules are tried one by one.  If several act on an address, they make it known together as well;
+    if its page is kept all the same, the one that counted is wrong there.
+
+    Cost of a page or an address: O(rules on trial on its host), at most 32; 5 us for each.
+    """
+
+    def __init__(self, book: RuleBook, sightings: Sightings | None = None) -> None:
+        self._book = book
+        # Of the last pages that were kept, the address and the party.
+        self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
+        self._sightings = Sightings() if sightings is None else sightings
+
+    def say(self, url: str, party: str = "") -> RuleAnswer:
+        """Return what rules say of an address."""
+        if not _is_plain(url):
+            return RuleAnswer()
+        address = Address.of(url)
+        about = self._book.about(address.host)
+        return self._say(about, KeyedAddress(address, party)) if about else RuleAnswer()
+
+    def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
+        address, chain = own.address, RuleChain(own.address)
+        own_pattern, whole, acts = chain.pattern, own.key, False
+        for hypothesis in about:
+            if hypothesis.learned is None:
+                continue
+            canonical = hypothesis.applied(address)
+            changed = canonical if chain.address is address else hypothesis.applied(chain.address)
+            stage = None if changed is None else chain.take(hypothesis, changed)
+            pattern = own_pattern
+            if canonical is None:
+                key, stage = own.key, hypothesis.stage(pattern)
+            elif canonical is changed:
+                key, pattern = own.key_of(canonical), chain.pattern
+            else:
+                key = own.key_of(canonical)
+                if canonical.path is not address.path:
+                    pattern = folder_pattern(canonical)
+                stage = hypothesis.stage(pattern)
+            if stage is None:
+                continue
+            acts = True
+            if chain.address is canonical:
+                whole = key
+            if not self._sightings.may_have(key):
+                continue
+            seen = self._before(key, hypothesis.salt, own.key)
+            if seen is not None and (content := _known_content(seen, own.key)) is not None:
+                known = RuleMatch(hypothesis, pattern, stage, key, hypothesis.salt, content)
+                return RuleAnswer(acts, whole, known)
+        if not chain.applied:
+            return RuleAnswer(acts, whole)
+        if chain.address.host != address.host:
+            self._apply(chain, chain.address.host, {address.host})
+        if len(chain.applied) > 1:
+            whole = own.key_of(chain.address)
+        return RuleAnswer(True, whole, self._known_together(chain, whole, own.key))
+
+    def _chain(self, address: Address) -> RuleChain:
+        """Return all rules that act on an address, and what they make of it."""
+        chain = RuleChain(address)
+        self._apply(chain, address.host)
+        return chain
+
+    def _apply(self, chain: RuleChain, host: str, but: Collection[str] = ()) -> None:
+        """Apply the rules of a host, then those of the one that they lead to: each host's once."""
+        done = {*but}
+        while host not in done:
+            done.add(host)
+            for one in self._book.about(host):
+                changed = None if one.learned is None else one.applied(chain.address)
+                if changed is not None:
+                    chain.take(one, changed)
+            host = chain.address.host
+
+    def _known_together(self, chain: RuleChain, key: int, own: int) -> RuleMatch | None:
+        """Return by which rules a page is known if all rules in a chain apply.
+
+        It is kept at the address at the end of the chain, which has the *key*; or at an address
+        from which one more rule, or one of these rules alone, leads to the end.
+        """
+        if not self._sightings.may_have(key):
+            return None
+        found = self._sightings.get
+        if len(chain.applied) > 1 and (seen := found(key)) is not None:
+            salt = chain.applied[-1].hypothesis.salt
+            if (content := _known_content(seen, own)) is not None:
+                return _match_of(chain.applied, key, salt, content)
+        for one in self._ways(chain):
+            if (seen := found(key, one.salt)) is not None:
+                content = _known_content(seen, own)
+                if content is not None and (rules := chain.joined_by(one)) is not None:
+                    return _match_of(rules, key, one.salt, content)
+        return None
+
+    def shared(self, first: tuple[str, str], second: tuple[str, str]) -> RuleMatch | None:
+        """Return a rule by which two addresses, each with its party, are one; and the other rules.
+
+        All rules together give them the same key.  Cost: 10 us for each rule on their host.
+        """
+        whole, ways = self._by_all(*first)
+        of_first = dict(ways)
+        for salt, rules in self._by_all(*second)[1]:
+            if salt in of_first:
+                return _match_of([*of_first[salt], *rules], whole, salt)
+        return None
+
+    def _by_all(self, url: str, party: str) -> tuple[int, list[tuple[int, list[AppliedRule]]]]:
+        """Return the key that all rules together give an address, and the ways to it, by salt."""
+        own = KeyedAddress(Address.of(url), party)
+        chain = self._chain(own.address)
+        ways = ((one.salt, chain.joined_by(one)) for one in self._ways(chain))
+        found = [(salt, rules) for salt, rules in ways if rules is not None]
+        return own.key_of(chain.address), found
+
+    def _ways(self, chain: RuleChain) -> Iterator[Hypothesis]:
+        """Yield the rules under which a page may be noted at the end of a chain."""
+        applied = [one.hypothesis for one in chain.applied]
+        yield from reversed(applied)
+        for one in self._book.about(chain.address.host):
+            if one.learned is not None and one not in applied:
+                yield one
+
+    def content(self, match: RuleMatch) -> int | None:
+        """Return the content of a page at any address with the key of a match, if it is known."""
+        seen = self._seen(match.whole, match.salt)
+        return seen.content if seen is not None and seen.is_known else None
+
+    def learn(self, page: PageForRules) -> Lesson:
+        """Learn from a page that has content of its own, and is no wall."""
+        if not _is_plain(page.url):
+            return Lesson()
+        now, address = time.time(), Address.of(page.url)
+        own, about = KeyedAddress(address, page.party), self._book.about(address.host)
+        match = self._say(about, own).known
+        kept = None
+        if not page.is_kept and _is_plain(page.kept_url):
+            kept = KeyedAddress(Address.of(page.kept_url), page.party)
+        is_copy = kept is not None and self._is_copy(about, address, kept)
+        content = long_hash_of(page.kept_url)
+        seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
+        known = match and self._seen(match.whole, match.salt)
+        tried, refuted, suspended, learned = [], [], [], []
+
+        def count(one: Hypothesis, pattern: str, is_right: bool, before: Sighting | None) -> None:
+            # The links of a copy may have been known by a rule that is no longer trusted.
+            is_apart = page.leads_on and before is not None and not before.is_kept
+            was_learned = one.learned is not None
+            is_new = one.count(pattern, is_right, now, page.is_doubtful, is_apart)
+            tried.append(one)
+            if not is_right:
+                refuted.append(one)
+                suspended.extend([Suspended(one, pattern if is_apart else None)] * is_new)
+            elif one.learned is not None and not was_learned:
+                learned.append(one)
+
+        for hypothesis in about:
+            canonical = hypothesis.applied(address) or address
+            pattern = folder_pattern(canonical)
+            # The links of a copy may have been known in another way than those of its page.
+            copies_count = not page.is_doubtful or hypothesis.stage(pattern) is not None
+            key = own.key_of(canonical)
+            before = self._before(key, hypothesis.salt, own.key)
+            is_right = self._trial(hypothesis, key, kept, own.key, seen, before, copies_count)
+            if is_right is not None:
+                count(hypothesis, pattern, is_right, before)
+        if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
+            count(match.hypothesis, match.pattern, False, known)
+        if tried:
+            self._book.note_trials(address.host, len(tried), bool(refuted or learned))
+        self._sightings.put(own.key, seen)
+        if kept is not None:
+            for begun in self._book.site(address.host).suggest(address, kept.address, now):
+                self._look_back(begun)
+        if page.is_kept:
+            self._recent.append((page.url, page.party))
+        return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
+
+    def holds(self, rule: AddressRule) -> bool:
+        """Whether a rule may act anywhere."""
+        hypothesis = self._book.hypothesis(rule)
+        return hypothesis is not None and bool(hypothesis.acts())
+
+    def tried(self, rule: AddressRule, least: int) -> list[str]:
+        """Return the folders and patterns in which a rule was right at least *least* times."""
+        hypothesis = self._book.hypothesis(rule)
+        trials = {} if hypothesis is None else hypothesis.trials
+        return [name for name, one in trials.items() if one.right >= least]
+
+    def fail(self, rule: AddressRule, pattern: str, is_apart: bool) -> None:
+        """Count a failure that was no trial; one that *is_apart* counts in its pattern only."""
+        hypothesis = self._book.hypothesis(rule)
+        if hypothesis is not None:
+            hypothesis.count(pattern, False, time.time(), is_apart=is_apart)
+            self._book.note_trials(rule.host, 1, are_urgent=True)
+
+    def parties_of(self, url: str) -> set[str]:
+        """Return the parties for which a page was kept recently, and the empty one."""
+        return {"", *(party for kept, party in self._recent if kept == url)}
+
+    def clear_doubtful(self, url: str) -> None:
+        """Forget the doubtful failures on a site, since what changes by itself there is known."""
+        site = self._book.of(Address.of(url).host)
+        for hypothesis in site.hypotheses.values() if site is not None else ():
+            hypothesis.clear_doubtful()
+
+    def forget(self, url: str, party: str = "") -> int:
+        """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
+        content = _content_of(long_hash_of(url))
+        self._sightings.retract(content)
+        if _is_plain(url):
+            own = KeyedAddress(Address.of(url), party)
+            self._sightings.remove(own.key)
+            for hypothesis in self._book.about(own.address.host):
+                key = own.key_of(hypothesis.applied(own.address))
+                self._sightings.remove(key, hypothesis.salt)
+        return content
+
+    def _is_copy(self, about: list[Hypothesis], address: Address, kept: KeyedAddress) -> bool:
+        """Whether a page is a copy of one that this crawl has kept, and a rule says why.
+
+        The rule need not act, but must have been right for most keys.  Without a rule, a page may
+        be a copy of a wall or of an empty page, as pages at any addresses are.
+        """
+        seen = self._sightings.get(kept.key)
+        if seen is None or not seen.is_kept:
+            return False
+        own, other = self._chain(address).address, self._chain(kept.address).address
+        return any(
+            one.doubt <= MOST_DOUBT and (one.applied(own) or own) == (one.applied(other) or other)
+            for one in about
+        )
+
+    def _look_back(self, hypothesis: Hypothesis) -> None:
+        """Note the recent pages under their keys of a new rule; 5 us for each."""
+        for url, party in self._recent:
+            address = Address.of(url)
+            if (canonical := hypothesis.applied(address)) is None:
+                continue
+            own = KeyedAddress(address, party)
+            if (seen := self._sightings.get(own.key)) is not None:
+                key = own.key_of(canonical)
+                if self._sightings.get(key, hypothesis.salt) is None:
+                    self._sightings.put(key, seen, hypothesis.salt)
+
+    def _before(self, key: int, salt: int, own: int) -> Sighting | None:
+        """Return what was seen under the key of an address, which is *own* if the rule keeps it."""
+        return self._sightings.get(key, salt) if key == own else self._seen(key, salt)
+
+    def _seen(self, key: int, salt: int) -> Sighting | None:
+        """Return what was seen under a key, for a rule or at the address itself."""
+        return self._sightings.get(key, salt) or self._sightings.get(key)
+
+    def _trial(
+        self,
+        hypothesis: Hypothesis,
+        key: int,
+        kept: KeyedAddress | None,
+        own: int,
+        seen: Sighting,
+        before: Sighting | None,
+        copies_count: bool,
+    ) -> bool | None:
+        """Return whether a rule is right about a page; None if this is no trial.  Note the page.
+
+        *before* is what was seen under its key.  If *copies_count*, a page that is kept after a
+        copy is a failure.
+        """
+        if before is None and kept is not None:  # another process may have met the kept page
+            kept_key = kept.key_of(hypothesis.applied(kept.address))
+            if kept_key == key:
+                before = Sighting.of(seen.content, kept.key, True)
+        if before is None:
+            if key != own:
+                self._sightings.put(key, seen, hypothesis.salt)
+            return None
+        if before.is_at(own):
+            return None
+        is_right = None
+        if before.content != seen.content:
+            if seen.is_kept and (before.is_kept or (before.is_copy and copies_count)):
+                is_right = False
+        elif not before.is_tried:
+            is_here = before.is_kept or seen.is_kept
+            if is_here or (kept and self._takes_trial(hypothesis, kept, seen)):
+                is_right = True
+        now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
+        is_tried = before.is_tried or is_right is not None
+        self._sightings.put(key, now._replace(is_tried=is_tried), hypothesis.salt)
+        return is_right
+
+    def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, seen: Sighting) -> bool:
+        """Whether the kept page of a copy had no trial of a rule yet; now it has had one."""
+        key = kept.key_of(hypothesis.applied(kept.address))
+        before = self._seen(key, hypothesis.salt)
+        if before is not None and (before.is_tried or before.content != seen.content):
+            return False
+        tried = Sighting.of(seen.content, kept.key, True, True)
+        self._sightings.put(key, tried, hypothesis.salt)
+        return True
+
+
+def _is_plain(url: str) -> bool:
+    """Whether the key of a URL holds all of it: the URL is not cut, and names no user."""
+    if len(url) > MAX_QUERY:
+        return False
+    if "@" not in url:
+        return True
+    start = url.find("//") + 2
+    end = url.find("/", start)
+    return "@" not in url[start : end if end >= 0 else len(url)]
