@@ -17,7 +17,7 @@ from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.analysis.headers import links_of_headers
 from scrapy_simhash.analysis.page import Analyser, PageAnalysis, view_from
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.index.contract import Index, Run
+from scrapy_simhash.index.base import Index, Run
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import PageValues
 from scrapy_simhash.rule.page import Page, View

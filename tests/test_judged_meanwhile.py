@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.policy import policy_of
 from scrapy_simhash.index import opening
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis import index as redis_index
 from scrapy_simhash.pipeline import Pipeline

@@ -13,7 +13,7 @@ from scrapy.utils.request import fingerprint
 
 from scrapy_simhash.analysis.page import PageAnalysis
 from scrapy_simhash.errors import AnalysisError, SourceError
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.workers.pool import InProcess

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.pipeline import Fetched, Pipeline
 
 # JSON has all; a person reads on no further.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.addresses.rule import AddressRule
     from scrapy_simhash.crawl.known import Reach
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.noise import Cuts
     from scrapy_simhash.rule.page import Page
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.page import PageAnalysis
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.addresses.rule import AddressRule, Kind
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.crawl.known import Reach
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings

@@ -15,12 +15,12 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.running import BEAT_SECONDS
+from scrapy_simhash.index.base import BEAT_SECONDS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_simhash.index.contract import Index, Run
+    from scrapy_simhash.index.base import Index, Run
     from scrapy_simhash.settings import SimhashSettings
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.workers.pool import Workers
 
 T = TypeVar("T")

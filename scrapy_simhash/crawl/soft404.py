@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.analysis.page import PageAnalysis
     from scrapy_simhash.crawl.parking import Parking
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Decision, Page
 
 logger = logging.getLogger(__name__)

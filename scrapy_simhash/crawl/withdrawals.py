@@ -12,7 +12,7 @@ from scrapy_simhash.errors import IndexUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Decision
 
 logger = logging.getLogger(__name__)

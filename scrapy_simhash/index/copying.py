@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from scrapy_simhash.errors import IndexMismatchError
-from scrapy_simhash.index.contract import LastingIndex
+from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.rule.page import Row
 
 

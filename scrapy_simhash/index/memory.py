@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from scrapy_simhash.index.contract import Counts, Index, Run
+from scrapy_simhash.index.base import Counts, Index, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.views import ViewTables
 from scrapy_simhash.rule.page import Decision, Found, Page, Row

@@ -7,9 +7,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from scrapy_simhash.index.contract import CrawlRecord, Run
+from scrapy_simhash.index.base import SILENT_SECONDS, CrawlRecord, Run, is_dead, this_process
 from scrapy_simhash.index.redis.server import Script, Server
-from scrapy_simhash.index.running import SILENT_SECONDS, is_dead, this_process
 
 _BEGIN = Script("running.lua", "begin_crawl.lua")
 _BEAT = Script("running.lua", "beat.lua")

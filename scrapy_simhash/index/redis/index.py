@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question

@@ -6,8 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 
-from scrapy_simhash.index.contract import CrawlRecord, Run
-from scrapy_simhash.index.running import RunningRun, crawl_to_join, this_process
+from scrapy_simhash.index.base import CrawlRecord, Run, RunningRun, crawl_to_join, this_process
 
 # A run's number is its id; *crawl* is that of the first run of its crawl.  *beat_at* is NULL once
 # a run has said that it ended.

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints

@@ -3,15 +3,22 @@
 A backend looks up and stores; what is a duplicate is decided by :mod:`scrapy_simhash.rule.rule`.
 The contract is asynchronous: an index on this machine answers without waiting, one on another
 machine lets the crawl go on meanwhile.  Commands run the same coroutines to their end.
+
+Each run of a crawl notes in the index every few seconds that it is running, so that a run that was
+killed counts as ended.  A run may join those of its spider that share its queue of requests, on any
+number of processes and machines.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +32,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.addresses.book import RuleBook, SiteRules
+
+# The interval at which a run notes that it is running; after how long a silence it has ended.
+BEAT_SECONDS = 5.0
+SILENT_SECONDS = 20.0
 
 
 class Counts(NamedTuple):
@@ -190,7 +201,7 @@ class Index(ABC):
 
         It is part of the crawl of that *name*, if there was one.  Otherwise, it is part of the
         crawl of another run of the spider that *joins* the same, such as a queue of requests, if
-        one is running (:mod:`scrapy_simhash.index.running`).  Otherwise, and if there is nothing
+        one is running (:mod:`scrapy_simhash.index.base`).  Otherwise, and if there is nothing
         that it joins, it is a crawl of its own.
 
         :raises IndexUnavailableError: the index did not answer.
@@ -198,7 +209,7 @@ class Index(ABC):
 
     @abstractmethod
     async def beat(self, run: Run) -> None:
-        """Note that a run is still going on; to be called every ``running.BEAT_SECONDS``.
+        """Note that a run is running; to be called every :data:`BEAT_SECONDS`.
 
         :raises IndexUnavailableError: the index did not answer.
         """
@@ -276,3 +287,50 @@ class LastingIndex(Index):
     @abstractmethod
     async def adopt_template(self, site: str, state: bytes) -> None:
         """Store what was learned of a site, beside what is known here."""
+
+
+class RunningRun(NamedTuple):
+    """A run that has not noted its end: its crawl, its process, and the time of its last note."""
+
+    crawl: int
+    process: str
+    beat_at: float
+
+
+def this_process() -> str:
+    """Return the name of this process: :func:`_place`, and its number there."""
+    return f"{_place()} {os.getpid()}"
+
+
+def _place() -> str:
+    """Return the machine, and the part of it in which processes see each other's numbers."""
+    namespace = ""
+    with suppress(OSError):  # Linux has it: containers may have the name of their machine
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()} {namespace}"
+
+
+def is_dead(process: str) -> bool:
+    """Whether a process is known to have ended; never of a process of another machine."""
+    place, _, number = process.rpartition(" ")
+    if place != _place() or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # that of another user
+        return False
+    return False
+
+
+def crawl_to_join(runs: Iterable[RunningRun], now: float) -> int | None:
+    """Return the oldest crawl that has a running run, None if there is none."""
+    return min(
+        (
+            run.crawl
+            for run in runs
+            if abs(now - run.beat_at) < SILENT_SECONDS and not is_dead(run.process)
+        ),
+        default=None,
+    )
