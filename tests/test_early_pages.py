@@ -12,7 +12,7 @@ from scrapy_simhash.analysis.content import content_of, pack_source, unpack_sour
 from scrapy_simhash.analysis.extraction import parse
 from scrapy_simhash.analysis.page import Analyser
 from scrapy_simhash.analysis.walk import visible_blocks
-from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SECTIONS, Learned
+from scrapy_simhash.index.site_knowledge import EARLY_PAGES, EARLY_SECTIONS, Learned
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Decision, Page, View
 from scrapy_simhash.rule.sketch import Sketch

@@ -12,7 +12,7 @@ from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.addresses.learner import Judged, Learner
 from scrapy_simhash.addresses.rule import AddressRule
 from scrapy_simhash.crawl.known import TRUSTED_AFTER
-from scrapy_simhash.index.learned import rules_key
+from scrapy_simhash.index.site_knowledge import rules_key
 from scrapy_simhash.settings import ITEMS
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.learned import Learned
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.rule.noise import Differences, Noise
 from scrapy_simhash.rule.page import Decision, Page, Row
 from scrapy_simhash.rule.rule import Parameters

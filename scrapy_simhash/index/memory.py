@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from scrapy_simhash.index.base import Counts, Index, Run
-from scrapy_simhash.index.learned import Learned
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.views import ViewTables
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as

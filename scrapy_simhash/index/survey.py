@@ -12,8 +12,8 @@ from pathlib import Path
 
 from scrapy_simhash.addresses.book import SiteRules
 from scrapy_simhash.index.base import LastingIndex
-from scrapy_simhash.index.learned import site_of_rules
 from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.index.site_knowledge import site_of_rules
 from scrapy_simhash.places import is_in_redis
 
 # Number of the largest groups to show.

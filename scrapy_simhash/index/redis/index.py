@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
-from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question
 from scrapy_simhash.index.redis.forgetting import TRIES, Forgetting
@@ -35,6 +34,7 @@ from scrapy_simhash.index.redis.rows import (
 )
 from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import About, Store, spans
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
 from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, judge, stored_as
 
@@ -60,7 +60,7 @@ class RedisIndex(LastingIndex):
     def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self._learned = Learned(parameters.share, self._exchange_template)
+        self._learned = Learned(parameters.share, self._exchange_state)
         self._calls = count(random.getrandbits(32))
         near, pages = _run_apart(self._open(pages))
         self._buckets = Buckets(near, pages)
@@ -235,10 +235,10 @@ class RedisIndex(LastingIndex):
         await self._learned.store_all()
         await self._store.server.close_client()
 
-    async def _exchange_template(self, site: str, merge: Callable[[bytes | None], bytes]) -> bytes:
-        """Store the result of *merge* on the stored state of a site: see ``learned.Exchange``."""
-        state = merge(await self._store.template(site))
-        await self._store.store_template(site, state)
+    async def _exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+        """Store what *merge* makes of the stored state of a key, and return it."""
+        state = merge(await self._store.template(key))
+        await self._store.store_template(key, state)
         return state
 
     def _judge(self, page: Page, found: Found) -> Judged:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
-from scrapy_simhash.index.learned import Learned
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
 from scrapy_simhash.index.sqlite.crawls import Crawls
@@ -67,7 +67,7 @@ class SQLiteIndex(LastingIndex):
         self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
-        self._learned = Learned(parameters.share, self._exchange_template)
+        self._learned = Learned(parameters.share, self._exchange_state)
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
         self._seen_version = -1
@@ -373,14 +373,14 @@ class SQLiteIndex(LastingIndex):
         for view, fingerprint in self.parameters.views(page):
             self._entering.append((page.scope, view, fingerprint, row_id))
 
-    async def _exchange_template(self, site: str, merge: Callable[[bytes | None], bytes]) -> bytes:
-        """Store the result of *merge* on the stored state of a site: see ``learned.Exchange``."""
+    async def _exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+        """Store what *merge* makes of the stored state of a key, and return it."""
         with self._transaction():
             stored = self._connection.execute(
-                "SELECT state FROM templates WHERE site = ?", (site,)
+                "SELECT state FROM templates WHERE site = ?", (key,)
             ).fetchone()
             state = merge(None if stored is None else stored[0])
             self._connection.execute(
-                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", (site, state)
+                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", (key, state)
             )
         return state
