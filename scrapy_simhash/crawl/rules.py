@@ -159,8 +159,7 @@ class AddressRules:
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        is_kept = decision.is_kept or decision.verdict == "refresh"
-        if asked.tests_rule and is_kept and not decision.is_alias:
+        if asked.tests_rule and decision.stands_for_others and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
             self._learner.fail(asked.rule, asked.template, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")

@@ -1,5 +1,7 @@
 """What an index does for a crawl (:class:`Index`), and for commands (:class:`LastingIndex`).
 
+:class:`LocalIndex` is the part that all indexes on this machine share.
+
 A backend looks up and stores; what is a duplicate is decided by :mod:`scrapy_simhash.rule.rule`.
 The contract is asynchronous: an index on this machine answers without waiting, one on another
 machine lets the crawl go on meanwhile.  Commands run the same coroutines to their end.
@@ -16,8 +18,8 @@ import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,8 +27,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.rule.noise import Differences, Noise
-from scrapy_simhash.rule.page import Decision, Page, Row
-from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.rule.page import Decision, Found, Page, Row
+from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 # The interval at which a run notes that it is running; after how long a silence it has ended.
 BEAT_SECONDS = 5.0
 SILENT_SECONDS = 20.0
+
+# At most this many rows are forgotten in one transaction: other processes wait about 20 ms for it.
+FORGET_AT_ONCE = 500
 
 
 class Counts(NamedTuple):
@@ -284,9 +289,105 @@ class LastingIndex(Index):
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         """Return the number of a crawl as of this index, which takes it over if need be."""
 
-    @abstractmethod
     async def adopt_template(self, site: str, state: bytes) -> None:
         """Store what was learned of a site, beside what is known here."""
+        await self._learned.adopt(site, state)
+
+
+class LocalIndex(Index):
+    """An index on this machine: a page is judged and stored in one transaction.
+
+    A backend says what a transaction is, and finds, writes and removes rows in it.
+    """
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Keep all others from the rows; undo what was done if an error is raised.
+
+        :raises IndexUnavailableError: the rows cannot be read or written.
+        """
+
+    @abstractmethod
+    def _row(self, row_id: int) -> Row | None:
+        """Return the row with an id."""
+
+    @abstractmethod
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        """Return the row of a request in a scope."""
+
+    @abstractmethod
+    def _duplicates_of(self, row_id: int) -> Iterable[Row]:
+        """Return the rows that point to a row, oldest first."""
+
+    @abstractmethod
+    def _look_up(self, page: Page) -> Found:
+        """Return what a page is judged by; candidates are looked up only on demand."""
+
+    @abstractmethod
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+        """Store *page* in the place of *own*, or as a new row."""
+
+    @abstractmethod
+    def _remove(self, row: Row) -> None:
+        """Remove a row that no other points to."""
+
+    async def add(self, page: Page) -> Decision:
+        with self._transaction():
+            own, judged = self._judge(page)
+            place, kept = judged.place(own), judged.representative
+            if own is not None and place is not own:
+                self._delete(own)
+            self._write(stored_as(page, judged), place, None if kept is None else kept.id)
+        return judged.decision
+
+    async def keep(self, page: Page) -> None:
+        with self._transaction():
+            own = self._row_of_request(page.scope, page.request_fingerprint)
+            if own is None or not own.is_kept:
+                self._write(page, own, None)
+
+    async def check(self, page: Page) -> Decision:
+        with self._transaction():
+            return self._judge(page)[1].decision
+
+    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        if not decision.stands_for_others:
+            return
+        self._learned.forget(scope, request_fingerprint)
+        with self._transaction():
+            row = self._row_of_request(scope, request_fingerprint)
+            if row is None or not row.is_kept:
+                return
+            if decision.is_kept:
+                for one in [*self._duplicates_of(row.id), row]:
+                    self._remove(one)
+            else:
+                self._write(replace(row.page, crawl=None, met_by=None), row, None)
+
+    async def forget(self, ids: Iterable[int]) -> int:
+        wanted = sorted(set(ids))
+        forgotten = 0
+        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
+        for keep_kept in (True, False):
+            for start in range(0, len(wanted), FORGET_AT_ONCE):
+                with self._transaction():
+                    for row in map(self._row, wanted[start : start + FORGET_AT_ONCE]):
+                        if row is not None and not (keep_kept and row.is_kept):
+                            self._delete(row)
+                            forgotten += 1
+        return forgotten
+
+    def _judge(self, page: Page) -> tuple[Row | None, Judged]:
+        """Judge a page; return the row of its request, and what it is."""
+        found = self._look_up(page)
+        return found.own, judge(page, found, self.parameters, self._learned.of(page))
+
+    def _delete(self, row: Row) -> None:
+        """Remove a row; the oldest of those that point to it, if there are any, takes its place."""
+        heir = next(iter(self._duplicates_of(row.id)), None) if row.is_kept else None
+        self._remove(row if heir is None else heir)
+        if heir is not None:
+            self._write(replace(heir.page, crawl=None), row, None)
 
 
 class RunningRun(NamedTuple):

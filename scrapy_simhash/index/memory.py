@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 
-from scrapy_simhash.index.base import Counts, Index, Run
+from scrapy_simhash.index.base import Counts, LocalIndex, Run
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.views import ViewTables
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
+from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.rule import Parameters
 
 
-class MemoryIndex(Index):
+class MemoryIndex(LocalIndex):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -35,39 +35,6 @@ class MemoryIndex(Index):
 
     def __str__(self) -> str:
         return "memory:"
-
-    async def add(self, page: Page) -> Decision:
-        found = self._look_up(page)
-        judged = judge(page, found, self.parameters, self._learned.of(page))
-        self._store(page, found.own, judged)
-        return judged.decision
-
-    async def keep(self, page: Page) -> None:
-        own = self._row_of_request(page.scope, page.request_fingerprint)
-        if own is None or not own.is_kept:
-            self._write(page, own, None)
-
-    async def check(self, page: Page) -> Decision:
-        found = self._look_up(page)
-        return judge(page, found, self.parameters, self._learned.of(page)).decision
-
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        self._learned.forget(scope, request_fingerprint)
-        row = self._row_of_request(scope, request_fingerprint)
-        if row is None or not row.is_kept:
-            return
-        if decision.is_kept:
-            for row_id in [*self._groups.get(row.id, ()), row.id]:
-                self._delete(row_id)  # the row itself last: it has no heir then
-        elif decision.verdict == "refresh":
-            self._write(replace(row.page, met_by=None), row, None)
-
-    async def forget(self, ids: Iterable[int]) -> int:
-        rows = [row for row_id in sorted(set(ids)) if (row := self._rows.get(row_id))]
-        # Duplicates first: no page takes a place only to leave it again.
-        for row in sorted(rows, key=lambda row: row.is_kept):
-            self._delete(row.id)
-        return len(rows)
 
     async def expire(self, before: float) -> int:
         return await self.forget(
@@ -104,8 +71,10 @@ class MemoryIndex(Index):
     async def close(self) -> None:
         pass
 
+    def _transaction(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def _look_up(self, page: Page) -> Found:
-        """Return what a page is judged by; candidates are looked for only as they are asked for."""
         return Found(
             own=self._row_of_request(page.scope, page.request_fingerprint),
             same_text=self._of_same_text(page),
@@ -115,6 +84,12 @@ class MemoryIndex(Index):
     def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
         row_id = self._ids_by_request.get((scope, request_fingerprint))
         return None if row_id is None else self._rows[row_id]
+
+    def _row(self, row_id: int) -> Row | None:
+        return self._rows.get(row_id)
+
+    def _duplicates_of(self, row_id: int) -> list[Row]:
+        return [self._rows[number] for number in sorted(self._groups.get(row_id, ()))]
 
     def _of_same_text(self, page: Page) -> Iterator[Row]:
         ids = self._ids_by_text.get((page.scope, page.digest), ())
@@ -127,17 +102,7 @@ class MemoryIndex(Index):
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
-    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
-        """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.place(own)
-        if own is not None and place is not own:
-            self._delete(own.id)
-        representative = judged.representative
-        number = None if representative is None else representative.id
-        self._write(stored_as(page, judged), place, number)
-
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in the place of *own*, or as a new row."""
         if own is not None:
             self._leave(own)
             del self._ids_by_request[own.page.scope, own.page.request_fingerprint]
@@ -150,16 +115,9 @@ class MemoryIndex(Index):
         self._ids_by_request[page.scope, page.request_fingerprint] = row.id
         self._enter(row)
 
-    def _delete(self, row_id: int) -> None:
-        """Remove a row; the oldest of those that point to it, if any do, takes its place."""
-        row = self._rows[row_id]
-        if group := self._groups.get(row_id):
-            heir = self._rows[min(group)]
-            self._delete(heir.id)
-            self._write(heir.page, row, None)
-            return
+    def _remove(self, row: Row) -> None:
         self._leave(row)
-        del self._rows[row_id]
+        del self._rows[row.id]
         del self._ids_by_request[row.page.scope, row.page.request_fingerprint]
 
     def _enter(self, row: Row) -> None:

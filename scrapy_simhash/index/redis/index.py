@@ -146,7 +146,7 @@ class RedisIndex(LastingIndex):
         return self._judge(page, await self._found(scope, page, answer)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.is_kept and decision.verdict != "refresh":
+        if not decision.stands_for_others:
             return
         self._learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
@@ -226,9 +226,6 @@ class RedisIndex(LastingIndex):
 
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         return await self._store.crawls.adopt(crawl)
-
-    async def adopt_template(self, site: str, state: bytes) -> None:
-        await self._learned.adopt(site, state)
 
     async def close(self) -> None:
         """Store what was learned, and close the connections of the running loop."""

@@ -10,14 +10,13 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, LocalIndex, Run
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
@@ -26,8 +25,8 @@ from scrapy_simhash.index.sqlite.mounts import file_id, refuse_network
 from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import Group, ViewTables
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, Parameters, View, judge, stored_as
+from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.rule import Parameters, View
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +44,8 @@ SPANS_A_LINE = 50
 # So many candidates are read at once: one by one, a row takes 6 us more to read.
 READ_AT_ONCE = 25
 
-# At most this many rows are forgotten at once: other users of the index wait about 20 ms for it.
-FORGET_AT_ONCE = 500
 
-
-class SQLiteIndex(LastingIndex):
+class SQLiteIndex(LocalIndex, LastingIndex):
     """An index file, created if there is none.
 
     A page is committed before :meth:`add` returns: killing the process at any
@@ -98,53 +94,6 @@ class SQLiteIndex(LastingIndex):
     def nbytes(self) -> int:
         """Bytes of memory that the tables take, approximately."""
         return self._tables.nbytes
-
-    async def add(self, page: Page) -> Decision:
-        with self._transaction():
-            found = self._look_up(page)
-            judged = judge(page, found, self.parameters, self._learned.of(page))
-            self._store(page, found.own, judged)
-        return judged.decision
-
-    async def keep(self, page: Page) -> None:
-        with self._transaction():
-            own = self._rows.of_request(page.scope, page.request_fingerprint)
-            if own is None or not own.is_kept:
-                self._write(page, own, None)
-
-    async def check(self, page: Page) -> Decision:
-        with self._transaction():
-            found = self._look_up(page)
-            return judge(page, found, self.parameters, self._learned.of(page)).decision
-
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.is_kept and decision.verdict != "refresh":
-            return
-        self._learned.forget(scope, request_fingerprint)
-        with self._transaction():
-            row = self._rows.of_request(scope, request_fingerprint)
-            if row is None or not row.is_kept:
-                return
-            if decision.is_kept:
-                self._rows.delete_duplicates_of(row.id)
-                self._delete(row)
-            else:
-                self._rows.forget_crawl(row.id)
-
-    async def forget(self, ids: Iterable[int]) -> int:
-        wanted = sorted(set(ids))
-        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
-        return self._forget(wanted, keep_kept=True) + self._forget(wanted, keep_kept=False)
-
-    def _forget(self, wanted: list[int], keep_kept: bool) -> int:
-        forgotten = 0
-        for start in range(0, len(wanted), FORGET_AT_ONCE):
-            with self._transaction():
-                for row in map(self._rows.by_id, wanted[start : start + FORGET_AT_ONCE]):
-                    if row is not None and not (keep_kept and row.is_kept):
-                        self._delete(row)
-                        forgotten += 1
-        return forgotten
 
     async def expire(self, before: float) -> int:
         with schema.errors_translated(self.path):
@@ -200,9 +149,6 @@ class SQLiteIndex(LastingIndex):
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         with self._transaction():
             return self._crawls.adopt(crawl)
-
-    async def adopt_template(self, site: str, state: bytes) -> None:
-        await self._learned.adopt(site, state)
 
     async def close(self) -> None:
         await self._learned.store_all()
@@ -298,8 +244,16 @@ class SQLiteIndex(LastingIndex):
         self._last_change += 1
         return self._last_change
 
+    def _row(self, row_id: int) -> Row | None:
+        return self._rows.by_id(row_id)
+
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        return self._rows.of_request(scope, request_fingerprint)
+
+    def _duplicates_of(self, row_id: int) -> Iterator[Row]:
+        return self._rows.duplicates_of(row_id)
+
     def _look_up(self, page: Page) -> Found:
-        """Return the rows that a page is judged by; candidates are looked up only on demand."""
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
@@ -330,17 +284,7 @@ class SQLiteIndex(LastingIndex):
                     seen.add(row_id)
                     yield row, distance
 
-    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
-        """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.place(own)
-        if own is not None and place is not own:
-            self._delete(own)
-        representative = judged.representative
-        number = None if representative is None else representative.id
-        self._write(stored_as(page, judged), place, number)
-
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in place of *own*, or as a new row."""
         is_found_anew = representative is None
         if own is None:
             row_id = self._next_change()
@@ -355,14 +299,8 @@ class SQLiteIndex(LastingIndex):
         if is_found_anew:
             self._enter(row_id, page)
 
-    def _delete(self, row: Row) -> None:
-        """Remove a row; if rows point to it, the oldest of them takes its place."""
-        heir = self._rows.heir_of(row.id) if row.is_kept else None
-        if heir is not None:
-            self._rows.delete(heir.id)
-            self._write(replace(heir.page, crawl=None), row, None)
-        else:
-            self._rows.delete(row.id)
+    def _remove(self, row: Row) -> None:
+        self._rows.delete(row.id)
         # So the numbers of forgotten rows are not used again.
         self._connection.execute(
             "INSERT OR REPLACE INTO parameters VALUES ('last_change', ?)", (str(self._last_change),)

@@ -206,23 +206,13 @@ class Rows:
         """Store a page in place of a row; *change* is its new latest change, unless it is None."""
         self._connection.execute(_UPDATE, (change, *_values(page, representative), row_id))
 
-    def heir_of(self, row_id: int) -> Row | None:
-        """Return the oldest of the rows that point to a row, None if there is none."""
-        return self._find("WHERE representative = ? ORDER BY id LIMIT 1", row_id)
+    def duplicates_of(self, row_id: int) -> Iterator[Row]:
+        """Yield the rows that point to a row, oldest first."""
+        return self._select("WHERE representative = ? ORDER BY id", row_id)
 
     def delete(self, row_id: int) -> None:
         """Remove a row."""
         self._connection.execute("DELETE FROM pages WHERE id = ?", (row_id,))
-
-    def delete_duplicates_of(self, row_id: int) -> None:
-        """Remove the rows that point to a row."""
-        self._connection.execute("DELETE FROM pages WHERE representative = ?", (row_id,))
-
-    def forget_crawl(self, row_id: int) -> None:
-        """Make the crawl that judged a row unknown, and those that have met it."""
-        self._connection.execute(
-            "UPDATE pages SET crawl = NULL, met_by = NULL WHERE id = ?", (row_id,)
-        )
 
     def counts(self) -> tuple[int, int]:
         """Return the number of rows, and the number of representatives among them."""
