@@ -203,7 +203,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "Entries have 6 bytes, of which the bound is no multiple.",
     ),
     (
-        "scrapy_simhash/index/sqlite/checkpoint.py",
+        "scrapy_simhash/index/sqlite/index.py",
         "__init__",
         """
 -        self._writes = 0
