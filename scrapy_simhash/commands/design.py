@@ -11,8 +11,12 @@ from rich.filesize import decimal
 from rich.table import Table as Grid
 
 from scrapy_simhash.commands.base import Subcommand, add_distance
-from scrapy_simhash.index.redis.near_keys import BYTES_PER_PAGE, NearKeys
-from scrapy_simhash.index.redis.near_tables import bytes_per_page, plan
+from scrapy_simhash.index.redis.near import (
+    BYTES_PER_PAGE_WITH_KEYS,
+    NearKeys,
+    bytes_per_page,
+    plan,
+)
 from scrapy_simhash.tables.design import Design, design, designs
 
 if TYPE_CHECKING:
@@ -111,7 +115,7 @@ class DesignCommand(Subcommand[Designs]):
             distance=distance,
             memory=options.memory,
             designs=[DesignCost.of(one, pages, one == chosen) for one in designs(distance)],
-            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE, pages, options.shards),
+            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages, options.shards),
             redis_unverified=RedisCost.of(
                 in_redis.name, bytes_per_page(in_redis, pages), pages, options.shards
             ),

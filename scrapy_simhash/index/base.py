@@ -136,6 +136,9 @@ class Index(ABC):
         :raises IndexUnavailableError: the index did not answer; nothing was stored.
         """
 
+    def _judge(self, page: Page, found: Found) -> Judged:
+        return judge(page, found, self.parameters, self._learned.of(page))
+
     @abstractmethod
     async def keep(self, page: Page) -> None:
         """Store *page* as a representative, whatever it is like: its decision was overruled.
@@ -333,8 +336,9 @@ class LocalIndex(Index):
 
     async def add(self, page: Page) -> Decision:
         with self._transaction():
-            own, judged = self._judge(page)
-            place, kept = judged.place(own), judged.representative
+            found = self._look_up(page)
+            judged = self._judge(page, found)
+            own, place, kept = found.own, judged.place(found.own), judged.representative
             if own is not None and place is not own:
                 self._delete(own)
             self._write(stored_as(page, judged), place, None if kept is None else kept.id)
@@ -348,7 +352,7 @@ class LocalIndex(Index):
 
     async def check(self, page: Page) -> Decision:
         with self._transaction():
-            return self._judge(page)[1].decision
+            return self._judge(page, self._look_up(page)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:
@@ -376,11 +380,6 @@ class LocalIndex(Index):
                             self._delete(row)
                             forgotten += 1
         return forgotten
-
-    def _judge(self, page: Page) -> tuple[Row | None, Judged]:
-        """Judge a page; return the row of its request, and what it is."""
-        found = self._look_up(page)
-        return found.own, judge(page, found, self.parameters, self._learned.of(page))
 
     def _delete(self, row: Row) -> None:
         """Remove a row; the oldest of those that point to it, if there are any, takes its place."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
-from scrapy_simhash.index.redis.keys import Scope
+from scrapy_simhash.index.redis.address import Scope
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 
 # The largest number, to which counts and times are limited, and the maximal length of bytes.
