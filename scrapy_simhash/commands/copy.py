@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.commands.base import Subcommand, add_index, pipeline_of
 from scrapy_simhash.commands.progress import progress
-from scrapy_simhash.index.copying import copy
 from scrapy_simhash.index.opening import open_existing, open_lasting
+from scrapy_simhash.index.survey import copy
 
 if TYPE_CHECKING:
     import argparse
