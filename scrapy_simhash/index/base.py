@@ -21,7 +21,6 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexUnavailableError
@@ -63,6 +62,9 @@ class Index(ABC):
     Only representatives are compared with: a page that was found to be a duplicate is stored with
     its representative, but nothing is ever a duplicate *of* it (a star, never a chain).  An index
     has *parameters*.
+
+    :raises IndexUnavailableError: (any coroutine) the index did not answer.  Everything is as it
+        was, unless the method says something else.
     """
 
     parameters: Parameters
@@ -110,17 +112,13 @@ class Index(ABC):
     async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
         """Change the rules for the addresses of a site; *change* may be called more than once.
 
-        A crawl that goes on takes the changes over, but stores rules that were forgotten again.
-
-        :raises IndexUnavailableError: the index did not answer; all may be as before.
+        A running crawl takes the changes over, but stores forgotten rules again.  On an error, they
+        may be stored or not.
         """
         await self._learned.change_rules(site, change)
 
     async def check_and_add(self, page: Page) -> Decision:
-        """Judge *page*, store it, and learn from it: :meth:`add` and :meth:`learn`.
-
-        :raises IndexUnavailableError: the index did not answer; nothing was stored.
-        """
+        """Judge *page*, store it, and learn from it: :meth:`add` and :meth:`learn`."""
         decision = await self.add(page)
         await self.learn(page, decision)
         return decision
@@ -132,8 +130,6 @@ class Index(ABC):
         Atomic among all who share the index.  A ``unique`` page, or a ``variant``, becomes a
         representative; a ``refresh`` stays one, with its new text; one that has moved takes the
         place of what it was.
-
-        :raises IndexUnavailableError: the index did not answer; nothing was stored.
         """
 
     def _judge(self, page: Page, found: Found) -> Judged:
@@ -144,36 +140,25 @@ class Index(ABC):
         """Store *page* as a representative, whatever it is like: its decision was overruled.
 
         A representative stays as it is.
-
-        :raises IndexUnavailableError: the index did not answer; everything is as it was.
         """
 
     @abstractmethod
     async def check(self, page: Page) -> Decision:
-        """Return what :meth:`add` would, and store nothing.
-
-        :raises IndexUnavailableError: the index did not answer.
-        """
+        """Return what :meth:`add` would, and store nothing."""
 
     async def learn(self, page: Page, decision: Decision) -> None:
-        """Learn from an added page what its site repeats; if that is settled now, look back.
+        """Learn from an added page what its site repeats; other pages may be judged meanwhile.
 
-        Other pages may be judged meanwhile.
+        If that is settled now, the representatives of before that are there with the same text are
+        stored with another second view.  If the index does not answer, they stay as they are: exact
+        copies are found all the same.
         """
         await self._learned.learn(page, decision)
-        await self._view_anew(self._learned.take_settled(page))
-
-    async def _view_anew(self, pages: Iterable[Page]) -> None:
-        """Store representatives with another second view, if they are there with the same text.
-
-        If the index does not answer, they stay as they are: exact copies are found all the same.
-        """
         with suppress(IndexUnavailableError):
-            for page in pages:
-                decision = await self.check(page)
-                is_there = decision.verdict == "refresh" and decision.reason != "moved"
-                if is_there and decision.distance == 0:
-                    await self.add(page)
+            for early in self._learned.take_settled(page):
+                now = await self.check(early)
+                if now.verdict == "refresh" and now.reason != "moved" and now.distance == 0:
+                    await self.add(early)
                 await asyncio.sleep(0)  # each takes milliseconds
 
     @abstractmethod
@@ -182,26 +167,19 @@ class Index(ABC):
 
         A page that was new is forgotten with all that points to it, so that the next copy of it
         is kept; one that was met again stays, but does not count as passed on.
-
-        :raises IndexUnavailableError: the index did not answer; everything is as it was.
         """
 
     @abstractmethod
     async def forget(self, ids: Iterable[int]) -> int:
-        """Forget rows, and return how many there were.
+        """Forget rows, and return how many there were; on an error, some may be forgotten.
 
         The place of a representative is taken by the oldest of those that point to it and stay;
         the others point to that one.
-
-        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
         """
 
     @abstractmethod
     async def expire(self, before: float) -> int:
-        """Forget the pages that were judged last before a time, and return how many.
-
-        :raises IndexUnavailableError: the index did not answer; some may be forgotten.
-        """
+        """Forget the pages that were judged last before a time: see :meth:`forget`."""
 
     @abstractmethod
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
@@ -209,18 +187,13 @@ class Index(ABC):
 
         It is part of the crawl of that *name*, if there was one.  Otherwise, it is part of the
         crawl of another run of the spider that *joins* the same, such as a queue of requests, if
-        one is running (:mod:`scrapy_simhash.index.base`).  Otherwise, and if there is nothing
+        one is running (:func:`crawl_to_join`).  Otherwise, and if there is nothing
         that it joins, it is a crawl of its own.
-
-        :raises IndexUnavailableError: the index did not answer.
         """
 
     @abstractmethod
     async def beat(self, run: Run) -> None:
-        """Note that a run is running; to be called every :data:`BEAT_SECONDS`.
-
-        :raises IndexUnavailableError: the index did not answer.
-        """
+        """Note that a run is running; to be called every :data:`BEAT_SECONDS`."""
 
     @abstractmethod
     async def end_crawl(self, run: Run, delivered: bool = True) -> None:
@@ -241,12 +214,7 @@ class Index(ABC):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 
@@ -284,8 +252,6 @@ class LastingIndex(Index):
         """Store a page as it was judged elsewhere, and return its id.
 
         A page whose request is there already stays as it is.
-
-        :raises IndexUnavailableError: the index did not answer.
         """
 
     @abstractmethod

@@ -11,10 +11,9 @@ A page is found by its request, by its text, and by what is near it (near.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from math import log2
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scrapy_simhash.rule.page import Page
 
@@ -69,8 +68,7 @@ class Near(Protocol):
         """Return all entries that a representative may have."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """Arguments 4 to 7 of add_page.lua, for one page."""
 
     names: bytes
