@@ -15,7 +15,7 @@ from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.addresses.rule import AddressRule, difference
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
@@ -158,7 +158,7 @@ def test_unchanged_pages_that_are_dropped_are_counted() -> None:
         record(SITE + "/a", verdict="refresh", reason="unchanged", action="drop"),
         record(SITE + "/b", verdict="refresh", reason="seen_before"),
     )
-    totals = report_of(collector, About())["totals"]
+    totals = report_of(collector, CrawlInfo())["totals"]
     assert (totals["refresh"], totals["unchanged"], totals["duplicates"]) == (2, 1, 0)
     assert (totals["dropped"], totals["dropped_bytes"]) == (1, 1000)
 
@@ -229,7 +229,7 @@ def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: boo
     add_lines(collector, [json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
     assert collector.pages + collector.unreadable_lines == 2
     assert collector.pages >= 1
-    report = report_of(collector, About())
+    report = report_of(collector, CrawlInfo())
     assert len(report["distances"]) <= 65
     html_of(report)
 

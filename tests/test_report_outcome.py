@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.addresses.address import Address
 from scrapy_simhash.report.collector import SECTIONS, Collector
-from scrapy_simhash.report.document import ROWS, About, report_of
+from scrapy_simhash.report.document import ROWS, CrawlInfo, report_of
 from scrapy_simhash.report.outcome import OUTCOMES, WHYS, outcome_of, why_of
 from scrapy_simhash.report.record import Record
 from tests.reports import record, skipped, variant
@@ -142,7 +142,7 @@ def test_sections_are_bounded_however_many_there_are() -> None:
         collector.add(record(f"{SITE}/{name}{'x' * 5000}/"))
     assert len(collector.sections) <= SECTIONS
     assert max(map(len, collector.sections)) < 400
-    report = report_of(collector, About())
+    report = report_of(collector, CrawlInfo())
     assert len(report["sections"]) == ROWS
     assert report["missing"]["sections"] > 0
 

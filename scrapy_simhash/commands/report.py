@@ -17,7 +17,7 @@ from scrapy_simhash.errors import FeedError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.comparison import comparison_of
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.feeds import add_lines
 from scrapy_simhash.report.html import html_of, shown
 from scrapy_simhash.report.text import short_tables
@@ -112,7 +112,7 @@ def _report(feeds: list[Path]) -> Document:
             f"{collector.unreadable_lines:,} other lines. Name a file that a crawl wrote to "
             "SIMHASH_DECISIONS_FILE."
         )
-    return report_of(collector, About(name=", ".join(feed.name for feed in feeds)))
+    return report_of(collector, CrawlInfo(name=", ".join(feed.name for feed in feeds)))
 
 
 def _read(feed: Path, collector: Collector) -> None:
