@@ -30,7 +30,7 @@ class MemoryIndex(LocalIndex):
         self._ids = count(1)
         self._runs = count(1)
         self._named: dict[str, int] = {}
-        # The runs of each spider that are going on, and join others.
+        # The running runs of each spider that join others.
         self._running: dict[tuple[str, str], set[Run]] = defaultdict(set)
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class MemoryIndex(LocalIndex):
         return run
 
     async def beat(self, run: Run) -> None:
-        pass  # a run of this process cannot end without a word
+        pass  # a run of this process notes its end
 
     async def end_crawl(self, run: Run, delivered: bool = True) -> None:
         for running in self._running.values():
@@ -65,7 +65,7 @@ class MemoryIndex(LocalIndex):
         return Counts(len(self._rows), len(self._rows) - duplicates)
 
     async def rows(self) -> AsyncIterator[Row]:
-        for row in self._rows.values():
+        for _, row in sorted(self._rows.items()):
             yield row
 
     async def close(self) -> None:
@@ -75,9 +75,10 @@ class MemoryIndex(LocalIndex):
         return nullcontext()
 
     def _look_up(self, page: Page) -> Found:
+        same_text = self._ids_by_text.get((page.scope, page.digest), ())
         return Found(
             own=self._row_of_request(page.scope, page.request_fingerprint),
-            same_text=self._of_same_text(page),
+            same_text=(self._rows[row_id] for row_id in same_text),
             near=self._near(page),
         )
 
@@ -91,10 +92,6 @@ class MemoryIndex(LocalIndex):
     def _duplicates_of(self, row_id: int) -> list[Row]:
         return [self._rows[number] for number in sorted(self._groups.get(row_id, ()))]
 
-    def _of_same_text(self, page: Page) -> Iterator[Row]:
-        ids = self._ids_by_text.get((page.scope, page.digest), ())
-        return (self._rows[row_id] for row_id in ids)
-
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         seen: set[int] = set()
         for distance, row_id, _, _ in self._tables.near(page.scope, self.parameters.views(page)):
@@ -104,43 +101,30 @@ class MemoryIndex(LocalIndex):
 
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
         if own is not None:
-            self._leave(own)
-            del self._ids_by_request[own.page.scope, own.page.request_fingerprint]
-        row = Row(
-            id=next(self._ids) if own is None else own.id,
-            page=page.stored(),
-            representative=representative,
-        )
-        self._rows[row.id] = row
-        self._ids_by_request[page.scope, page.request_fingerprint] = row.id
-        self._enter(row)
+            self._remove(own)
+        row_id = next(self._ids) if own is None else own.id
+        self._rows[row_id] = Row(row_id, page.stored(), representative)
+        self._ids_by_request[page.scope, page.request_fingerprint] = row_id
+        if representative is not None:
+            self._groups[representative].add(row_id)
+            return
+        insort(self._ids_by_text[page.scope, page.digest], row_id)
+        for view, fingerprint in self.parameters.views(page):
+            self._tables.add(page.scope, view, fingerprint, row_id)
 
     def _remove(self, row: Row) -> None:
-        self._leave(row)
+        page = row.page
         del self._rows[row.id]
-        del self._ids_by_request[row.page.scope, row.page.request_fingerprint]
-
-    def _enter(self, row: Row) -> None:
-        """Let others be compared with a representative, and a duplicate be found by its own."""
-        if row.representative is not None:
-            self._groups[row.representative].add(row.id)
-            return
-        insort(self._ids_by_text[row.page.scope, row.page.digest], row.id)
-        for view, fingerprint in self.parameters.views(row.page):
-            self._tables.add(row.page.scope, view, fingerprint, row.id)
-
-    def _leave(self, row: Row) -> None:
-        """Undo :meth:`_enter`."""
+        del self._ids_by_request[page.scope, page.request_fingerprint]
         if row.representative is not None:
             group = self._groups[row.representative]
             group.discard(row.id)
             if not group:
                 del self._groups[row.representative]
             return
-        text = row.page.scope, row.page.digest
-        ids = self._ids_by_text[text]
+        ids = self._ids_by_text[page.scope, page.digest]
         del ids[bisect_left(ids, row.id)]
         if not ids:
-            del self._ids_by_text[text]
-        for view, fingerprint in self.parameters.views(row.page):
-            self._tables.remove(row.page.scope, view, fingerprint, row.id)
+            del self._ids_by_text[page.scope, page.digest]
+        for view, fingerprint in self.parameters.views(page):
+            self._tables.remove(page.scope, view, fingerprint, row.id)
