@@ -163,7 +163,7 @@ class Index(ABC):
 
     @abstractmethod
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        """Take back what *decision* on a page said, since the spider could not use the page.
+        """Take back the *decision* on a page that the spider could not use.
 
         A page that was new is forgotten with all that points to it, so that the next copy of it
         is kept; one that was met again stays, but does not count as passed on.

@@ -101,7 +101,7 @@ async def survey(place: str) -> Survey:
 async def ids_where(
     index: LastingIndex, spider: str | None, is_meant: Callable[[str], bool] | None
 ) -> list[int]:
-    """Return the ids of the pages that crawls of *spider* judged last, with a URL that is meant.
+    """Return the ids of the pages that crawls of *spider* judged last, whose URL *is_meant*.
 
     None means every spider, or every URL.
     """

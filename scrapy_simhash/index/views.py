@@ -30,7 +30,7 @@ class TableEntries(NamedTuple):
 # each a scope of its own, would take 9 GB.
 SMALL_ENTRIES = 32
 
-# A view is searched until so many rows are found, in up to 0.5 ms.  The rule looks at 100 of them.
+# A view is searched until this many rows are found, in up to 0.5 ms.  The rule looks at 100.
 MOST_MATCHES = 400
 
 _VIEWS: tuple[View, ...] = (MAIN_TEXT, CONTENT)

@@ -207,7 +207,7 @@ class NearTables:
 
     def question(self, page: Page) -> tuple[bytes, bytes]:
         asked = [table.question(page.fingerprint) for table in self._of(page)]
-        return b"".join(names for names, _ in asked), b"".join(told for _, told in asked)
+        return b"".join(names for names, _ in asked), b"".join(wanted for _, wanted in asked)
 
     def entries(self, page: Page) -> list[BucketEntry]:
         return [table.entry(page.fingerprint) for table in self._of(page)]

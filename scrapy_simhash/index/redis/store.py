@@ -276,27 +276,27 @@ class Crawls:
         self._server = server
         self._keys = keys
         self._delivered: set[int] = set()
-        self._said: dict[Run, str] = {}
+        self._notes: dict[Run, str] = {}
 
     async def begin(self, spider: str, name: str | None, joins: str) -> Run:
         """Return a run that begins: see :meth:`Index.begin_crawl`."""
         running = await self._server.command("HGETALL", self._keys[1])
-        processes = {json.loads(said)["process"] for said in running.values()}
-        said = {"spider": spider, "joins": joins, "process": this_process()}
+        processes = {json.loads(note)["process"] for note in running.values()}
+        note = {"spider": spider, "joins": joins, "process": this_process()}
         number, crawl = await self._script(
             _BEGIN,
-            json.dumps(said),
+            json.dumps(note),
             name or "",
             json.dumps({"spider": spider, "started": int(time.time())}),
             *filter(is_dead, processes),
         )
         run = Run(number, crawl)
-        self._said[run] = json.dumps({**said, "crawl": crawl})
+        self._notes[run] = json.dumps({**note, "crawl": crawl})
         return run
 
     async def beat(self, run: Run) -> None:
         """Note that a run is running."""
-        await self._script(_BEAT, run.id, self._said[run])
+        await self._script(_BEAT, run.id, self._notes[run])
 
     async def end(self, run: Run, delivered: bool) -> None:
         """Note that a run has ended."""
