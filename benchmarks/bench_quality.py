@@ -53,7 +53,7 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.reading import Block
 from scrapy_simhash.analysis.tree import decode, parse, title_of, visible_blocks
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE

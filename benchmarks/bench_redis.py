@@ -34,7 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts
+from scrapy_simhash.index.base import Counts
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.rule.rule import Parameters

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.record import Record
@@ -128,7 +128,7 @@ def read_back(count: int) -> None:
         with feed.open("rb") as file:
             while chunk := file.readlines(1 << 20):
                 collector.add_lines(chunk)
-        html = html_of(report_of(collector, About()))
+        html = html_of(report_of(collector, CrawlInfo()))
         print(
             f"{count:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "
             f"{time.perf_counter() - started:.1f} s ({time.process_time() - used:.1f} s of one "
@@ -148,7 +148,7 @@ def main() -> None:
     args = parser.parse_args()
     collector = collect(args.pages)
     started = time.process_time()
-    html = html_of(report_of(collector, About()))
+    html = html_of(report_of(collector, CrawlInfo()))
     print(f"page of {len(html.encode()) / 1e3:.0f} KB in {time.process_time() - started:.2f} s")
     read_back(args.feed)
 

@@ -16,7 +16,7 @@ from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis,
 from scrapy_simhash.analysis.content import Content
 from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.index.contract import Index, Run
+from scrapy_simhash.index.base import Index, Run
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import PageValues
 from scrapy_simhash.rule.page import Page, View

@@ -5,7 +5,7 @@ Each has its module, its function, its difference (blanks do not matter), and th
 
 EQUIVALENT: list[tuple[str, str, str, str]] = [
     (
-        "scrapy_simhash/index/learned.py",
+        "scrapy_simhash/index/site_knowledge.py",
         "learn",
         """
 -        is_one_more = decision.closest is not None and decision.closest.share >= (self._share or 2)
@@ -203,7 +203,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "Entries have 6 bytes, of which the bound is no multiple.",
     ),
     (
-        "scrapy_simhash/index/sqlite/checkpoint.py",
+        "scrapy_simhash/index/sqlite/index.py",
         "__init__",
         """
 -        self._writes = 0

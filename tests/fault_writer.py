@@ -14,8 +14,8 @@ import sys
 
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.opening import open_index
-from scrapy_simhash.index.sqlite import checkpoint, segments
 from scrapy_simhash.index.sqlite import index as index_file
+from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.rule.page import Page
 from tests.pages import PARAMETERS, page
 
@@ -31,10 +31,10 @@ def page_of(i: int, writer: int) -> Page:
 
 async def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:
     # So that few pages meet many checkpoints and segments, and none gives up on a busy machine.
-    checkpoint.EVERY_WRITES = 20
-    checkpoint.PAUSE_SECONDS = 0.0
+    index_file.EVERY_WRITES = 20
+    index_file.PAUSE_SECONDS = 0.0
     segments.SPAN = 30
-    checkpoint.LONG_LOG = 200
+    index_file.LONG_LOG = 200
     index_file.BUSY_SECONDS = 60.0
     async with open_index(path, PARAMETERS) as index:
         if limit:

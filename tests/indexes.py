@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.index import opening
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.rule.rule import Parameters
 

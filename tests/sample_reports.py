@@ -6,7 +6,7 @@ from typing import Any
 
 from scrapy_simhash.crawl.rules import NAMED_PATTERNS, ROWS
 from scrapy_simhash.report.collector import Collector, shortened
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.url_rules.book import MAX_RULE
@@ -36,7 +36,7 @@ def collected(*records: Record) -> dict[str, Any]:
     collector = Collector(duplicate_share=0.95)
     for one in records:
         collector.add(one)
-    return report_of(collector, About(name="news", settings={"SIMHASH_SHARE": "0.9"}))
+    return report_of(collector, CrawlInfo(name="news", settings={"SIMHASH_SHARE": "0.9"}))
 
 
 def session_ids() -> list[Record]:
@@ -65,7 +65,7 @@ def everywhere(text: str) -> dict[str, Any]:
     collector = Collector(duplicate_share=0)
     for one in records:
         collector.add(one)
-    about = About(
+    about = CrawlInfo(
         name=text,
         settings={"SIMHASH_INDEX": text},
         side_by_side=[compared(text)],

@@ -12,10 +12,8 @@ from typing import TypeVar, cast
 
 import pytest
 
-from scrapy_simhash.index import memory
-from scrapy_simhash.index.redis import index as redis_index
+from scrapy_simhash.index import base
 from scrapy_simhash.index.redis.index import RedisIndex
-from scrapy_simhash.index.sqlite import index as sqlite_index
 from scrapy_simhash.rule import template
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import MAX_TABLES_COMPARED
@@ -239,8 +237,7 @@ def test_no_index_hands_the_rule_more_rows_than_a_bounded_number(
         for number in range(400):
             content = range(1_000 * number, 1_000 * number + 50)
             index.keep(replace(page_with_content(f"{number}", content), met_by=met_by(1)))
-        for module in (memory, redis_index, sqlite_index):
-            monkeypatch.setattr(module, "judge", judge_noting)
+        monkeypatch.setattr(base, "judge", judge_noting)
         new = page_with_content("new", range(-60, -10))
         for met in (None, met_by(2)):
             handed = 0

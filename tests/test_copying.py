@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.errors import IndexMismatchError
-from scrapy_simhash.index.contract import LastingIndex
-from scrapy_simhash.index.copying import copy
+from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.survey import copy
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Page, Row
 from tests import commands

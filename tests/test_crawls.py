@@ -19,10 +19,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.run import AGAIN_SECONDS, JOB_FILE, CrawlRun
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
-from scrapy_simhash.index import running
-from scrapy_simhash.index.contract import Run
+from scrapy_simhash.index import base
+from scrapy_simhash.index.base import SILENT_SECONDS, Run, RunningRun, crawl_to_join, is_dead
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.running import SILENT_SECONDS, RunningRun, crawl_to_join, is_dead
 from scrapy_simhash.rule.crawls import crawls_in, met_by, together
 from scrapy_simhash.rule.page import Found, Row, View
 from scrapy_simhash.rule.rule import SiteKnowledge, judge
@@ -111,7 +110,7 @@ def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking
 def test_silent_run_has_ended_and_one_that_beats_goes_on(
     lasting_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("index.running", "index.redis.crawls"):
+    for module in ("index.base", "index.redis.store"):
         monkeypatch.setattr(f"scrapy_simhash.{module}.SILENT_SECONDS", 2)
     with open_index(lasting_place, PARAMETERS) as index:
         silent, beating = (index.begin_crawl(name, joins=QUEUE) for name in ("silent", "beating"))
@@ -127,11 +126,11 @@ def test_run_of_a_process_that_has_ended_is_none(
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    here = running.this_process()
+    here = base.this_process()
     monkeypatch.setattr("os.getpid", lambda: ended.pid)
     with open_index(lasting_place, PARAMETERS) as index:
         first = index.begin_crawl("spider", joins=QUEUE)
-        assert is_dead(running.this_process())
+        assert is_dead(base.this_process())
         monkeypatch.undo()
         assert not is_dead(here)
         assert index.begin_crawl("spider", joins=QUEUE).crawl != first.crawl

@@ -11,7 +11,7 @@ import pytest
 from scrapy_simhash.analysis.analyser import Analyser, Background
 from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
 from scrapy_simhash.analysis.tree import parse, visible_blocks
-from scrapy_simhash.index.learned import EARLY_PAGES, EARLY_SECTIONS, Learned
+from scrapy_simhash.index.site_knowledge import EARLY_PAGES, EARLY_SECTIONS, Learned
 from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.page import Decision, Page, View
 from scrapy_simhash.rule.sketch import Sketch

@@ -20,9 +20,9 @@ from scrapy_simhash.errors import (
     IndexMismatchError,
     IndexUnavailableError,
 )
-from scrapy_simhash.index.sqlite import checkpoint, schema, segments
 from scrapy_simhash.index.sqlite import index as sqlite
-from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
+from scrapy_simhash.index.sqlite import schema, segments
+from scrapy_simhash.index.sqlite.index import Checkpoints
 from scrapy_simhash.index.sqlite.repair import repair
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, UNIQUE, near, page
@@ -230,7 +230,7 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         original(self, connection)
         event.set()
 
-    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 100)
+    monkeypatch.setattr(sqlite, "EVERY_WRITES", 100)
     monkeypatch.setattr(Checkpoints, "_merge", merge)
     return event
 
@@ -248,7 +248,7 @@ def test_log_is_merged_while_the_crawl_runs(path: Path, merged: threading.Event)
 def test_merged_log_starts_over(
     path: Path, merged: threading.Event, monkeypatch: pytest.MonkeyPatch, long_log: int
 ) -> None:
-    monkeypatch.setattr(checkpoint, "LONG_LOG", long_log)
+    monkeypatch.setattr(sqlite, "LONG_LOG", long_log)
     log = path.with_name(path.name + "-wal")
     with open_index(path, PARAMETERS) as index:
         sizes = []

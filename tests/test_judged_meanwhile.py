@@ -14,10 +14,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
-from scrapy_simhash.index import opening
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index import base, opening
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.redis import index as redis_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.holdings import MAX_ADDRESSES
 from scrapy_simhash.rule.page import Decision, Found, Page
@@ -55,7 +54,7 @@ def meanwhile(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Meanw
                 thread.submit(lambda: asyncio.run(done(parameters))).result()
             return judged
 
-        monkeypatch.setattr(redis_index, "judge", judge_then)
+        monkeypatch.setattr(base, "judge", judge_then)
 
     with ThreadPoolExecutor(1) as thread:
         yield do_once

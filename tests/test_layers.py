@@ -34,7 +34,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def module_of(path: Path) -> str:
-    """The name of a module in the package: ``index.redis.keys``; a folder's own is its name."""
+    """The name of a module in the package: ``index.redis.rows``; a folder's own is its name."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 

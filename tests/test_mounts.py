@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.sqlite.mounts import NETWORK_TYPES, mount_of
+from scrapy_simhash.index.sqlite.schema import NETWORK_TYPES, mount_of
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser
-from scrapy_simhash.index.learned import noise_key
+from scrapy_simhash.index.site_knowledge import noise_key
 from scrapy_simhash.rule import noise as module
 from scrapy_simhash.rule.holdings import Comparable, Told
 from scrapy_simhash.rule.noise import (

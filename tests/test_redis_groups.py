@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from scrapy_simhash.index.redis import forgetting
+from scrapy_simhash.index.redis import index as redis_index
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.redis.rows import numbers_of, pack_id
 from tests.indexes import LOOP, Blocking, groups, ids_by_name, open_index
@@ -89,7 +89,7 @@ def test_all_parts_of_a_group_are_withdrawn(
     index: Blocking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A group may have more parts than a step has tries."""
-    monkeypatch.setattr(forgetting, "TRIES", 1)
+    monkeypatch.setattr(redis_index, "TRIES", 1)
     add_group(index, FOUR_PARTS)
     index.withdraw("", page("kept", 0).request_fingerprint, UNIQUE)
     assert groups(index) == {}

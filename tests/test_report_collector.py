@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import Collector, PageSample
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.url_rules.rule import AddressRule, difference
@@ -156,7 +156,7 @@ def test_unchanged_pages_that_are_dropped_are_counted() -> None:
         record(SITE + "/a", verdict="refresh", reason="unchanged", action="drop"),
         record(SITE + "/b", verdict="refresh", reason="seen_before"),
     )
-    totals = report_of(collector, About())["totals"]
+    totals = report_of(collector, CrawlInfo())["totals"]
     assert (totals["refresh"], totals["unchanged"], totals["duplicates"]) == (2, 1, 0)
     assert (totals["dropped"], totals["dropped_bytes"]) == (1, 1000)
 
@@ -227,7 +227,7 @@ def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: boo
     collector.add_lines([json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
     assert collector.pages + collector.unreadable_lines == 2
     assert collector.pages >= 1
-    report = report_of(collector, About())
+    report = report_of(collector, CrawlInfo())
     assert len(report["distances"]) <= 65
     html_of(report)
 

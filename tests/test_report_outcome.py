@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import SECTIONS, Collector
-from scrapy_simhash.report.document import ROWS, About, report_of
+from scrapy_simhash.report.document import ROWS, CrawlInfo, report_of
 from scrapy_simhash.report.record import OUTCOMES, WHYS, Record
 from scrapy_simhash.urls import Address
 from tests.reports import record, skipped, variant
@@ -141,7 +141,7 @@ def test_sections_are_bounded_however_many_there_are() -> None:
         collector.add(record(f"{SITE}/{name}{'x' * 5000}/"))
     assert len(collector.sections) <= SECTIONS
     assert max(map(len, collector.sections)) < 400
-    report = report_of(collector, About())
+    report = report_of(collector, CrawlInfo())
     assert len(report["sections"]) == ROWS
     assert report["missing"]["sections"] > 0
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import (
     BRIEF_CELLS,
     SECTIONS_DRAWN,
@@ -306,7 +306,7 @@ def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
         collector.add(record(f"{site}/{i}/wall", f"{site}/wall", second=i))
         collector.add(skipped(url, f"reason {i % 15}", char * 5000))
     sides = [compared("http://" + char * 5000)] * SHOWN_PAIRS
-    about = About(name=char * 5000, side_by_side=sides)
+    about = CrawlInfo(name=char * 5000, side_by_side=sides)
     report = report_of(collector, about)
     assert len(html_of(report).encode()) <= 500 * KILOBYTE
     assert len(report["alarms"]) > 10

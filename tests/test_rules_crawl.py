@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.crawl.reach import TRUSTED_AFTER
-from scrapy_simhash.index.learned import rules_key
+from scrapy_simhash.index.site_knowledge import rules_key
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.learner import Learner, PageForRules

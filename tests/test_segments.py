@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.index.sqlite import checkpoint, segments
+from scrapy_simhash.index.sqlite import index as sqlite
+from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.repair import repair
 from scrapy_simhash.index.sqlite.segments import Segments, decoded, encoded
-from scrapy_simhash.index.views import Group
+from scrapy_simhash.index.views import TableEntries
 from scrapy_simhash.rule.rule import View
 from tests.fault_writer import spread
 from tests.indexes import Blocking, ids_by_name, open_index, write_segments
@@ -37,7 +38,9 @@ Spans = list[tuple[int, int]]
 @given(GROUPS)
 def test_groups_come_back(groups: list[tuple[str, View, list[tuple[int, int]]]]) -> None:
     given = [
-        Group(scope, view, array("Q", [f for f, _ in rows]), array("I", [i for _, i in rows]))
+        TableEntries(
+            scope, view, array("Q", [f for f, _ in rows]), array("I", [i for _, i in rows])
+        )
         for scope, view, rows in groups
     ]
     data = encoded(given, b"here")
@@ -102,7 +105,7 @@ def test_crawl_writes_segments_meanwhile(
         written.set()
         return wrote
 
-    monkeypatch.setattr(checkpoint, "EVERY_WRITES", 70)
+    monkeypatch.setattr(sqlite, "EVERY_WRITES", 70)
     monkeypatch.setattr(Segments, "write", write)
     path = tmp_path / "pages.simhash"
     with open_index(path, PARAMETERS) as index:

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from scrapy_simhash.index import views
-from scrapy_simhash.index.views import SMALL_ENTRIES, Group, ViewTables
+from scrapy_simhash.index.views import SMALL_ENTRIES, TableEntries, ViewTables
 from scrapy_simhash.rule.rule import CONTENT, MAIN_TEXT, View
 
 Entry = tuple[View, int, int]
@@ -68,7 +68,7 @@ def test_scope_of_any_size_finds_what_a_linear_scan_finds(number: int) -> None:
 def test_tables_that_are_built_find_the_same(number: int) -> None:
     stored = entries(number, Random(number))
     groups = [
-        Group(
+        TableEntries(
             "a",
             view,
             array("Q", [one for other, one, _ in part if other == view]),

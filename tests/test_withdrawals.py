@@ -13,7 +13,7 @@ from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.run import FailedPage, Withdrawals
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Run
+from scrapy_simhash.index.base import Run
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.rule.page import Decision

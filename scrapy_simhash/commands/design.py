@@ -20,8 +20,12 @@ from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import SimhashError, SourceError
-from scrapy_simhash.index.redis.near_keys import BYTES_PER_PAGE, NearKeys
-from scrapy_simhash.index.redis.near_tables import bytes_per_page, plan
+from scrapy_simhash.index.redis.near import (
+    BYTES_PER_PAGE_WITH_KEYS,
+    NearKeys,
+    bytes_per_page,
+    plan,
+)
 from scrapy_simhash.tables.batch.match import Pair, stream_matches
 from scrapy_simhash.tables.batch.snapshot import BLOCK, MAGIC, Snapshot, save_snapshot
 from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
@@ -131,7 +135,7 @@ class DesignCommand(Subcommand[Designs]):
             distance=distance,
             memory=options.memory,
             designs=[DesignCost.of(one, pages, one == chosen) for one in designs(distance)],
-            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE, pages, options.shards),
+            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages, options.shards),
             redis_unverified=RedisCost.of(
                 in_redis.name, bytes_per_page(in_redis, pages), pages, options.shards
             ),

@@ -15,7 +15,7 @@ from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import FeedError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.document import About, comparison_of, report_of
+from scrapy_simhash.report.document import CrawlInfo, comparison_of, report_of
 from scrapy_simhash.report.html import html_of, short_tables, shown
 from scrapy_simhash.settings import SimhashSettings
 
@@ -108,7 +108,7 @@ def _report(feeds: list[Path]) -> Document:
             f"{collector.unreadable_lines:,} other lines. Name a file that a crawl wrote to "
             "SIMHASH_DECISIONS_FILE."
         )
-    return report_of(collector, About(name=", ".join(feed.name for feed in feeds)))
+    return report_of(collector, CrawlInfo(name=", ".join(feed.name for feed in feeds)))
 
 
 def _read(feed: Path, collector: Collector) -> None:

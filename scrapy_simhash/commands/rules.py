@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index.contract import LastingIndex
+    from scrapy_simhash.index.base import LastingIndex
 
 
 @dataclass(frozen=True)

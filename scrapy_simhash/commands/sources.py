@@ -36,7 +36,7 @@ from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.commands.base import progress
 from scrapy_simhash.errors import AnalysisError, SourceError
-from scrapy_simhash.index.contract import Index
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.rule.page import Page
 from scrapy_simhash.workers.pool import InProcess

@@ -30,8 +30,8 @@ from scrapy_simhash.commands.base import (
 )
 from scrapy_simhash.commands.sources import source_at
 from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
-from scrapy_simhash.index.copying import copy
 from scrapy_simhash.index.opening import exists, open_existing, open_index, open_lasting
+from scrapy_simhash.index.survey import copy
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.rule.sketch import is_sketch
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.index.contract import LastingIndex
+    from scrapy_simhash.index.base import LastingIndex
     from scrapy_simhash.pipeline import Fetched, Pipeline
 
 VERSION = 1

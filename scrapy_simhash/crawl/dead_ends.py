@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.parking import Parking
     from scrapy_simhash.crawl.reach import Reach
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Decision, Page
 
 logger = logging.getLogger(__name__)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 
@@ -201,7 +201,7 @@ class SimhashDownloaderMiddleware:
 
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
-        if decision.is_kept or decision.verdict == "refresh":
+        if decision.stands_for_others:
             if self._rules is not None:
                 self._rules.forget(response.url, self._facts.of(request).party)
             asker = self._facts.of(request).asker

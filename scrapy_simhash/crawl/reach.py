@@ -28,7 +28,7 @@ from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Page
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is

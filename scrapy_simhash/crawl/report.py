@@ -22,7 +22,7 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.alarms import ALARMS, Alarm
 from scrapy_simhash.report.collector import Collector, shortened
-from scrapy_simhash.report.document import About, report_of
+from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.settings import masked
 
@@ -181,10 +181,10 @@ class SimhashReport:
             if WORKERS.give_back(writing.workers):
                 await writing.workers.close()
 
-    def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> About:
+    def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> CrawlInfo:
         settings = self.crawler.settings
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
-        return About(
+        return CrawlInfo(
             name=spider.name,
             rules=learned_in(self.crawler),
             traps=traps_in(self.crawler),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.reach import Reach
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.report.alarms import Alarm
     from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
@@ -156,8 +156,7 @@ class AddressRules:
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        is_kept = decision.is_kept or decision.verdict == "refresh"
-        if asked.tests_rule and is_kept and not decision.is_alias:
+        if asked.tests_rule and decision.stands_for_others and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
             self._learner.fail(asked.rule, asked.pattern, leads_on)
             self._crawler.stats.inc_value("simhash/rules/recovered")

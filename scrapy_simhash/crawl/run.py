@@ -28,14 +28,13 @@ from scrapy.utils.misc import load_object
 from scrapy_simhash._version import __version__
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.contract import Index
-from scrapy_simhash.index.running import BEAT_SECONDS
+from scrapy_simhash.index.base import BEAT_SECONDS, Index
 from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_simhash.index.contract import Run
+    from scrapy_simhash.index.base import Run
     from scrapy_simhash.rule.page import Decision
     from scrapy_simhash.settings import SimhashSettings
 

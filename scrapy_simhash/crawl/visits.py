@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
 
     from scrapy_simhash.analysis.analyser import Analyser
-    from scrapy_simhash.index.contract import Index
+    from scrapy_simhash.index.base import Index
     from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 
-from scrapy_simhash.index.contract import Counts, Index, Run
-from scrapy_simhash.index.learned import Learned
+from scrapy_simhash.index.base import Counts, LocalIndex, Run
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.views import ViewTables
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
+from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.rule import Parameters
 
 
-class MemoryIndex(Index):
+class MemoryIndex(LocalIndex):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -30,44 +30,11 @@ class MemoryIndex(Index):
         self._ids = count(1)
         self._runs = count(1)
         self._named: dict[str, int] = {}
-        # The runs of each spider that are going on, and join others.
+        # The running runs of each spider that join others.
         self._running: dict[tuple[str, str], set[Run]] = defaultdict(set)
 
     def __str__(self) -> str:
         return "memory:"
-
-    async def add(self, page: Page) -> Decision:
-        found = self._look_up(page)
-        judged = judge(page, found, self.parameters, self._learned.of(page))
-        self._store(page, found.own, judged)
-        return judged.decision
-
-    async def keep(self, page: Page) -> None:
-        own = self._row_of_request(page.scope, page.request_fingerprint)
-        if own is None or not own.is_kept:
-            self._write(page, own, None)
-
-    async def check(self, page: Page) -> Decision:
-        found = self._look_up(page)
-        return judge(page, found, self.parameters, self._learned.of(page)).decision
-
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        self._learned.forget(scope, request_fingerprint)
-        row = self._row_of_request(scope, request_fingerprint)
-        if row is None or not row.is_kept:
-            return
-        if decision.is_kept:
-            for row_id in [*self._groups.get(row.id, ()), row.id]:
-                self._delete(row_id)  # the row itself last: it has no heir then
-        elif decision.verdict == "refresh":
-            self._write(replace(row.page, met_by=None), row, None)
-
-    async def forget(self, ids: Iterable[int]) -> int:
-        rows = [row for row_id in sorted(set(ids)) if (row := self._rows.get(row_id))]
-        # Duplicates first: no page takes a place only to leave it again.
-        for row in sorted(rows, key=lambda row: row.is_kept):
-            self._delete(row.id)
-        return len(rows)
 
     async def expire(self, before: float) -> int:
         return await self.forget(
@@ -87,7 +54,7 @@ class MemoryIndex(Index):
         return run
 
     async def beat(self, run: Run) -> None:
-        pass  # a run of this process cannot end without a word
+        pass  # a run of this process notes its end
 
     async def end_crawl(self, run: Run, delivered: bool = True) -> None:
         for running in self._running.values():
@@ -98,17 +65,20 @@ class MemoryIndex(Index):
         return Counts(len(self._rows), len(self._rows) - duplicates)
 
     async def rows(self) -> AsyncIterator[Row]:
-        for row in self._rows.values():
+        for _, row in sorted(self._rows.items()):
             yield row
 
     async def close(self) -> None:
         pass
 
+    def _transaction(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def _look_up(self, page: Page) -> Found:
-        """Return what a page is judged by; candidates are looked for only as they are asked for."""
+        same_text = self._ids_by_text.get((page.scope, page.digest), ())
         return Found(
             own=self._row_of_request(page.scope, page.request_fingerprint),
-            same_text=self._of_same_text(page),
+            same_text=(self._rows[row_id] for row_id in same_text),
             near=self._near(page),
         )
 
@@ -116,9 +86,11 @@ class MemoryIndex(Index):
         row_id = self._ids_by_request.get((scope, request_fingerprint))
         return None if row_id is None else self._rows[row_id]
 
-    def _of_same_text(self, page: Page) -> Iterator[Row]:
-        ids = self._ids_by_text.get((page.scope, page.digest), ())
-        return (self._rows[row_id] for row_id in ids)
+    def _row(self, row_id: int) -> Row | None:
+        return self._rows.get(row_id)
+
+    def _duplicates_of(self, row_id: int) -> list[Row]:
+        return [self._rows[number] for number in sorted(self._groups.get(row_id, ()))]
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         seen: set[int] = set()
@@ -127,62 +99,32 @@ class MemoryIndex(Index):
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
-    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
-        """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.place(own)
-        if own is not None and place is not own:
-            self._delete(own.id)
-        representative = judged.representative
-        number = None if representative is None else representative.id
-        self._write(stored_as(page, judged), place, number)
-
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in the place of *own*, or as a new row."""
         if own is not None:
-            self._leave(own)
-            del self._ids_by_request[own.page.scope, own.page.request_fingerprint]
-        row = Row(
-            id=next(self._ids) if own is None else own.id,
-            page=page.stored(),
-            representative=representative,
-        )
-        self._rows[row.id] = row
-        self._ids_by_request[page.scope, page.request_fingerprint] = row.id
-        self._enter(row)
-
-    def _delete(self, row_id: int) -> None:
-        """Remove a row; the oldest of those that point to it, if any do, takes its place."""
-        row = self._rows[row_id]
-        if group := self._groups.get(row_id):
-            heir = self._rows[min(group)]
-            self._delete(heir.id)
-            self._write(heir.page, row, None)
+            self._remove(own)
+        row_id = next(self._ids) if own is None else own.id
+        self._rows[row_id] = Row(row_id, page.stored(), representative)
+        self._ids_by_request[page.scope, page.request_fingerprint] = row_id
+        if representative is not None:
+            self._groups[representative].add(row_id)
             return
-        self._leave(row)
-        del self._rows[row_id]
-        del self._ids_by_request[row.page.scope, row.page.request_fingerprint]
+        insort(self._ids_by_text[page.scope, page.digest], row_id)
+        for view, fingerprint in self.parameters.views(page):
+            self._tables.add(page.scope, view, fingerprint, row_id)
 
-    def _enter(self, row: Row) -> None:
-        """Let others be compared with a representative, and a duplicate be found by its own."""
-        if row.representative is not None:
-            self._groups[row.representative].add(row.id)
-            return
-        insort(self._ids_by_text[row.page.scope, row.page.digest], row.id)
-        for view, fingerprint in self.parameters.views(row.page):
-            self._tables.add(row.page.scope, view, fingerprint, row.id)
-
-    def _leave(self, row: Row) -> None:
-        """Undo :meth:`_enter`."""
+    def _remove(self, row: Row) -> None:
+        page = row.page
+        del self._rows[row.id]
+        del self._ids_by_request[page.scope, page.request_fingerprint]
         if row.representative is not None:
             group = self._groups[row.representative]
             group.discard(row.id)
             if not group:
                 del self._groups[row.representative]
             return
-        text = row.page.scope, row.page.digest
-        ids = self._ids_by_text[text]
+        ids = self._ids_by_text[page.scope, page.digest]
         del ids[bisect_left(ids, row.id)]
         if not ids:
-            del self._ids_by_text[text]
-        for view, fingerprint in self.parameters.views(row.page):
-            self._tables.remove(row.page.scope, view, fingerprint, row.id)
+            del self._ids_by_text[page.scope, page.digest]
+        for view, fingerprint in self.parameters.views(page):
+            self._tables.remove(page.scope, view, fingerprint, row.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Index, LastingIndex
+from scrapy_simhash.index.base import Index, LastingIndex
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.index import SQLiteIndex

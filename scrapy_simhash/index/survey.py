@@ -1,18 +1,20 @@
-"""A summary of an index, the selection of its pages by spider and URL, and its address rules."""
+"""What the commands do with a whole index: sum it up, select from it, and copy it."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
-from scrapy_simhash.index.contract import LastingIndex
-from scrapy_simhash.index.learned import site_of_rules
+from scrapy_simhash.errors import IndexMismatchError
+from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.index.site_knowledge import site_of_rules
+from scrapy_simhash.rule.page import Row
 from scrapy_simhash.settings import is_in_redis
 from scrapy_simhash.url_rules.book import SiteRules
 
@@ -99,7 +101,7 @@ async def survey(place: str) -> Survey:
 async def ids_where(
     index: LastingIndex, spider: str | None, is_meant: Callable[[str], bool] | None
 ) -> list[int]:
-    """Return the ids of the pages that crawls of *spider* judged last, with a URL that is meant.
+    """Return the ids of the pages that crawls of *spider* judged last, whose URL *is_meant*.
 
     None means every spider, or every URL.
     """
@@ -121,3 +123,32 @@ async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules
             with suppress(ValueError):  # damaged: a crawl learns them again
                 found[of] = SiteRules.from_bytes(state, time.time())
     return found
+
+
+async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row, None]:
+    """Copy the content of *source*, and yield each of its rows when it is in *target*.
+
+    An interrupted copy continues when it is started again: rows that are in *target* stay.  Kept
+    pages are copied first, so that each duplicate finds its kept page.  No crawl of *target*
+    has met its pages yet.  Cost: memory for one number for each page.
+
+    :raises IndexMismatchError: the two differ in scheme or scope.
+    """
+    for name in ("scheme", "scope"):
+        one, other = getattr(source.parameters, name), getattr(target.parameters, name)
+        if one != other:
+            raise IndexMismatchError(
+                f"{target} has {name} {other!r}, and {source} {one!r}: name another target."
+            )
+    crawls: dict[int | None, int | None] = {
+        crawl.id: await target.adopt_crawl(crawl) for crawl in await source.crawls()
+    }
+    async for site, state in source.templates():
+        await target.adopt_template(site, state)
+    ids: dict[int | None, int | None] = {None: None}
+    for are_kept in (True, False):
+        async for row in source.rows():
+            if row.is_kept == are_kept:
+                page = replace(row.page, crawl=crawls.get(row.page.crawl), met_by=None)
+                ids[row.id] = await target.adopt(page, ids[row.representative])
+                yield row

@@ -16,7 +16,7 @@ PLANNED_PAGES = 1_000_000
 PLANNED_BYTES = 64
 
 
-class Group(NamedTuple):
+class TableEntries(NamedTuple):
     """Rows of one scope and one view; the fingerprint of a row has the same position as its id."""
 
     scope: str
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 # each a scope of its own, would take 9 GB.
 SMALL_ENTRIES = 32
 
-# A view is searched until so many rows are found, in up to 0.5 ms.  The rule looks at 100 of them.
+# A view is searched until this many rows are found, in up to 0.5 ms.  The rule looks at 100.
 MOST_MATCHES = 400
 
 _VIEWS: tuple[View, ...] = (MAIN_TEXT, CONTENT)
@@ -81,9 +81,9 @@ class ViewTables:
         for fingerprint, row_id in zip(fingerprints, row_ids, strict=True):
             self.add(scope, view, fingerprint, row_id)
 
-    def build(self, groups: Iterable[Group]) -> None:
+    def build(self, groups: Iterable[TableEntries]) -> None:
         """Fill the empty tables, several times faster than by adding."""
-        whole: dict[tuple[str, View], Group] = {}
+        whole: dict[tuple[str, View], TableEntries] = {}
         for group in groups:
             known = whole.setdefault((group.scope, group.view), group)
             if known is not group:

@@ -33,7 +33,7 @@ COMPARED = (
 
 
 @dataclass(frozen=True)
-class About:
+class CrawlInfo:
     """What the records of a crawl do not say about it; a report made from feeds knows none of it.
 
     *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
@@ -48,7 +48,7 @@ class About:
     traps: Sequence[Mapping[str, Any]] = ()
 
 
-def report_of(collector: Collector, about: About) -> dict[str, Any]:
+def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     """Return the report, in values that JSON has; docs/report.md explains them."""
     differences = _differences(collector)
     return {

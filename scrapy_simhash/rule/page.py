@@ -270,6 +270,11 @@ class Decision:
         return self.verdict in ("unique", "variant")
 
     @property
+    def stands_for_others(self) -> bool:
+        """Whether the page is a kept one: new to the index, or met again."""
+        return self.is_kept or self.verdict == "refresh"
+
+    @property
     def is_duplicate(self) -> bool:
         """Whether the page is a duplicate of a kept one."""
         return self.verdict in DUPLICATES

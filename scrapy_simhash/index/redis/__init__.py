@@ -2,7 +2,7 @@
 
 ``RedisIndex`` (index.py) is made for a URL, which address.py reads.  server.py connects to the
 server, sends calls together and repeats those that get no answer.  store.py keeps what the index
-has besides its tables: its parameters, scopes, crawls and templates, under the keys of keys.py.
+holds: its parameters, scopes, rows, runs and knowledge of sites, under the keys of address.py.
 
 A page comes in through ``add``.  rows.py packs it, and buckets.py names the buckets in
 which it is looked up and stored.  lua/add_page.lua looks it up on the server, and writes it if

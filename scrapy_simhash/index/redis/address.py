@@ -1,10 +1,23 @@
-"""The address of an index in Redis, read from a URL."""
+"""Where an index in Redis is: the address of its server, read from a URL, and its keys there.
+
+::
+
+    simhash:1:{@}:about                  the parameters of the index
+    simhash:1:{@}:scopes, :crawls, :running, :named, :templates
+    simhash:1:5d41402a:{a.example}:pages     the pages of a scope by id
+    simhash:1:5d41402a:{a.example}:buckets   its tables, look-ups by request and text, counters
+
+A key begins with the prefix and the format; then come a hash of the scheme, and the scope.  The
+part in braces (the hash tag) decides in which slot of a cluster a key is: so a script finds both
+keys of one scope in one slot.  ``@`` is the tag of an index with only one scope.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import masked
@@ -13,6 +26,11 @@ PREFIX = "simhash"
 CLIENT_NAME = "scrapy-simhash"
 PORT = 6379
 SENTINEL_PORT = 26379
+
+FORMAT = 1
+# Not the quoted form of any scope.
+GLOBAL_TAG = "@"
+_ID_BITS = 32
 
 _FORM = (
     "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// (TLS), redis+cluster://HOST:PORT,"
@@ -125,3 +143,45 @@ def _hosts(netloc: str, default_port: int) -> tuple[tuple[str, int], ...]:
             raise ValueError("a host is missing")
         found.append((parts.hostname, parts.port or default_port))
     return tuple(found)
+
+
+@dataclass
+class Scope:
+    """The pages that are compared with each other: their keys, and what this process stored last.
+
+    The id of a row is its number in the scope plus *base*, so ids of different scopes differ.
+    *last* is the number of the youngest page that the server took from this process, 0 if none.
+    *connections* is the number of connections up to the last check that this page is known.
+    """
+
+    name: str
+    keys: tuple[str, str]
+    last: int = 0
+    connections: int = 0
+    base: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        digest = blake2b(self.name.encode(), digest_size=8).digest()
+        self.base = int.from_bytes(digest, "big") << _ID_BITS if self.name else 0
+
+
+def base_of(row_id: int) -> int:
+    """Return the base of the scope to which the id of a row belongs."""
+    return row_id >> _ID_BITS << _ID_BITS
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of an index."""
+
+    prefix: str
+    scheme: str
+
+    def of_index(self, part: str) -> str:
+        return f"{self.prefix}:{FORMAT}:{{{GLOBAL_TAG}}}:{part}"
+
+    def scope(self, name: str) -> Scope:
+        """Return a scope of the index."""
+        scheme = blake2b(self.scheme.encode(), digest_size=4).hexdigest()
+        start = f"{self.prefix}:{FORMAT}:{scheme}:{{{quote(name, safe='') or GLOBAL_TAG}}}"
+        return Scope(name, (f"{start}:pages", f"{start}:buckets"))

@@ -5,17 +5,15 @@ A bucket is one field of a Redis hash, a string of entries of one width::
     | tag | number |  ->  | check or bits | id | check or bits | id | ...
      1 byte  3 bytes
 
-A page is found by its request, by its text, and by what is near it: permuted tables with the
-paper's plain rule (near_tables.py), the keys of its sketch with verification (near_keys.py).
+A page is found by its request, by its text, and by what is near it (near.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from math import log2
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scrapy_simhash.rule.page import Page
 
@@ -35,7 +33,7 @@ ID_BYTES = 4
 REQUESTS, TEXTS, NEAR = 1, 2, 16
 
 # The name of a bucket, and an entry there without the id of its page.
-Place = tuple[bytes, bytes]
+BucketEntry = tuple[bytes, bytes]
 
 
 def number_bits(pages: int) -> int:
@@ -43,8 +41,8 @@ def number_bits(pages: int) -> int:
     return min(MAX_NUMBER_BITS, max(LONGER_BITS, round(log2(pages / ENTRIES_A_BUCKET))))
 
 
-def place_of(tag: int, width: int, key: bytes) -> Place:
-    """Return the place of a hash of 5 bytes or more, in buckets with numbers of *width* bits."""
+def entry_of(tag: int, width: int, key: bytes) -> BucketEntry:
+    """Return the entry of a hash of 5 bytes or more, in buckets with numbers of *width* bits."""
     number = int.from_bytes(key[:3], "big") & (1 << width) - 1
     return (tag << MAX_NUMBER_BITS | number).to_bytes(4, "big"), key[-CHECK_BYTES:]
 
@@ -66,12 +64,11 @@ class Near(Protocol):
     def question(self, page: Page) -> tuple[bytes, bytes]:
         """Return the names of the buckets to read, and what to look for there."""
 
-    def places(self, page: Page) -> Iterable[Place]:
-        """Return all places in which a representative may have been put."""
+    def entries(self, page: Page) -> Iterable[BucketEntry]:
+        """Return all entries that a representative may have."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """Arguments 4 to 7 of add_page.lua, for one page."""
 
     names: bytes
@@ -105,24 +102,24 @@ class Buckets:
         no_text, _ = self._of_text(bytes(16))
         return Question(name + no_text, check + request_fingerprint)
 
-    def request_place(self, request_fingerprint: bytes, row_id: bytes) -> bytes:
-        """Return the place of a row's request, in the form of a list for buckets.lua."""
+    def request_entry(self, request_fingerprint: bytes, row_id: bytes) -> bytes:
+        """Return the entry of a row's request, as a list for buckets.lua."""
         return _listed([self._of_request(request_fingerprint)], row_id)
 
-    def places(self, page: Page, row_id: bytes) -> bytes:
-        """Return the places by which a representative is found, as a list for buckets.lua."""
+    def entries(self, page: Page, row_id: bytes) -> bytes:
+        """Return the entries by which a representative is found, as a list for buckets.lua."""
         text = [self._of_text(page.digest)] if self._near.has_text(page) else []
-        return _listed([*text, *self._near.places(page)], row_id)
+        return _listed([*text, *self._near.entries(page)], row_id)
 
-    def _of_request(self, request_fingerprint: bytes) -> Place:
+    def _of_request(self, request_fingerprint: bytes) -> BucketEntry:
         # A request fingerprinter other than Scrapy's may give bytes of any kind.
         digest = blake2b(request_fingerprint, digest_size=8).digest()
-        return place_of(REQUESTS, self._width, digest)
+        return entry_of(REQUESTS, self._width, digest)
 
-    def _of_text(self, digest: bytes) -> Place:
-        return place_of(TEXTS, self._width, digest)
+    def _of_text(self, digest: bytes) -> BucketEntry:
+        return entry_of(TEXTS, self._width, digest)
 
 
-def _listed(places: Iterable[Place], row_id: bytes) -> bytes:
-    entries = ((name, start + row_id) for name, start in places)
-    return b"".join(bytes((len(name), len(entry))) + name + entry for name, entry in entries)
+def _listed(entries: Iterable[BucketEntry], row_id: bytes) -> bytes:
+    whole = ((name, start + row_id) for name, start in entries)
+    return b"".join(bytes((len(name), len(entry))) + name + entry for name, entry in whole)

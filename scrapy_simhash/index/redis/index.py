@@ -13,20 +13,18 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
-from scrapy_simhash.index.learned import Learned
-from scrapy_simhash.index.redis.address import ServerAddress
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
+from scrapy_simhash.index.redis.address import Scope, ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question
-from scrapy_simhash.index.redis.forgetting import TRIES, Forgetting
-from scrapy_simhash.index.redis.keys import Scope
-from scrapy_simhash.index.redis.near_keys import NearKeys
-from scrapy_simhash.index.redis.near_tables import NearTables, design_named
+from scrapy_simhash.index.redis.near import NearKeys, NearTables, design_named
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
+    StoredRow,
     number_of,
     numbers_of,
     pack,
@@ -34,15 +32,22 @@ from scrapy_simhash.index.redis.rows import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
-from scrapy_simhash.index.redis.store import About, Store, spans
+from scrapy_simhash.index.redis.store import IndexInfo, Store
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_COMPARED, Judged, Parameters, judge, stored_as
+from scrapy_simhash.rule.rule import MAX_COMPARED, Parameters, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
 
+# A step fails if another process has changed its rows meanwhile.  If it fails this often, the index
+# contradicts itself.
+TRIES = 100
+
+_FORGET = Script("buckets.lua", "groups.lua", "forget.lua")
+_UNDELIVER = Script("buckets.lua", "undeliver.lua")
 _NO_ID = bytes(ID_BYTES)
 
 
@@ -60,14 +65,13 @@ class RedisIndex(LastingIndex):
     def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self._learned = Learned(parameters.share, self._exchange_template)
-        self._calls = count(random.getrandbits(32))
+        self._learned = Learned(parameters.share, self._store.exchange_state)
+        self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
         near, pages = _run_apart(self._open(pages))
         self._buckets = Buckets(near, pages)
         self._script = Script(
             "buckets.lua", "groups.lua", "look_up.lua", near.script, "add_page.lua"
         )
-        self._rows = Forgetting(self._store, self._buckets)
 
     @classmethod
     def existing(cls, url: str) -> Self | None:
@@ -107,7 +111,7 @@ class RedisIndex(LastingIndex):
 
     async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:
         """Judge and store a page; return the id of its row."""
-        question, call = self._question(page), next(self._calls) & MAX_NUMBER
+        question, call = self._buckets.question(page), next(self._calls)
         judged = unique = self._judge(page, Found())
         judged_by, cuts, place = b"", b"", b""
         for _ in range(TRIES):
@@ -128,34 +132,32 @@ class RedisIndex(LastingIndex):
             cuts, place = b"", b""
             if row is not None:
                 row_id = pack_id(row.id - scope.base)
-                cuts = self._buckets.places(row.page, row_id)
+                cuts = self._buckets.entries(row.page, row_id)
                 if row is not found.own:
                     place = row_id
-                    cuts += self._buckets.request_place(row.page.request_fingerprint, place)
+                    cuts += self._buckets.request_entry(row.page.request_fingerprint, place)
         raise IndexUnavailableError(f"{page.url} cannot be stored: its rows change all the time")
 
     async def keep(self, page: Page) -> None:
         scope = await self._store.scope(page.scope)
-        record = pack(page, 0, next(self._calls) & MAX_NUMBER)
-        row_id, _ = await self._ask(scope, "keep", self._question(page), record=record)
+        record = pack(page, 0, next(self._calls))
+        row_id, _ = await self._ask(scope, "keep", self._buckets.question(page), record=record)
         self._store.taken(scope, row_id)
 
     async def check(self, page: Page) -> Decision:
         scope = await self._store.scope(page.scope)
-        answer = await self._ask(scope, "check", self._question(page), self._most(page))
+        answer = await self._ask(scope, "check", self._buckets.question(page), self._most(page))
         return self._judge(page, await self._found(scope, page, answer)).decision
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.is_kept and decision.verdict != "refresh":
+        if not decision.stands_for_others:
             return
         self._learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
-        if decision.is_kept:
-            await self._rows.forget_group(row.id)
-        else:
-            await self._rows.undeliver(row.id)
+        step = self._with_group if decision.is_kept else self._undeliver
+        await self._until_done(row.id, step)
 
     async def forget(self, ids: Iterable[int]) -> int:
         wanted = sorted(set(ids))
@@ -165,19 +167,13 @@ class RedisIndex(LastingIndex):
             for row_id in wanted:
                 row = await self.row(row_id)
                 if row is not None and not (keep_kept and row.is_kept):
-                    await self._rows.forget(row_id)
+                    await self._until_done(row_id, self._with_heir)
                     forgotten += 1
         return forgotten
 
     async def expire(self, before: float) -> int:
-        return await self.forget(
-            [
-                one.row.id
-                for scope in await self._store.all_scopes()
-                for ids in spans(await self._store.numbers(scope))
-                for one in await self._store.scan(scope, ids, before)
-            ]
-        )
+        judged_before = self._store.rows(partial(self._store.scan, before=before))
+        return await self.forget([row.id async for row in judged_before])
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         return await self._store.crawls.begin(spider, name, joins)
@@ -191,21 +187,13 @@ class RedisIndex(LastingIndex):
             await self._store.crawls.end(run, delivered)
 
     async def counts(self) -> Counts:
-        counts = await self._store.counts()
-        pages = sum(pages for _, pages, _ in counts)
-        return Counts(pages, pages - sum(duplicates for _, _, duplicates in counts))
+        return await self._store.counts()
 
-    async def rows(self) -> AsyncIterator[Row]:
-        for scope in await self._store.all_scopes():
-            for ids in spans(await self._store.numbers(scope)):
-                for one in await self._store.stored(scope, ids):
-                    yield one.row
+    def rows(self) -> AsyncIterator[Row]:
+        return self._store.rows(self._store.stored)
 
-    async def brief_rows(self) -> AsyncIterator[Row]:
-        for scope in await self._store.all_scopes():
-            for ids in spans(await self._store.numbers(scope)):
-                for one in await self._store.scan(scope, ids):
-                    yield one.row
+    def brief_rows(self) -> AsyncIterator[Row]:
+        return self._store.rows(self._store.scan)
 
     async def row(self, row_id: int) -> Row | None:
         found = await self._store.row(row_id)
@@ -220,32 +208,17 @@ class RedisIndex(LastingIndex):
     async def adopt(self, page: Page, representative: int | None) -> int:
         scope = await self._store.scope(page.scope)
         number = 0 if representative is None else representative - scope.base
-        record = pack(page, number, next(self._calls) & MAX_NUMBER)
-        row_id, _ = await self._ask(scope, "adopt", self._question(page), record=record)
+        record = pack(page, number, next(self._calls))
+        row_id, _ = await self._ask(scope, "adopt", self._buckets.question(page), record=record)
         return scope.base + number_of(row_id)
 
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         return await self._store.crawls.adopt(crawl)
 
-    async def adopt_template(self, site: str, state: bytes) -> None:
-        await self._learned.adopt(site, state)
-
     async def close(self) -> None:
         """Store what was learned, and close the connections of the running loop."""
         await self._learned.store_all()
         await self._store.server.close_client()
-
-    async def _exchange_template(self, site: str, merge: Callable[[bytes | None], bytes]) -> bytes:
-        """Store the result of *merge* on the stored state of a site: see ``learned.Exchange``."""
-        state = merge(await self._store.template(site))
-        await self._store.store_template(site, state)
-        return state
-
-    def _judge(self, page: Page, found: Found) -> Judged:
-        return judge(page, found, self.parameters, self._learned.of(page))
-
-    def _question(self, page: Page) -> Question:
-        return self._buckets.question(page)
 
     def _most(self, page: Page) -> int:
         """Return how many rows to ask for: one if the plain rule needs only the first."""
@@ -269,10 +242,7 @@ class RedisIndex(LastingIndex):
             mode,
             most,
             self.parameters.distance,
-            question.names,
-            question.request,
-            question.text,
-            question.near,
+            *question,
             record,
             judged_by,
             cuts,
@@ -304,8 +274,58 @@ class RedisIndex(LastingIndex):
         question = self._buckets.question_of_request(request_fingerprint)
         return _own_row(scope, await self._ask(scope, "check", question))
 
+    async def _until_done(
+        self, row_id: int, step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]]
+    ) -> None:
+        """Repeat a step with the present state of a row, until it succeeds or the row is gone."""
+        for _ in range(TRIES):
+            found = await self._store.row(row_id)
+            if found is None or await step(*found):
+                return
+        raise IndexUnavailableError(
+            f"row {row_id} cannot be changed: it is not what it was read as"
+        )
 
-async def _about(url: str) -> About | None:
+    async def _undeliver(self, scope: Scope, stored: StoredRow) -> bool:
+        """Make the crawls that judged and met a row unknown."""
+        return bool(await self._store.script(scope, _UNDELIVER, _seen(scope, stored)))
+
+    async def _with_group(self, scope: Scope, stored: StoredRow) -> bool:
+        """Forget a row and all that point to it."""
+        members: list[int] = []
+        # The oldest come first.  If they are still there, their rows are lost.
+        while (oldest := await self._oldest(scope, stored)) != members:
+            members = oldest
+            for number in members:
+                await self._until_done(scope.base + number, self._alone)
+        return await self._alone(scope, stored)
+
+    async def _with_heir(self, scope: Scope, stored: StoredRow) -> bool:
+        """Forget a row; the oldest of those that point to it takes its place."""
+        members = await self._oldest(scope, stored)
+        heirs = await self._store.stored(scope, members[:1])
+        return await self._alone(scope, stored, *heirs)
+
+    async def _oldest(self, scope: Scope, stored: StoredRow) -> list[int]:
+        return await self._store.oldest_of_group(scope, stored.row.id - scope.base)
+
+    async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
+        """Forget a row; *heir* takes its place, if there is one."""
+        row, puts, seen = stored.row, b"", b""
+        row_id = pack_id(row.id - scope.base)
+        cuts = self._buckets.request_entry(row.page.request_fingerprint, row_id)
+        if row.is_kept:
+            cuts += self._buckets.entries(row.page, row_id)
+        if heir is not None:
+            seen, request = _seen(scope, heir), heir.row.page.request_fingerprint
+            cuts += self._buckets.request_entry(request, pack_id(heir.row.id - scope.base))
+            puts = self._buckets.request_entry(request, row_id)
+            puts += self._buckets.entries(heir.row.page, row_id)
+        answer = await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
+        return bool(answer)
+
+
+async def _about(url: str) -> IndexInfo | None:
     server = Server(ServerAddress.from_url(url))
     try:
         return await Store(server).about()
@@ -317,6 +337,11 @@ def _own_row(scope: Scope, answer: list[Any]) -> Row | None:
     """Return the row of the request in an answer of add_page.lua."""
     own_id, own_page = answer[2:4]
     return unpack(number_of(own_id), scope, own_page).row if own_id else None
+
+
+def _seen(scope: Scope, stored: StoredRow) -> bytes:
+    """Return the id of a row and its last change, which tell a script what the caller has seen."""
+    return pack_id(stored.row.id - scope.base) + pack_id(stored.change)
 
 
 def _run_apart(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
-from scrapy_simhash.index.redis.keys import Scope
+from scrapy_simhash.index.redis.address import Scope
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 
 # The largest number, to which counts and times are limited, and the maximal length of bytes.
@@ -40,7 +40,7 @@ _FIXED: dict[Kind, tuple[str, Callable[[Any], Any]]] = {
 _FIELDS = [field for field in STORED if field.name != "scope"]
 _FIXED_FIELDS = [field for field in _FIELDS if field.kind in _FIXED]
 _LONG_FIELDS = [field for field in _FIELDS if field.kind not in _FIXED]
-# A number is at least 1, so 0 can say that there is none.
+# A number is at least 1, so 0 stands for none.
 _OPTIONAL = [field.name for field in _FIELDS if field.optional and field.kind is not Kind.NUMBER]
 _PRESENT_BITS = {name: 1 << bit for bit, name in enumerate(_OPTIONAL)}
 _ALL_PRESENT = sum(_PRESENT_BITS.values())

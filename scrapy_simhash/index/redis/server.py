@@ -199,10 +199,10 @@ class Server:
         """Return a section of INFO from each server, without replicas."""
         if self.address.kind != "cluster":
             return [await self._ask(lambda client: client.info(section))]
-        told = await self._ask(
+        found = await self._ask(
             lambda client: client.info(section, target_nodes=RedisCluster.PRIMARIES)
         )
-        return list(told.values()) if "redis_version" not in told else [told]
+        return list(found.values()) if "redis_version" not in found else [found]
 
     async def close_client(self) -> None:
         """Close the connections of the running loop."""

@@ -1,18 +1,28 @@
-"""The data of an index besides its tables: its parameters, scopes and templates."""
+"""The content of an index: its parameters, scopes and rows, its runs, and what it knows of sites.
+
+Pages are looked up and written by index.py.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
-from scrapy_simhash.index.redis.crawls import Crawls
-from scrapy_simhash.index.redis.keys import Keys, Scope, base_of
-from scrapy_simhash.index.redis.near_keys import NearKeys
-from scrapy_simhash.index.redis.near_tables import plan
+from scrapy_simhash.index.base import (
+    SILENT_SECONDS,
+    Counts,
+    CrawlRecord,
+    Run,
+    is_dead,
+    this_process,
+)
+from scrapy_simhash.index.redis.address import Keys, Scope, base_of
+from scrapy_simhash.index.redis.near import NearKeys, plan
 from scrapy_simhash.index.redis.rows import (
     StoredRow,
     number_of,
@@ -21,6 +31,7 @@ from scrapy_simhash.index.redis.rows import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
+from scrapy_simhash.rule.page import Row
 from scrapy_simhash.rule.rule import Parameters
 
 logger = logging.getLogger(__name__)
@@ -29,6 +40,8 @@ logger = logging.getLogger(__name__)
 SCANNED_AT_ONCE = 1_000
 
 _SCAN = Script("scan.lua")
+_BEGIN = Script("running.lua", "begin_crawl.lua")
+_BEAT = Script("running.lua", "beat.lua")
 
 # Parameters that a crawl cannot change once pages are stored.  It can ask for a smaller distance.
 _MUST_BE_SAME = ("scheme", "scope", "min_tokens", "is_verified")
@@ -36,8 +49,12 @@ _MUST_BE_SAME = ("scheme", "scope", "min_tokens", "is_verified")
 _KEEP = "It was left as it is; name another index (?prefix= at the end of the URL)"
 
 
+# Returns the rows of a scope with numbers in a range.
+ReadSpan = Callable[[Scope, range], Awaitable[list[StoredRow]]]
+
+
 @dataclass(frozen=True)
-class About:
+class IndexInfo:
     """The parameters of an index in Redis; its *tables*, or its keys, are planned for *pages*."""
 
     scheme: str
@@ -47,12 +64,6 @@ class About:
     is_verified: bool
     pages: int
     tables: str
-
-
-def spans(numbers: range) -> Iterator[range]:
-    """Yield the numbers in ranges that are scanned at once."""
-    for first in numbers[::SCANNED_AT_ONCE]:
-        yield range(first, min(first + SCANNED_AT_ONCE, numbers.stop))
 
 
 class Store:
@@ -67,7 +78,7 @@ class Store:
         names = ("crawls", "running", "named")
         self.crawls = Crawls(server, tuple(map(self._keys.of_index, names)))
 
-    async def about(self) -> About | None:
+    async def about(self) -> IndexInfo | None:
         """Return the parameters of the index, None if there is none.
 
         :raises IndexFormatError: it is damaged.
@@ -76,18 +87,18 @@ class Store:
         if stored is None:
             return None
         try:
-            return About(**json.loads(stored))
+            return IndexInfo(**json.loads(stored))
         except (ValueError, TypeError) as exc:
             raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
 
-    async def open(self, parameters: Parameters, pages: int) -> About:
+    async def open(self, parameters: Parameters, pages: int) -> IndexInfo:
         """Return the parameters of the index; if there is none, create it with these.
 
         :raises IndexUnavailableError: the server evicts keys.
         :raises IndexMismatchError: the index was built with other parameters.
         """
         await self._refuse_eviction()
-        wanted = About(
+        wanted = IndexInfo(
             scheme=parameters.scheme,
             scope=parameters.scope,
             distance=parameters.distance,
@@ -106,7 +117,7 @@ class Store:
         self._about = json.dumps(asdict(about))
         return about
 
-    def _refuse_mismatch(self, about: About, wanted: About) -> None:
+    def _refuse_mismatch(self, about: IndexInfo, wanted: IndexInfo) -> None:
         asked = [(name, getattr(about, name), getattr(wanted, name)) for name in _MUST_BE_SAME]
         if about.distance < wanted.distance:
             asked.append(("distance", about.distance, wanted.distance))
@@ -209,10 +220,14 @@ class Store:
         found = await self.stored(scope, [row_id - scope.base])
         return (scope, found[0]) if found else None
 
-    async def numbers(self, scope: Scope) -> range:
-        """Return the numbers that pages of a scope can have."""
-        last = await self.server.command("HGET", scope.keys[1], "n")
-        return range(1, int(last or 0) + 1)
+    async def rows(self, read: ReadSpan) -> AsyncIterator[Row]:
+        """Yield all rows, scope by scope, as *read* returns those of a span: oldest first."""
+        for scope in await self.all_scopes():
+            last = int(await self.server.command("HGET", scope.keys[1], "n") or 0)
+            for first in range(1, last + 1, SCANNED_AT_ONCE):
+                span = range(first, min(first + SCANNED_AT_ONCE, last + 1))
+                for stored in await read(scope, span):
+                    yield stored.row
 
     async def scan(
         self, scope: Scope, numbers: range, before: float | None = None
@@ -228,14 +243,13 @@ class Store:
         ids = await self.server.command("HGET", scope.keys[1], b"g" + pack_id(number))
         return numbers_of(ids or b"")
 
-    async def counts(self) -> list[tuple[Scope, int, int]]:
-        """Return the number of pages in each scope, and the number of duplicates among them."""
-        found = []
+    async def counts(self) -> Counts:
+        """Return how many pages there are, in all scopes."""
+        pages = duplicates = 0
         for scope in await self.all_scopes():
-            pages = await self.server.command("HLEN", scope.keys[0])
-            duplicates = await self.server.command("HGET", scope.keys[1], "d")
-            found.append((scope, int(pages), int(duplicates or 0)))
-        return found
+            pages += int(await self.server.command("HLEN", scope.keys[0]))
+            duplicates += int(await self.server.command("HGET", scope.keys[1], "d") or 0)
+        return Counts(pages, pages - duplicates)
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield each site with a stored template, and its state."""
@@ -247,13 +261,83 @@ class Store:
             if int(cursor) == 0:
                 return
 
-    async def template(self, site: str) -> bytes | None:
-        """Return the stored state of a site."""
-        stored: bytes | None = await self.server.command(
-            "HGET", self._keys.of_index("templates"), site
-        )
-        return stored
+    async def exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+        """Store what *merge* makes of the stored state of a key, and return it."""
+        templates = self._keys.of_index("templates")
+        state = merge(await self.server.command("HGET", templates, key))
+        await self.server.command("HSET", templates, key, state)
+        return state
 
-    async def store_template(self, site: str, state: bytes) -> None:
-        """Store the state of a site."""
-        await self.server.command("HSET", self._keys.of_index("templates"), site, state)
+
+class Crawls:
+    """The runs of an index, in its keys ``:crawls``, ``:running`` and ``:named``."""
+
+    def __init__(self, server: Server, keys: tuple[str, ...]) -> None:
+        self._server = server
+        self._keys = keys
+        self._delivered: set[int] = set()
+        self._notes: dict[Run, str] = {}
+
+    async def begin(self, spider: str, name: str | None, joins: str) -> Run:
+        """Return a run that begins: see :meth:`Index.begin_crawl`."""
+        running = await self._server.command("HGETALL", self._keys[1])
+        processes = {json.loads(note)["process"] for note in running.values()}
+        note = {"spider": spider, "joins": joins, "process": this_process()}
+        number, crawl = await self._script(
+            _BEGIN,
+            json.dumps(note),
+            name or "",
+            json.dumps({"spider": spider, "started": int(time.time())}),
+            *filter(is_dead, processes),
+        )
+        run = Run(number, crawl)
+        self._notes[run] = json.dumps({**note, "crawl": crawl})
+        return run
+
+    async def beat(self, run: Run) -> None:
+        """Note that a run is running."""
+        await self._script(_BEAT, run.id, self._notes[run])
+
+    async def end(self, run: Run, delivered: bool) -> None:
+        """Note that a run has ended."""
+        await self._server.command("HDEL", self._keys[1], run.id)
+        if delivered:
+            await self._finish(run.id, int(time.time()))
+
+    async def was_delivered(self, run: int | None) -> bool:
+        """Whether a run is known to have ended well; a positive answer is remembered."""
+        if run is None:
+            return False
+        if run not in self._delivered:
+            if not await self._server.command("HEXISTS", self._keys[0], f"{run}:finished"):
+                return False
+            self._delivered.add(run)
+        return True
+
+    async def all(self) -> list[CrawlRecord]:
+        """Return all runs, ordered by number."""
+        stored = await self._server.command("HGETALL", self._keys[0])
+        found = []
+        for name in sorted((name for name in stored if name.isdigit()), key=int):
+            begun, finished = json.loads(stored[name]), stored.get(name + b":finished")
+            end = None if finished is None else int(finished)
+            found.append(CrawlRecord(int(name), begun["spider"], begun["started"], end))
+        return found
+
+    async def adopt(self, crawl: CrawlRecord) -> int:
+        """Return the number here of a run of another index; it is added if it is not there."""
+        for known in await self.all():
+            if replace(known, id=crawl.id) == crawl:
+                return known.id
+        number = int(await self._server.command("HINCRBY", self._keys[0], "last", 1))
+        begun = json.dumps({"spider": crawl.spider, "started": crawl.started_at})
+        await self._server.command("HSET", self._keys[0], f"{number}", begun)
+        if crawl.finished_at is not None:
+            await self._finish(number, crawl.finished_at)
+        return number
+
+    async def _finish(self, run: int, finished_at: int) -> None:
+        await self._server.command("HSET", self._keys[0], f"{run}:finished", finished_at)
+
+    async def _script(self, script: Script, *arguments: Any) -> Any:
+        return await self._server.script(script, self._keys, int(SILENT_SECONDS), *arguments)

@@ -1,7 +1,7 @@
 """The index in one SQLite file, shared by all processes of a machine.
 
 The rows are the truth.  The permuted tables are made from them at open, and follow the rows that
-other processes add.
+other processes add.  While a crawl writes, a thread maintains the file (:class:`Checkpoints`).
 """
 
 from __future__ import annotations
@@ -9,25 +9,22 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.contract import Counts, CrawlRecord, LastingIndex, Run
-from scrapy_simhash.index.learned import Learned
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, LocalIndex, Run
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite import schema, segments
-from scrapy_simhash.index.sqlite.checkpoint import Checkpoints
-from scrapy_simhash.index.sqlite.crawls import Crawls
-from scrapy_simhash.index.sqlite.mounts import file_id, refuse_network
-from scrapy_simhash.index.sqlite.rows import Rows
+from scrapy_simhash.index.sqlite.rows import Crawls, Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
-from scrapy_simhash.index.views import Group, ViewTables
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, Parameters, View, judge, stored_as
+from scrapy_simhash.index.views import TableEntries, ViewTables
+from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.rule import Parameters, View
 
 logger = logging.getLogger(__name__)
 
@@ -42,20 +39,26 @@ LOOK_SECONDS = 0.0001
 SPANS_IN_SILENCE = 5
 SPANS_A_LINE = 50
 
-# So many candidates are read at once: one by one, a row takes 6 us more to read.
+# This many candidates are read at once: one by one, each takes 6 us more.
 READ_AT_ONCE = 25
 
-# At most this many rows are forgotten at once: other users of the index wait about 20 ms for it.
-FORGET_AT_ONCE = 500
+# A page of the crawl writes about four pages of 4 KB: the log stays around 16 MB.
+EVERY_WRITES = 1_000
+# While pages keep coming, the log cannot start over.  From this many pages of 4 KB on (256 MB),
+# the writers wait while the rest of the log is merged.
+LONG_LOG = 65_536
+# A reader that still uses the log must not make the writers wait longer than this.
+HOLD_SECONDS = 0.02
+# The pause between two segments: many segments in a row keep a core busy only part of the time.
+PAUSE_SECONDS = 0.2
 
 
-class SQLiteIndex(LastingIndex):
+class SQLiteIndex(LocalIndex, LastingIndex):
     """An index file, created if there is none.
 
-    A page is committed before :meth:`add` returns: killing the process at any
-    point loses no page.  (Commits are not flushed to the disk one by one: if the machine
-    itself fails, the last pages may be missing, but the file is whole.)  Methods wait only for
-    the file's lock.
+    A page is committed before :meth:`add` returns: killing the process at any point loses no page.
+    (Commits are not flushed to the disk one by one: if the machine itself fails, the last pages may
+    be missing, but the file is whole.)  Methods wait only for the file's lock.
 
     :raises IndexFormatError: the file is not an index, is damaged, or has another format.
     :raises IndexMismatchError: it was built for another scheme or scope.
@@ -67,7 +70,7 @@ class SQLiteIndex(LastingIndex):
         self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
-        self._learned = Learned(parameters.share, self._exchange_template)
+        self._learned = Learned(parameters.share, self._exchange_state)
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
         self._seen_version = -1
@@ -78,7 +81,7 @@ class SQLiteIndex(LastingIndex):
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}",
             parameters.views_of,
         )
-        refuse_network(self.path)
+        schema.refuse_network(self.path)
         if not self.path.exists():
             schema.create(self.path, parameters)
         schema.check(self.path, parameters)
@@ -88,7 +91,7 @@ class SQLiteIndex(LastingIndex):
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._rows = Rows(self._connection)
         self._crawls = Crawls(self._connection)
-        self._inode = file_id(self._place)
+        self._inode = schema.file_id(self._place)
         self._checkpoints = Checkpoints(self.path, self._segments)
 
     def __str__(self) -> str:
@@ -98,53 +101,6 @@ class SQLiteIndex(LastingIndex):
     def nbytes(self) -> int:
         """Bytes of memory that the tables take, approximately."""
         return self._tables.nbytes
-
-    async def add(self, page: Page) -> Decision:
-        with self._transaction():
-            found = self._look_up(page)
-            judged = judge(page, found, self.parameters, self._learned.of(page))
-            self._store(page, found.own, judged)
-        return judged.decision
-
-    async def keep(self, page: Page) -> None:
-        with self._transaction():
-            own = self._rows.of_request(page.scope, page.request_fingerprint)
-            if own is None or not own.is_kept:
-                self._write(page, own, None)
-
-    async def check(self, page: Page) -> Decision:
-        with self._transaction():
-            found = self._look_up(page)
-            return judge(page, found, self.parameters, self._learned.of(page)).decision
-
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.is_kept and decision.verdict != "refresh":
-            return
-        self._learned.forget(scope, request_fingerprint)
-        with self._transaction():
-            row = self._rows.of_request(scope, request_fingerprint)
-            if row is None or not row.is_kept:
-                return
-            if decision.is_kept:
-                self._rows.delete_duplicates_of(row.id)
-                self._delete(row)
-            else:
-                self._rows.forget_crawl(row.id)
-
-    async def forget(self, ids: Iterable[int]) -> int:
-        wanted = sorted(set(ids))
-        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
-        return self._forget(wanted, keep_kept=True) + self._forget(wanted, keep_kept=False)
-
-    def _forget(self, wanted: list[int], keep_kept: bool) -> int:
-        forgotten = 0
-        for start in range(0, len(wanted), FORGET_AT_ONCE):
-            with self._transaction():
-                for row in map(self._rows.by_id, wanted[start : start + FORGET_AT_ONCE]):
-                    if row is not None and not (keep_kept and row.is_kept):
-                        self._delete(row)
-                        forgotten += 1
-        return forgotten
 
     async def expire(self, before: float) -> int:
         with schema.errors_translated(self.path):
@@ -164,7 +120,7 @@ class SQLiteIndex(LastingIndex):
             self._crawls.end(run, delivered)
 
     async def counts(self) -> Counts:
-        return Counts(*self._rows.counts())
+        return self._rows.counts()
 
     async def rows(self) -> AsyncIterator[Row]:
         with schema.errors_translated(self.path):
@@ -201,9 +157,6 @@ class SQLiteIndex(LastingIndex):
         with self._transaction():
             return self._crawls.adopt(crawl)
 
-    async def adopt_template(self, site: str, state: bytes) -> None:
-        await self._learned.adopt(site, state)
-
     async def close(self) -> None:
         await self._learned.store_all()
         self._checkpoints.close()
@@ -218,7 +171,7 @@ class SQLiteIndex(LastingIndex):
             for site, state in connection.execute("SELECT site, state FROM templates"):
                 self._learned.restore(site, state)
 
-    def _written_before(self, connection: sqlite3.Connection) -> Iterator[Group]:
+    def _written_before(self, connection: sqlite3.Connection) -> Iterator[TableEntries]:
         """Yield the content of the tables: the segments, and the rows that are in no segment."""
         for until, groups in self._segments.load(connection):
             yield from groups
@@ -271,7 +224,7 @@ class SQLiteIndex(LastingIndex):
 
     def _begin(self) -> None:
         """Take the lock of the file; while others keep it, only the first page waits for it."""
-        if file_id(self._place) != self._inode:
+        if schema.file_id(self._place) != self._inode:
             raise IndexUnavailableError(f"{self.path} was taken away or replaced; start again")
         deadline = time.monotonic() + BUSY_SECONDS if self._patient else 0.0
         while True:
@@ -298,8 +251,16 @@ class SQLiteIndex(LastingIndex):
         self._last_change += 1
         return self._last_change
 
+    def _row(self, row_id: int) -> Row | None:
+        return self._rows.by_id(row_id)
+
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        return self._rows.of_request(scope, request_fingerprint)
+
+    def _duplicates_of(self, row_id: int) -> Iterator[Row]:
+        return self._rows.duplicates_of(row_id)
+
     def _look_up(self, page: Page) -> Found:
-        """Return the rows that a page is judged by; candidates are looked up only on demand."""
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
@@ -330,17 +291,7 @@ class SQLiteIndex(LastingIndex):
                     seen.add(row_id)
                     yield row, distance
 
-    def _store(self, page: Page, own: Row | None, judged: Judged) -> None:
-        """Store a page as it was judged; *own* is the row of its request."""
-        place = judged.place(own)
-        if own is not None and place is not own:
-            self._delete(own)
-        representative = judged.representative
-        number = None if representative is None else representative.id
-        self._write(stored_as(page, judged), place, number)
-
     def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in place of *own*, or as a new row."""
         is_found_anew = representative is None
         if own is None:
             row_id = self._next_change()
@@ -353,34 +304,83 @@ class SQLiteIndex(LastingIndex):
             change = self._next_change() if is_found_anew else None
             self._rows.update(row_id, change, page, representative)
         if is_found_anew:
-            self._enter(row_id, page)
+            for view, fingerprint in self.parameters.views(page):
+                self._entering.append((page.scope, view, fingerprint, row_id))
 
-    def _delete(self, row: Row) -> None:
-        """Remove a row; if rows point to it, the oldest of them takes its place."""
-        heir = self._rows.heir_of(row.id) if row.is_kept else None
-        if heir is not None:
-            self._rows.delete(heir.id)
-            self._write(replace(heir.page, crawl=None), row, None)
-        else:
-            self._rows.delete(row.id)
+    def _remove(self, row: Row) -> None:
+        self._rows.delete(row.id)
         # So the numbers of forgotten rows are not used again.
         self._connection.execute(
             "INSERT OR REPLACE INTO parameters VALUES ('last_change', ?)", (str(self._last_change),)
         )
 
-    def _enter(self, row_id: int, page: Page) -> None:
-        """Make a representative available for comparison, as soon as it is committed."""
-        for view, fingerprint in self.parameters.views(page):
-            self._entering.append((page.scope, view, fingerprint, row_id))
-
-    async def _exchange_template(self, site: str, merge: Callable[[bytes | None], bytes]) -> bytes:
-        """Store the result of *merge* on the stored state of a site: see ``learned.Exchange``."""
+    async def _exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+        """Store what *merge* makes of the stored state of a key, and return it."""
         with self._transaction():
             stored = self._connection.execute(
-                "SELECT state FROM templates WHERE site = ?", (site,)
+                "SELECT state FROM templates WHERE site = ?", (key,)
             ).fetchone()
             state = merge(None if stored is None else stored[0])
             self._connection.execute(
-                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", (site, state)
+                "INSERT OR REPLACE INTO templates (site, state) VALUES (?, ?)", (key, state)
             )
         return state
+
+
+class Checkpoints:
+    """A thread that maintains the index at *path* each time that enough was written.
+
+    With its own connection, it merges the write-ahead log into the file: SQLite itself would do
+    that in the commit that makes the log 1,000 pages long, and that commit would wait for two
+    flushes of the disk.  And it writes the content of the tables, segment by segment, so that the
+    next crawl starts quickly.
+    """
+
+    def __init__(self, path: Path, segments: Segments) -> None:
+        self._path = path
+        self._segments = segments
+        self._writes = 0
+        self._due = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="simhash-checkpoints", daemon=True)
+        self._thread.start()
+
+    def written(self) -> None:
+        """Count one more commit."""
+        self._writes += 1
+        if self._writes >= EVERY_WRITES:
+            self._writes = 0
+            self._due.set()
+
+    def close(self) -> None:
+        """End the thread, after the step that it is doing."""
+        self._closing = True
+        self._due.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        # On an error (a full disk, for example) the log grows until the next time; nothing is lost.
+        with (
+            suppress(sqlite3.Error),
+            closing(
+                sqlite3.connect(self._path, timeout=HOLD_SECONDS, isolation_level=None)
+            ) as connection,
+        ):
+            while self._due.wait() and not self._closing:
+                self._due.clear()
+                for step in (self._merge, self._write_segments):
+                    try:
+                        step(connection)
+                    except sqlite3.Error:
+                        continue
+                    except Exception:  # this thread must live as long as the crawl
+                        logger.warning("Error in scrapy-simhash: %s", self._path, exc_info=True)
+
+    def _merge(self, connection: sqlite3.Connection) -> None:
+        _, length, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if length > LONG_LOG:
+            connection.execute("PRAGMA wal_checkpoint(FULL)")
+
+    def _write_segments(self, connection: sqlite3.Connection) -> None:
+        while not self._closing and self._segments.write(connection):
+            time.sleep(PAUSE_SECONDS)

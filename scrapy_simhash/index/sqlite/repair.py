@@ -126,10 +126,10 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
 
 def _integrity(connection: sqlite3.Connection) -> list[str]:
     try:
-        told = [line for (line,) in connection.execute("PRAGMA integrity_check")]
+        lines = [line for (line,) in connection.execute("PRAGMA integrity_check")]
     except schema.ERRORS as exc:
         return [str(exc)]
-    return [line for line in told if line != "ok"]
+    return [line for line in lines if line != "ok"]
 
 
 def _check_rule(connection: sqlite3.Connection, rule: Invariant) -> list[Problem]:

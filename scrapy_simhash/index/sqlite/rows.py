@@ -1,4 +1,4 @@
-"""Pages as rows of SQLite: the columns, the checks of their values, and how rows are changed.
+"""Pages and runs of crawls as rows of SQLite: how they are read, checked and changed.
 
 SQLite stores 64 bits as a signed integer, and does not check the type of a value.  A value that is
 not of its column's kind is in a damaged file.
@@ -7,19 +7,53 @@ not of its column's kind is in a damaged file.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
+from scrapy_simhash.index.base import (
+    Counts,
+    CrawlRecord,
+    Run,
+    RunningRun,
+    crawl_to_join,
+    this_process,
+)
 from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 from scrapy_simhash.rule.sketch import is_sketch
 
 DIGEST_BYTES = 16
 
+T = TypeVar("T")
+
 
 def signed(bits: int) -> int:
     """Return 64 bits as the signed integer that SQLite stores."""
     return bits - (bits >> 63 << 64)
+
+
+def _reader(kind: type[T], is_right: Callable[[T], bool] | None = None) -> Callable[[Any], T]:
+    """Return a function that returns a stored value if it is of its kind.
+
+    Otherwise it raises sqlite3.DatabaseError: the file is damaged.
+    """
+
+    def read(stored: Any) -> T:
+        if not isinstance(stored, kind) or (is_right is not None and not is_right(stored)):
+            raise sqlite3.DatabaseError(f"a row is damaged: {stored!r}")
+        return stored
+
+    return read
+
+
+integer = _reader(int)
+text = _reader(str)
+# The number of a row or of a change, which has 32 bits in the tables.
+row_number = _reader(int, lambda number: 0 <= number < 1 << 32)
+_bytes = _reader(bytes)
+_digest = _reader(bytes, lambda digest: len(digest) == DIGEST_BYTES)
+_sketch = _reader(bytes, is_sketch)
 
 
 def unsigned(stored: Any) -> int:
@@ -33,59 +67,6 @@ def unsigned(stored: Any) -> int:
 def optional_unsigned(stored: Any) -> int | None:
     """Return the 64 bits of a signed integer, or None for NULL."""
     return None if stored is None else unsigned(stored)
-
-
-def integer(stored: Any) -> int:
-    """Return a stored value that must be an integer.
-
-    :raises sqlite3.DatabaseError: it is not an integer.
-    """
-    if not isinstance(stored, int):
-        raise _damaged(stored)
-    return stored
-
-
-def row_number(stored: Any) -> int:
-    """Return the number of a row or of a change, which has 32 bits in the tables.
-
-    :raises sqlite3.DatabaseError: it is not such a number.
-    """
-    if not 0 <= integer(stored) < 1 << 32:
-        raise _damaged(stored)
-    return int(stored)
-
-
-def text(stored: Any) -> str:
-    """Return a stored value that must be text.
-
-    :raises sqlite3.DatabaseError: it is not text.
-    """
-    if not isinstance(stored, str):
-        raise _damaged(stored)
-    return stored
-
-
-def _bytes(stored: Any) -> bytes:
-    if not isinstance(stored, bytes):
-        raise _damaged(stored)
-    return stored
-
-
-def _digest(stored: Any) -> bytes:
-    if len(_bytes(stored)) != DIGEST_BYTES:
-        raise _damaged(stored)
-    return bytes(stored)
-
-
-def _sketch(stored: Any) -> bytes:
-    if not is_sketch(_bytes(stored)):
-        raise _damaged(stored)
-    return bytes(stored)
-
-
-def _damaged(value: object) -> sqlite3.DatabaseError:
-    """Return the error for a value from a damaged file: SQLite has no checksums of rows."""
-    return sqlite3.DatabaseError(f"a row is damaged: {value!r}")
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -191,9 +172,9 @@ class Rows:
         """Yield all rows without their sketches, oldest first."""
         return map(row_of, self._connection.execute(_SELECT_BRIEF))
 
-    def ids_before(self, time: float) -> list[int]:
-        """Return the ids of the rows that were judged last before *time*."""
-        found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (time,))
+    def ids_before(self, before: float) -> list[int]:
+        """Return the ids of the rows that were judged last before a time."""
+        found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (before,))
         return [row_id for (row_id,) in found]
 
     def insert(self, row_id: int, page: Page, representative: int | None) -> None:
@@ -206,33 +187,90 @@ class Rows:
         """Store a page in place of a row; *change* is its new latest change, unless it is None."""
         self._connection.execute(_UPDATE, (change, *_values(page, representative), row_id))
 
-    def heir_of(self, row_id: int) -> Row | None:
-        """Return the oldest of the rows that point to a row, None if there is none."""
-        return self._find("WHERE representative = ? ORDER BY id LIMIT 1", row_id)
+    def duplicates_of(self, row_id: int) -> Iterator[Row]:
+        """Yield the rows that point to a row, oldest first."""
+        return self._select("WHERE representative = ? ORDER BY id", row_id)
 
     def delete(self, row_id: int) -> None:
         """Remove a row."""
         self._connection.execute("DELETE FROM pages WHERE id = ?", (row_id,))
 
-    def delete_duplicates_of(self, row_id: int) -> None:
-        """Remove the rows that point to a row."""
-        self._connection.execute("DELETE FROM pages WHERE representative = ?", (row_id,))
-
-    def forget_crawl(self, row_id: int) -> None:
-        """Make the crawl that judged a row unknown, and those that have met it."""
-        self._connection.execute(
-            "UPDATE pages SET crawl = NULL, met_by = NULL WHERE id = ?", (row_id,)
-        )
-
-    def counts(self) -> tuple[int, int]:
-        """Return the number of rows, and the number of representatives among them."""
+    def counts(self) -> Counts:
+        """Return how many rows there are."""
         count = "SELECT count(*) FROM pages"
         ((pages,),) = self._connection.execute(count)
         ((kept,),) = self._connection.execute(f"{count} WHERE representative IS NULL")
-        return pages, kept
+        return Counts(pages, kept)
 
     def _select(self, where: str, *values: Any) -> Iterator[Row]:
         return map(row_of, self._connection.execute(_SELECT + where, values))
 
     def _find(self, where: str, *values: Any) -> Row | None:
         return next(self._select(where, *values), None)
+
+
+class Crawls:
+    """The runs of crawls in an index file; the caller begins and ends transactions."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(self, spider: str, name: str | None, joins: str) -> Run:
+        """Return a run that begins: see :meth:`Index.begin_crawl`."""
+        now = time.time()
+        crawl = None if name is None else self._named(name)
+        if crawl is None and joins:
+            crawl = crawl_to_join(self._running(spider, joins), now)
+        return self._insert(crawl, spider, name, joins, this_process(), now, int(now), None)
+
+    def beat(self, run: Run) -> None:
+        """Note that a run is running."""
+        self._connection.execute(
+            "UPDATE crawls SET beat_at = ? WHERE id = ?", (time.time(), run.id)
+        )
+
+    def end(self, run: Run, delivered: bool) -> None:
+        """Note that a run has ended."""
+        self._connection.execute(
+            "UPDATE crawls SET beat_at = NULL, finished_at = ? WHERE id = ?",
+            (int(time.time()) if delivered else None, run.id),
+        )
+
+    def was_delivered(self, run: int | None) -> bool:
+        """Whether a run is known to have passed on all its pages."""
+        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
+        return self._connection.execute(query, (run,)).fetchone() is not None
+
+    def all(self) -> list[CrawlRecord]:
+        """Return all runs, by number."""
+        query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
+        return [CrawlRecord(*found) for found in self._connection.execute(query)]
+
+    def adopt(self, record: CrawlRecord) -> int:
+        """Return the number here of a run of another index; it is added if it is not there."""
+        _, *wanted = vars(record).values()
+        for known in self.all():
+            if list(vars(known).values())[1:] == wanted:
+                return known.id
+        times = record.started_at, record.finished_at
+        return self._insert(None, record.spider, None, "", None, None, *times).id
+
+    def _insert(self, crawl: int | None, *values: object) -> Run:
+        """Add a run to a crawl, or to one of its own; *values* are the columns from spider on."""
+        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM crawls").fetchone()
+        run = Run(last + 1, last + 1 if crawl is None else crawl)
+        insert = "INSERT INTO crawls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(insert, (*run, *values))
+        return run
+
+    def _named(self, name: str) -> int | None:
+        query = "SELECT min(crawl) FROM crawls WHERE name = ?"
+        (crawl,) = self._connection.execute(query, (name,)).fetchone()
+        return None if crawl is None else int(crawl)
+
+    def _running(self, spider: str, joins: str) -> Iterator[RunningRun]:
+        query = (
+            "SELECT crawl, process, beat_at FROM crawls"
+            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL"
+        )
+        return map(RunningRun._make, self._connection.execute(query, (spider, joins)))

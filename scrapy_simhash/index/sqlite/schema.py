@@ -1,7 +1,8 @@
-"""The file of an index: how it is created, checked and opened.
+"""The file of an index: where it may be, and how it is created, checked and opened.
 
-Its header has ``application_id`` ("SIMH") and ``user_version`` (the format).  Its table
-``parameters`` has the parameters that the index was built for.
+It must be on a disk of this machine: a network file system damages an index.  Its header has
+``application_id`` ("SIMH") and ``user_version`` (the format).  Its table ``parameters`` has the
+parameters that the index was built for.
 """
 
 from __future__ import annotations
@@ -14,14 +15,10 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from scrapy_simhash.errors import (
-    FingerprintIndexError,
-    IndexFormatError,
-    IndexMismatchError,
-    IndexUnavailableError,
-)
+import psutil
+
+from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.sqlite import crawls
 from scrapy_simhash.index.sqlite.rows import COLUMNS
 from scrapy_simhash.rule.rule import Parameters
 
@@ -47,31 +44,52 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _HEADER = struct.Struct(">16x H 10x I 28x i 4x i 28x")
 
+# File systems that other machines can write to as well.  With a write-ahead log, all processes
+# that use a file must share memory (sqlite.org/wal.html, "Overview").  Also, locks of these systems
+# are known to fail (sqlite.org/howtocorrupt.html, section 2.1).
+NETWORK_TYPES = frozenset(
+    {
+        *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs2", "glusterfs", "gpfs"),
+        *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb2", "smb3", "smbfs", "webdav"),
+        *("fuse.ceph-fuse", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys"),
+        *("fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    }
+)
+
 # Ids and changes are numbers of one sequence.  An id is the number of the first write of a page; a
 # change is the number of its latest write, if there were several.  A process that has seen all
 # numbers up to one can find what was written since, and a new page needs no index entry for that.
 # Lower ids are older; no number is used again.  Hashes are indexed by their first 4 bytes: with ten
 # million rows, one look-up in 400 reads a row too many; the full hash in the row shows that.
-_TABLES = f"""
+#
+# The number of a run is its id; *crawl* is that of the first run of its crawl.  *beat_at* is NULL
+# once a run has noted that it ended.  The permuted tables are made from the segments (segments.py).
+_PARTS = f"""
 CREATE TABLE parameters (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE templates (site TEXT PRIMARY KEY, state BLOB NOT NULL);
-{crawls.TABLE}
+CREATE TABLE crawls (
+    id INTEGER PRIMARY KEY,
+    crawl INTEGER NOT NULL,
+    spider TEXT NOT NULL,
+    name TEXT,
+    joins TEXT NOT NULL,
+    process TEXT,
+    beat_at REAL,
+    started_at INTEGER NOT NULL,
+    finished_at INTEGER
+);
 CREATE TABLE pages (
     id INTEGER PRIMARY KEY,
     change INTEGER,
     representative INTEGER REFERENCES pages (id),
 {COLUMNS}
 );
-"""
-_INDEXES = f"""
-{crawls.INDEXES}
+CREATE INDEX crawls_by_name ON crawls (name) WHERE name IS NOT NULL;
+CREATE INDEX crawls_running ON crawls (spider) WHERE beat_at IS NOT NULL;
 CREATE UNIQUE INDEX pages_by_change ON pages (change) WHERE change IS NOT NULL;
 CREATE INDEX pages_by_request ON pages (scope, substr(request_fingerprint, 1, 4));
 CREATE INDEX pages_by_text ON pages (scope, substr(digest, 1, 4)) WHERE representative IS NULL;
 CREATE INDEX pages_by_group ON pages (representative) WHERE representative IS NOT NULL;
-"""
-# The tables are made from these at open (segments.py).
-_SEGMENTS = """
 CREATE TABLE segments (
     until INTEGER PRIMARY KEY,
     since INTEGER NOT NULL,
@@ -86,12 +104,47 @@ _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 PRAGMA application_id = {APPLICATION_ID};
 BEGIN;
-{_TABLES}
-{_INDEXES}
-{_SEGMENTS}
+{_PARTS}
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """
+
+
+def refuse_network(path: Path) -> None:
+    """Refuse a path that is on a network file system.
+
+    :raises IndexUnavailableError: it is on one.
+    """
+    found = mount_of(path)
+    if found is not None and found[1].lower() in NETWORK_TYPES:
+        raise IndexUnavailableError(
+            f"{path} is on a network file system ({found[1]}, mounted at {found[0]}): an index "
+            f"must be on a disk of this machine, or it would be damaged. Point SIMHASH_INDEX at "
+            f"such a file, or at a Redis server that several machines share; an index that is "
+            f"there already can be copied when no crawl runs."
+        )
+
+
+def mount_of(path: Path) -> tuple[str, str] | None:
+    """Return the mount point and the type of the file system that *path* is on, or would be."""
+    whole = path.resolve()
+    places = {whole, *whole.parents}
+    # If several file systems are mounted at one place, the last one counts.
+    mounts = {
+        Path(mount.mountpoint): (mount.mountpoint, mount.fstype)
+        for mount in psutil.disk_partitions(all=True)
+    }
+    deepest = max(places & mounts.keys(), key=lambda place: len(place.parts), default=None)
+    return None if deepest is None else mounts[deepest]
+
+
+def file_id(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of the file at a path, None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - Path.stat takes twice as long
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def create(path: Path, parameters: Parameters) -> None:
@@ -161,7 +214,7 @@ def _parts() -> set[tuple[str, str]]:
     which a page is found in less than the time of reading all.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(_TABLES + _INDEXES + _SEGMENTS)
+        connection.executescript(_PARTS)
         return set(connection.execute(_ITS_PARTS))
 
 
@@ -223,18 +276,11 @@ def _has_write_ahead_log(path: Path) -> bool:
 
 @contextmanager
 def errors_translated(path: Path, advice: str = _REPAIR) -> Iterator[None]:
-    """Raise the package's errors in place of those of SQLite while opening.
-
-    That of a damaged file ends with an *advice*.
-    """
+    """Raise the package's errors in place of those of SQLite; *advice* ends that of damage."""
     try:
         yield
     except ERRORS as exc:
-        raise _translated(path, exc, advice) from exc
-
-
-def _translated(path: Path, exc: Exception, advice: str) -> FingerprintIndexError:
-    """Return the package's error for one of SQLite while opening."""
-    if isinstance(exc, sqlite3.OperationalError):
-        return IndexUnavailableError(f"{path} cannot be opened for writing: {exc}")
-    return IndexFormatError(f"{path} is damaged: {exc}. {_KEEP}, or restore a copy.{advice}")
+        if isinstance(exc, sqlite3.OperationalError):
+            raise IndexUnavailableError(f"{path} cannot be opened for writing: {exc}") from exc
+        damaged = f"{path} is damaged: {exc}. {_KEEP}, or restore a copy.{advice}"
+        raise IndexFormatError(damaged) from exc

@@ -29,7 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from scrapy_simhash.index.sqlite.rows import integer, optional_unsigned, row_number, text, unsigned
-from scrapy_simhash.index.views import Group
+from scrapy_simhash.index.views import TableEntries
 from scrapy_simhash.rule.rule import View
 
 # A segment spans this many numbers: at open, this many rows are read in 0.2 s, and writing a
@@ -65,15 +65,17 @@ def last_number(connection: sqlite3.Connection) -> int:
 
 def written(
     connection: sqlite3.Connection, since: int, until: int, views_of: ViewsOf
-) -> Iterable[Group]:
+) -> Iterable[TableEntries]:
     """Return the table entries of the rows with their latest numbers in a span."""
-    groups: dict[tuple[str, View], Group] = {}
+    groups: dict[tuple[str, View], TableEntries] = {}
     span = {"since": since, "until": until}
     for scope, row_id, tokens, main, content in connection.execute(_WRITTEN, span):
         for view, found in views_of(integer(tokens), unsigned(main), optional_unsigned(content)):
             group = groups.get((scope, view))
             if group is None:
-                group = groups[scope, view] = Group(text(scope), view, array("Q"), array("I"))
+                group = groups[scope, view] = TableEntries(
+                    text(scope), view, array("Q"), array("I")
+                )
             group.fingerprints.append(found)
             group.ids.append(row_number(row_id))
     return groups.values()
@@ -91,7 +93,7 @@ class Segments:
         self._good_until: int | None = None
         self._loaded = 0
 
-    def load(self, connection: sqlite3.Connection) -> Iterator[tuple[int, list[Group]]]:
+    def load(self, connection: sqlite3.Connection) -> Iterator[tuple[int, list[TableEntries]]]:
         """Yield the good segments one after the other, each with its last number.
 
         From the first segment that is damaged or of other views on, all will be written again.
@@ -164,7 +166,7 @@ class Segments:
         )
 
 
-def good_segments(connection: sqlite3.Connection) -> Iterator[tuple[int, str, list[Group]]]:
+def good_segments(connection: sqlite3.Connection) -> Iterator[tuple[int, str, list[TableEntries]]]:
     """Yield the segments before the first that is damaged or does not follow the one before it.
 
     Each comes with its last number and what it was made for.
@@ -181,7 +183,7 @@ def good_segments(connection: sqlite3.Connection) -> Iterator[tuple[int, str, li
             end = until
 
 
-def encoded(groups: Iterable[Group], place: bytes) -> bytes:
+def encoded(groups: Iterable[TableEntries], place: bytes) -> bytes:
     """Return a segment as bytes.  No step holds the interpreter's lock for long."""
     groups = list(groups)
     about = json.dumps([(group.scope, group.view, len(group.ids)) for group in groups]).encode()
@@ -193,7 +195,7 @@ def encoded(groups: Iterable[Group], place: bytes) -> bytes:
     return _checksum(payload, place) + payload
 
 
-def decoded(data: Any, place: bytes) -> list[Group]:
+def decoded(data: Any, place: bytes) -> list[TableEntries]:
     """Return the groups of a segment.
 
     :raises ValueError: it is damaged.
@@ -205,12 +207,14 @@ def decoded(data: Any, place: bytes) -> list[Group]:
     about, rest = _part(payload)
     packed_ids, fingerprints = _part(rest)
     ids = memoryview(zlib.decompress(packed_ids))
-    groups: list[Group] = []
+    groups: list[TableEntries] = []
     start = 0
     for scope, view, count in json.loads(zlib.decompress(about)):
         end = start + count
         own_fingerprints = _numbers("Q", fingerprints[8 * start : 8 * end])
-        groups.append(Group(scope, view, own_fingerprints, _numbers("I", ids[4 * start : 4 * end])))
+        groups.append(
+            TableEntries(scope, view, own_fingerprints, _numbers("I", ids[4 * start : 4 * end]))
+        )
         start = end
     return groups
 

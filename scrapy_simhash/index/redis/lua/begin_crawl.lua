@@ -1,11 +1,11 @@
 -- Begins a run.
 --
--- ARGV: 2 What the run says, as JSON: its spider, what it joins (empty: nothing), its process.
--- 3 The name of its crawl; empty: none.  4 What is kept of the run, as JSON.  From 5 on: processes
--- that have ended without a word.
+-- ARGV: 2 Its note, as JSON: its spider, what it joins (empty: nothing), its process.  3 The name of
+-- its crawl; empty: none.  4 What is kept of the run, as JSON.  From 5 on: processes that have ended
+-- without noting it.
 -- Returns the number of the run and that of its crawl.
 
-local said, dead = cjson.decode(ARGV[2]), {}
+local note, dead = cjson.decode(ARGV[2]), {}
 for i = 5, #ARGV do dead[ARGV[i]] = true end
 
 local crawl = ARGV[3] ~= '' and tonumber(redis.call('HGET', KEYS[3], ARGV[3]) or nil)
@@ -15,8 +15,8 @@ for i = 1, #found, 2 do
   local other = cjson.decode(found[i + 1])
   if other.at < now - tonumber(ARGV[1]) or dead[other.process] then
     redis.call('HDEL', KEYS[2], found[i])
-  elseif not is_named and said.joins ~= '' and other.joins == said.joins
-    and other.spider == said.spider then
+  elseif not is_named and note.joins ~= '' and other.joins == note.joins
+    and other.spider == note.spider then
     if not crawl or other.crawl < crawl then crawl = other.crawl end
   end
 end
@@ -27,6 +27,6 @@ redis.call('HSET', KEYS[1], 'last', run)
 crawl = crawl or run
 redis.call('HSET', KEYS[1], run, ARGV[4])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], ARGV[3], crawl) end
-said.crawl = crawl
-say(run, said)
+note.crawl = crawl
+write_note(run, note)
 return { run, crawl }

@@ -30,8 +30,8 @@ local function ids_of(sorted)
   return ids
 end
 
--- A text or a key that so many pages share does not find one more, and no bucket is longer than this;
--- where more buckets are read, 1 MB together, in 4 ms.
+-- At most this many pages are found by one text or key, and no bucket is longer than this.  All the
+-- buckets that a page reads have at most 1 MB together, read in 4 ms.
 local MOST_OF_A_CHECK, MOST_BYTES = 100, math.min(65536, math.floor(1048576 / #names))
 
 local function has_room(field, check)

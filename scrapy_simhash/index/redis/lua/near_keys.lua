@@ -10,7 +10,7 @@ local function check_of(place)
 end
 
 -- Returns the ids, those with most keys in common first, then the oldest, and 1 if there may be
--- others: so many pages share each of the keys that no further one is found by it.
+-- others: each of the keys, or its bucket, is full.
 local function near_by()
   local shared, left_out = {}, #names > 2 and 1 or 0
   for place = 3, #names do

@@ -1,14 +1,20 @@
-"""What is learned of sites: this process learns it, and the index stores it for all.
+"""What is known of sites: each process learns it, and the index stores it for all.
 
-What a site and each section of it repeat (blocks) is stored under its name, the values that a
-section repeats, or a folder beside the content, under names that end with :data:`_VALUES` and
-:data:`_BESIDE`, what changes by itself in a section (its noise) under :func:`noise_key` of it, and
-the rules for the addresses of a site under :func:`rules_key`.
+An index stores one state for each key:
+
+======================  ==========================================================
+key                     state
+======================  ==========================================================
+site or section         the blocks that it repeats
+section `` values``     the values that it repeats
+folder `` beside``      the values that it repeats beside the content
+section `` noise``      what changes by itself in it
+site `` rules``         the rules for its addresses
+======================  ==========================================================
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -25,15 +31,14 @@ from scrapy_simhash.rule.template import VALUES_SHARE, Templates
 from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 from scrapy_simhash.urls import folder_of, section_of_folder
 
-# Calls a function with the stored state of a site (None if there is none), stores the result in
+# Calls a function with the state stored under a key (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
 Exchange = Callable[[str, Callable[["bytes | None"], bytes]], Awaitable[bytes]]
 
-# A template is settled after 30 pages, or never, if a site repeats nothing.  What a page is viewed
-# anew from takes about 25 KB, compressed; so all early pages take under 40 MB.
+# The pages of a section that are remembered until its template is settled: after 30 pages, or never
+# if the section repeats nothing.  Each takes about 25 KB (compressed), all together under 40 MB.
 EARLY_PAGES = 40
 EARLY_SECTIONS = 40
-
 
 # No host ends like these.
 _NOISE = " noise"
@@ -42,12 +47,12 @@ _VALUES, _BESIDE = " values", " beside"
 
 # What stands beside the content is known to be repeated in a folder after so many pages.
 BESIDE_PAGES = 10
-# Once so many pages have taught what a section repeats, one of four does: it takes 0.1 ms for each
-# 200 values.
+# After this many pages of a section, only one page of four is learned from: learning takes 0.1 ms
+# for each 200 values.
 MANY_PAGES = 100
 TAUGHT_OF_MANY = 4
 
-# Pages with the same text teach once what their section repeats: so many are remembered.
+# Pages of a section with the same text are learned from once: at most this many are remembered.
 TEXTS_KEPT = 50_000
 
 
@@ -67,7 +72,7 @@ def site_of_rules(key: str) -> str | None:
 
 
 class Learned:
-    """What is known of the sites of an index, exchanged with what others have learned of them."""
+    """What is known of the sites of an index, merged with what other processes have learned."""
 
     def __init__(self, share: float | None, exchange: Exchange | None = None) -> None:
         self._share = share
@@ -76,7 +81,7 @@ class Learned:
         self._noises = Noises()
         self.rules = RuleBook()
         self._compares_values = False
-        self._early: OrderedDict[str, list[Page]] = OrderedDict()
+        self._early: FIFOCache[str, list[Page]] = FIFOCache(EARLY_SECTIONS)
         self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
 
@@ -129,30 +134,22 @@ class Learned:
     async def learn_noise(self, section: str, found: Differences) -> None:
         """Learn from two visits to one page of a section, and store what is known now."""
         self._noises.learn(section, found)
-        await self._store_noise(section)
+        await self._store(noise_key(section))
 
     async def store_rules(self, site: str) -> None:
         """Store the rules for the addresses of a site, with what others have learned of them."""
-        if self._exchange is not None:
-            with suppress(IndexUnavailableError):  # the next trial, or the end, stores them
-                await self._exchange(rules_key(site), partial(self.rules.merged, site))
+        await self._store(rules_key(site))
 
     async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
-        """Change the rules for the addresses of a site, here and in the store.
-
-        *change* may be called more than once.
-
-        :raises IndexUnavailableError: the index did not answer; the store may be as before.
-        """
+        """Change the rules for the addresses of a site, here and in the store: see `Index`."""
         if self._exchange is not None:
             await self._exchange(rules_key(site), partial(self.rules.changed, site, change))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
 
-        A page that looks like a kept one, but has another name, say, tells nothing of the site: its
-        text would count for as many pages as there are like it.  While no template is known, many
-        pages look alike.
+        Once a template is known, a page that looks like a kept one is not learned from: its text
+        would count once for each page like it.  While no template is known, many pages look alike.
         """
         is_one_more = decision.closest is not None and decision.closest.share >= (self._share or 2)
         section = page.section or page.site
@@ -193,8 +190,6 @@ class Learned:
         pages = self._early.setdefault(page.section or page.site, [])
         if len(pages) < EARLY_PAGES:
             pages.append(page)
-        if len(self._early) > EARLY_SECTIONS:
-            self._early.popitem(last=False)
 
     def forget(self, scope: str, request_fingerprint: bytes) -> None:
         """Forget a page that was taken back, so that it is not stored anew."""
@@ -229,42 +224,35 @@ class Learned:
         for site in self.rules.take_changed():
             await self.store_rules(site)
 
-    def restore(self, site: str, state: bytes) -> None:
-        """Take over the stored state of a site; a damaged one is ignored and learned again."""
-        if site.endswith(_NOISE):
-            self._noises.restore(site.removesuffix(_NOISE), state)
-            return
-        if (of_rules := site_of_rules(site)) is not None:
-            self.rules.restore(of_rules, state)
-            return
+    def restore(self, key: str, state: bytes) -> None:
+        """Take over the state stored under a key; a damaged one is ignored and learned again."""
+        part, name = self._part(key)
         with suppress(ValueError):
-            self._templates_of(site).restore(site, state)
+            part.restore(name, state)
 
-    async def adopt(self, site: str, state: bytes) -> None:
-        """Take over the state of a site from another index, and store it."""
-        self.restore(site, state)
-        if (of_rules := site_of_rules(site)) is not None:
-            await self.store_rules(of_rules)
-        elif site.endswith(_NOISE):
-            await self._store_noise(site.removesuffix(_NOISE))
-        else:
-            await self._store(site)
-
-    async def _store_noise(self, site: str) -> None:
-        if self._exchange is not None:
-            with suppress(IndexUnavailableError):  # another visit will store it
-                await self._exchange(noise_key(site), partial(self._noises.merged, site))
-
-    def _templates_of(self, key: str) -> Templates:
-        return self._values if key.endswith((_VALUES, _BESIDE)) else self._blocks
+    async def adopt(self, key: str, state: bytes) -> None:
+        """Take over a state from another index, and store it."""
+        self.restore(key, state)
+        await self._store(key)
 
     async def _store(self, key: str) -> None:
+        """Store the state of a key; if the index does not answer, a later change stores it."""
         if self._exchange is None:
             return
-        templates = self._templates_of(key)
-        try:
-            stored = await self._exchange(key, lambda stored: templates.merged(key, stored))
-        except IndexUnavailableError:  # it can be learned again
-            templates.note_lost(key)
-        else:
-            templates.note_stored(key, stored)
+        part, name = self._part(key)
+        stored = None
+        with suppress(IndexUnavailableError):
+            stored = await self._exchange(key, partial(part.merged, name))
+        if isinstance(part, Templates):
+            if stored is None:
+                part.note_lost(key)
+            else:
+                part.note_stored(key, stored)
+
+    def _part(self, key: str) -> tuple[Templates | Noises | RuleBook, str]:
+        """Return the part that a key belongs to, and its name there."""
+        if key.endswith(_NOISE):
+            return self._noises, key.removesuffix(_NOISE)
+        if (site := site_of_rules(key)) is not None:
+            return self.rules, site
+        return self._values if key.endswith((_VALUES, _BESIDE)) else self._blocks, key

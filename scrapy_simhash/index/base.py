@@ -1,0 +1,402 @@
+"""What an index does for a crawl (:class:`Index`), and for commands (:class:`LastingIndex`).
+
+:class:`LocalIndex` is the part that all indexes on this machine share.
+
+A backend looks up and stores; what is a duplicate is decided by :mod:`scrapy_simhash.rule.rule`.
+The contract is asynchronous: an index on this machine answers without waiting, one on another
+machine lets the crawl go on meanwhile.  Commands run the same coroutines to their end.
+
+Each run of a crawl notes in the index every few seconds that it is running, so that a run that was
+killed counts as ended.  A run may join those of its spider that share its queue of requests, on any
+number of processes and machines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.site_knowledge import Learned
+from scrapy_simhash.rule.noise import Differences, Noise
+from scrapy_simhash.rule.page import Decision, Found, Page, Row
+from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
+
+# The interval at which a run notes that it is running; after how long a silence it has ended.
+BEAT_SECONDS = 5.0
+SILENT_SECONDS = 20.0
+
+# At most this many rows are forgotten in one transaction: other processes wait about 20 ms for it.
+FORGET_AT_ONCE = 500
+
+
+class Counts(NamedTuple):
+    """How many pages an index has, and how many of them are representatives."""
+
+    pages: int
+    kept: int
+
+
+class Run(NamedTuple):
+    """One process's part in a crawl: its number, and that of the crawl."""
+
+    id: int
+    crawl: int
+
+
+class Index(ABC):
+    """Pages judged so far, of which the kept ones are compared with a new one.
+
+    Only representatives are compared with: a page that was found to be a duplicate is stored with
+    its representative, but nothing is ever a duplicate *of* it (a star, never a chain).  An index
+    has *parameters*.
+
+    :raises IndexUnavailableError: (any coroutine) the index did not answer.  Everything is as it
+        was, unless the method says something else.
+    """
+
+    parameters: Parameters
+    _learned: Learned
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return where the index is, as SIMHASH_INDEX would name it."""
+
+    def template(self, folder: str) -> frozenset[int]:
+        """Return the ids of the blocks and values that the pages of a folder are known to repeat.
+
+        *folder* is that of :func:`~scrapy_simhash.urls.folder_of`.
+        """
+        return self._learned.template(folder)
+
+    def viewed(self, page: Page) -> Page:
+        """Return a page as it is under what its site is known to repeat by now.
+
+        That may have become known while the page was analysed.
+        """
+        return self._learned.viewed(page)
+
+    def repeated_blocks(self, section: str) -> frozenset[int]:
+        """Return the ids of the blocks that a section of a site, or the site, repeats."""
+        return self._learned.repeated_blocks(section)
+
+    def noise(self, section: str) -> Noise:
+        """Return what is known to change by itself in a section of a site."""
+        return self._learned.noise(section)
+
+    async def learn_noise(self, section: str, found: Differences) -> None:
+        """Learn from two visits to one page of a section what changes by itself, and store it."""
+        await self._learned.learn_noise(section, found)
+
+    @property
+    def address_rules(self) -> RuleBook:
+        """The rules for addresses that were learned, to be added to."""
+        return self._learned.rules
+
+    async def store_rules(self, site: str) -> None:
+        """Store the rules for the addresses of a site, and take over what others have stored."""
+        await self._learned.store_rules(site)
+
+    async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
+        """Change the rules for the addresses of a site; *change* may be called more than once.
+
+        A running crawl takes the changes over, but stores forgotten rules again.  On an error, they
+        may be stored or not.
+        """
+        await self._learned.change_rules(site, change)
+
+    async def check_and_add(self, page: Page) -> Decision:
+        """Judge *page*, store it, and learn from it: :meth:`add` and :meth:`learn`."""
+        decision = await self.add(page)
+        await self.learn(page, decision)
+        return decision
+
+    @abstractmethod
+    async def add(self, page: Page) -> Decision:
+        """Judge *page* and store it; when this returns, both are done for good.
+
+        Atomic among all who share the index.  A ``unique`` page, or a ``variant``, becomes a
+        representative; a ``refresh`` stays one, with its new text; one that has moved takes the
+        place of what it was.
+        """
+
+    def _judge(self, page: Page, found: Found) -> Judged:
+        return judge(page, found, self.parameters, self._learned.of(page))
+
+    @abstractmethod
+    async def keep(self, page: Page) -> None:
+        """Store *page* as a representative, whatever it is like: its decision was overruled.
+
+        A representative stays as it is.
+        """
+
+    @abstractmethod
+    async def check(self, page: Page) -> Decision:
+        """Return what :meth:`add` would, and store nothing."""
+
+    async def learn(self, page: Page, decision: Decision) -> None:
+        """Learn from an added page what its site repeats; other pages may be judged meanwhile.
+
+        If that is settled now, the representatives of before that are there with the same text are
+        stored with another second view.  If the index does not answer, they stay as they are: exact
+        copies are found all the same.
+        """
+        await self._learned.learn(page, decision)
+        with suppress(IndexUnavailableError):
+            for early in self._learned.take_settled(page):
+                now = await self.check(early)
+                if now.verdict == "refresh" and now.reason != "moved" and now.distance == 0:
+                    await self.add(early)
+                await asyncio.sleep(0)  # each takes milliseconds
+
+    @abstractmethod
+    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        """Take back the *decision* on a page that the spider could not use.
+
+        A page that was new is forgotten with all that points to it, so that the next copy of it
+        is kept; one that was met again stays, but does not count as passed on.
+        """
+
+    @abstractmethod
+    async def forget(self, ids: Iterable[int]) -> int:
+        """Forget rows, and return how many there were; on an error, some may be forgotten.
+
+        The place of a representative is taken by the oldest of those that point to it and stay;
+        the others point to that one.
+        """
+
+    @abstractmethod
+    async def expire(self, before: float) -> int:
+        """Forget the pages that were judged last before a time: see :meth:`forget`."""
+
+    @abstractmethod
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
+        """Return the run of *spider* that begins, and the crawl that it is part of.
+
+        It is part of the crawl of that *name*, if there was one.  Otherwise, it is part of the
+        crawl of another run of the spider that *joins* the same, such as a queue of requests, if
+        one is running (:func:`crawl_to_join`).  Otherwise, and if there is nothing
+        that it joins, it is a crawl of its own.
+        """
+
+    @abstractmethod
+    async def beat(self, run: Run) -> None:
+        """Note that a run is running; to be called every :data:`BEAT_SECONDS`."""
+
+    @abstractmethod
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        """Note that a run has ended; *delivered*: all its pages were passed on, or dropped."""
+
+    @abstractmethod
+    async def counts(self) -> Counts:
+        """Return how many pages there are."""
+
+    @abstractmethod
+    def rows(self) -> AsyncIterator[Row]:
+        """Yield every stored page, representatives and duplicates, oldest first in its scope."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Give back what the index holds; closing twice is no error."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+@dataclass(frozen=True)
+class CrawlRecord:
+    """A run of a crawl: its number, when it began, and when it ended well, None if it did not."""
+
+    id: int
+    spider: str
+    started_at: int
+    finished_at: int | None
+
+
+class LastingIndex(Index):
+    """An index that outlives its process: it can be looked into, and copied."""
+
+    @abstractmethod
+    def brief_rows(self) -> AsyncIterator[Row]:
+        """Yield every stored page as :meth:`rows` does, but without its sketch."""
+
+    @abstractmethod
+    async def row(self, row_id: int) -> Row | None:
+        """Return the row with an id."""
+
+    @abstractmethod
+    async def crawls(self) -> list[CrawlRecord]:
+        """Return the crawls that judged its pages, by number."""
+
+    @abstractmethod
+    def templates(self) -> AsyncIterator[tuple[str, bytes]]:
+        """Yield each site of which something was learned, and its state."""
+
+    @abstractmethod
+    async def adopt(self, page: Page, representative: int | None) -> int:
+        """Store a page as it was judged elsewhere, and return its id.
+
+        A page whose request is there already stays as it is.
+        """
+
+    @abstractmethod
+    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
+        """Return the number of a crawl as of this index, which takes it over if need be."""
+
+    async def adopt_template(self, site: str, state: bytes) -> None:
+        """Store what was learned of a site, beside what is known here."""
+        await self._learned.adopt(site, state)
+
+
+class LocalIndex(Index):
+    """An index on this machine: a page is judged and stored in one transaction.
+
+    A backend says what a transaction is, and finds, writes and removes rows in it.
+    """
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Keep all others from the rows; undo what was done if an error is raised.
+
+        :raises IndexUnavailableError: the rows cannot be read or written.
+        """
+
+    @abstractmethod
+    def _row(self, row_id: int) -> Row | None:
+        """Return the row with an id."""
+
+    @abstractmethod
+    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        """Return the row of a request in a scope."""
+
+    @abstractmethod
+    def _duplicates_of(self, row_id: int) -> Iterable[Row]:
+        """Return the rows that point to a row, oldest first."""
+
+    @abstractmethod
+    def _look_up(self, page: Page) -> Found:
+        """Return what a page is judged by; candidates are looked up only on demand."""
+
+    @abstractmethod
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+        """Store *page* in the place of *own*, or as a new row."""
+
+    @abstractmethod
+    def _remove(self, row: Row) -> None:
+        """Remove a row that no other points to."""
+
+    async def add(self, page: Page) -> Decision:
+        with self._transaction():
+            found = self._look_up(page)
+            judged = self._judge(page, found)
+            own, place, kept = found.own, judged.place(found.own), judged.representative
+            if own is not None and place is not own:
+                self._delete(own)
+            self._write(stored_as(page, judged), place, None if kept is None else kept.id)
+        return judged.decision
+
+    async def keep(self, page: Page) -> None:
+        with self._transaction():
+            own = self._row_of_request(page.scope, page.request_fingerprint)
+            if own is None or not own.is_kept:
+                self._write(page, own, None)
+
+    async def check(self, page: Page) -> Decision:
+        with self._transaction():
+            return self._judge(page, self._look_up(page)).decision
+
+    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
+        if not decision.stands_for_others:
+            return
+        self._learned.forget(scope, request_fingerprint)
+        with self._transaction():
+            row = self._row_of_request(scope, request_fingerprint)
+            if row is None or not row.is_kept:
+                return
+            if decision.is_kept:
+                for one in [*self._duplicates_of(row.id), row]:
+                    self._remove(one)
+            else:
+                self._write(replace(row.page, crawl=None, met_by=None), row, None)
+
+    async def forget(self, ids: Iterable[int]) -> int:
+        wanted = sorted(set(ids))
+        forgotten = 0
+        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
+        for keep_kept in (True, False):
+            for start in range(0, len(wanted), FORGET_AT_ONCE):
+                with self._transaction():
+                    for row in map(self._row, wanted[start : start + FORGET_AT_ONCE]):
+                        if row is not None and not (keep_kept and row.is_kept):
+                            self._delete(row)
+                            forgotten += 1
+        return forgotten
+
+    def _delete(self, row: Row) -> None:
+        """Remove a row; the oldest of those that point to it, if there are any, takes its place."""
+        heir = next(iter(self._duplicates_of(row.id)), None) if row.is_kept else None
+        self._remove(row if heir is None else heir)
+        if heir is not None:
+            self._write(replace(heir.page, crawl=None), row, None)
+
+
+class RunningRun(NamedTuple):
+    """A run that has not noted its end: its crawl, its process, and the time of its last note."""
+
+    crawl: int
+    process: str
+    beat_at: float
+
+
+def this_process() -> str:
+    """Return the name of this process: :func:`_place`, and its number there."""
+    return f"{_place()} {os.getpid()}"
+
+
+def _place() -> str:
+    """Return the machine, and the part of it in which processes see each other's numbers."""
+    namespace = ""
+    with suppress(OSError):  # Linux has it: containers may have the name of their machine
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()} {namespace}"
+
+
+def is_dead(process: str) -> bool:
+    """Whether a process is known to have ended; never of a process of another machine."""
+    place, _, number = process.rpartition(" ")
+    if place != _place() or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # that of another user
+        return False
+    return False
+
+
+def crawl_to_join(runs: Iterable[RunningRun], now: float) -> int | None:
+    """Return the oldest crawl that has a running run, None if there is none."""
+    return min(
+        (
+            run.crawl
+            for run in runs
+            if abs(now - run.beat_at) < SILENT_SECONDS and not is_dead(run.process)
+        ),
+        default=None,
+    )
