@@ -120,6 +120,56 @@ def test_a_session_copy_is_dropped(judge: Judge) -> None:
     assert judge("/list?sid=ef56", session("ef56", item=6)).reason == "new_links"
 
 
+def described(number: int, around: str, price_around: str = "") -> str:
+    """A product, and what is shown beside its text and its price."""
+    inside = f"<p class=price>{number} EUR</p>{price_around}<p>{prose(f'{number}', 60)}</p>{around}"
+    return shop_page(inside, prose(f"text {number}", 150))
+
+
+PRINT_LINK = '<p><a href="/about">Print</a></p>'
+SHARE = "<p class=share>Share it</p>"
+
+
+@pytest.fixture
+def printed(judge: Judge) -> Judge:
+    """Of 40 products, the print views say neither "Print" nor "Share it"."""
+    for number in range(40):
+        judge(f"/product/{number}", described(number, PRINT_LINK, SHARE))
+    for number in range(40):
+        judge(f"/print/{number}", described(number, ""))
+    return judge
+
+
+def test_print_views_that_have_less_around_the_text_are_dropped(printed: Judge) -> None:
+    for number in range(50, 55):
+        assert printed(f"/product/{number}", described(number, PRINT_LINK, SHARE)).is_kept
+        found = printed(f"/print/{number}", described(number, ""))
+        assert found.is_duplicate
+        assert found.representative == f"{SITE}/product/{number}"
+
+
+def test_a_missing_badge_is_new_where_other_pages_of_the_section_have_it(printed: Judge) -> None:
+    printed("/product/50", described(50, PRINT_LINK, SHARE))
+    assert not printed("/product/51", described(50, "", SHARE)).is_duplicate
+    assert not printed("/product/52", described(50, PRINT_LINK)).is_duplicate
+
+
+def test_a_badge_of_its_own_that_a_print_view_lacks_beside_the_price_is_new(
+    printed: Judge,
+) -> None:
+    badge = "<p class=badge>Booked until May</p>"
+    printed("/product/50", described(50, PRINT_LINK, badge))
+    assert not printed("/print/50", described(50, "")).is_duplicate
+
+
+@pytest.mark.parametrize("section", ["chairs", "product"])
+def test_a_missing_badge_is_new_in_a_section_that_is_not_known(
+    printed: Judge, section: str
+) -> None:
+    printed("/product/50", described(50, PRINT_LINK, SHARE))
+    assert not printed(f"/{section}/60", described(50, "")).is_duplicate
+
+
 def test_a_print_view_with_its_own_canonical_is_dropped(judge: Judge) -> None:
     def page(path: str) -> str:
         return shop_page("<p>39 EUR</p>", head=f'<link rel="canonical" href="{SITE}{path}">')

@@ -11,7 +11,7 @@ cdef class Frame:
     cdef public tuple around
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public Py_ssize_t size, run_size
-    cdef public int chain_number, base, first_number, long_number
+    cdef public int chain_number, base, first_number, long_number, long_at
     cdef public list units, addresses, run_addresses, pieces
 
     cdef _inherit(self, Frame parent)
@@ -21,7 +21,8 @@ cdef class Reader:
     cdef public object atoms
     cdef object _cuts, _own, _parameters
     cdef str _base, _origin, _folder
-    cdef object _loose, _chain_of, _ids, _bases
+    cdef object _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
+    cdef list _held
     cdef dict _counts, _whole, _places, _wide
     cdef list _addresses, _shown
     cdef Py_ssize_t _characters, _literals

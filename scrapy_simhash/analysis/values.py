@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -68,6 +69,8 @@ MAX_LITERALS = 20_000
 # The literals of a script are at most this many values.
 MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
+# Of the long texts of an element, so many are told apart by their rank, from both ends.
+MOST_RANKS = 3
 # What is told of a value, in characters, and of how many values.
 MAX_TOLD = 100
 MOST_TOLD = 600
@@ -132,7 +135,11 @@ Unit: TypeAlias = "tuple[int, str, int, Shown, list[Led]]"
 # What is shown of a value: a text, or those of its parts.
 Shown: TypeAlias = "str | list[Shown]"
 State = tuple[bytes, ...]
-NO_STATE: State = (b"", b"", b"", b"")
+# Of each value itself, and the number of its chain; of each chain its id, and its base; of each
+# long text its number, itself, its place, and whether something small is before it (1) or behind
+# it (2); the chains of what is small.
+_CODES = "QiQiiQQbi"
+NO_STATE: State = (b"",) * len(_CODES)
 
 
 def read_values(events: Iterable[Event], url: str, base: str, cuts: Cuts = NO_CUTS) -> Reader:
@@ -185,22 +192,13 @@ def values_under(state: State, template: Container[int]) -> PageValues:
     They are not told, and have no addresses.
     """
     found = PageValues()
-    loose, chain_of, ids, bases = (
-        array(code, held) for code, held in zip("QiQi", state, strict=True)
-    )
-    _sort_out(loose, chain_of, ids, bases, template, found)
+    _sort_out([array(*one) for one in zip(_CODES, state, strict=True)], template, found)
     return found
 
 
-def _sort_out(
-    loose: array[int],
-    chain_of: array[int],
-    ids: array[int],
-    bases: array[int],
-    template: Container[int],
-    found: PageValues,
-) -> bytearray:
+def _sort_out(held: list[array[int]], template: Container[int], found: PageValues) -> bytearray:
     """Tell the values of a page's own from what its section repeats; return which are its own."""
+    loose, chain_of, ids, bases = held[:4]
     is_own = bytearray(one not in template for one in loose)
     # A chain is the page's own if one in it is, and chained if it begins after one that is.
     kinds = bytearray(2 if base >= 0 and is_own[base] else 0 for base in bases)
@@ -219,7 +217,60 @@ def _sort_out(
             found.chained.append(value)
         else:
             found.repeated.append(value)
+    _note_shapes(held, template, found, is_own, kinds)
     return is_own
+
+
+def _note_shapes(
+    held: list[array[int]],
+    template: Container[int],
+    found: PageValues,
+    is_own: bytearray,
+    kinds: bytearray,
+) -> None:
+    """Note what pages of this section hold less around what they show than others."""
+    loose, chain_of, ids, bases, longs, texts, places, around, smalls = held
+    # Of each side of the first and the last long texts of an element: whether it may be missing.
+    free: dict[tuple[int, int, int], bool] = {}
+    shapes: set[int] = set()
+    first, count = dict.fromkeys(places, 0), Counter(places)
+    for number, text, place, flags in zip(longs, texts, places, around, strict=True):
+        ranks = first[place], count[place] - first[place] - 1
+        first[place] += 1
+        is_free = [False, False]
+        for side in (0, 1):
+            if flags >> side & 1:
+                continue
+            key = place, side, min(ranks[side], MOST_RANKS)
+            if key not in free:
+                shape = mix(mix(place, side), key[2]) & ~PLACE | ANYWHERE
+                shapes.add(shape)
+                free[key] = shape in template
+            is_free[side] = free[key]
+        if is_own[number] and any(is_free):
+            befores = range(2) if is_free[0] else range(flags & 1, (flags & 1) + 1)
+            behinds = range(2) if is_free[1] else range(flags >> 1, (flags >> 1) + 1)
+            found.shaped[ids[chain_of[number]] & ~PLACE | ANYWHERE] = tuple(
+                mix(mix(text, before), behind) >> 32 for before in befores for behind in behinds
+            )
+    shape_of = dict.fromkeys(smalls, 0)
+    bare = {
+        chain: loose[bases[chain]] if bases[chain] >= 0 and is_own[bases[chain]] else 0
+        for chain in smalls
+    }
+    for number, chain in enumerate(chain_of):
+        if chain in shape_of:
+            place = loose[number] & PLACE
+            shape_of[chain] = mix(shape_of[chain], place) & ~PLACE | ANYWHERE
+            if is_own[number] and place != ANYWHERE:
+                bare[chain] = mix(bare[chain], loose[number])
+    shapes.update(shape_of.values())
+    found.shapes.extend(shapes)
+    found.bare.extend(bare[chain] for chain in smalls if kinds[chain] == 1)
+    for number, chain in enumerate(chain_of):
+        if is_own[number] and shape_of.get(chain) in template:
+            value = ids[chain] & ~PLACE | loose[number] & PLACE
+            found.shaped[value] = (bare[chain] >> 32,)
 
 
 class Frame:
@@ -246,7 +297,7 @@ class Frame:
         self.chain = self.last = self.first = 0
         self.chain_number = self.base = self.first_number = -1
         # The number and hash of the long text, or big child, that is the last child so far.
-        self.long_number = -1
+        self.long_number = self.long_at = -1
         self.long = 0
         self.items = 0  # the sum of what has no order
         # Of small children, while the element is small itself.
@@ -279,11 +330,9 @@ class Reader:
         self._own = own_address(url)
         query = urlsplit(url).query
         self._parameters = frozenset(query.split("&")) if query else frozenset()
-        # Of each value: itself, and the number of its chain.  Of each chain: its id, its base.
-        self._loose = array("Q")
-        self._chain_of = array("i")
-        self._ids = array("Q")
-        self._bases = array("i")
+        self._held = [array(code) for code in _CODES]
+        self._loose, self._chain_of, self._ids, self._bases = self._held[:4]
+        self._longs, self._texts, self._text_places, self._around, self._smalls = self._held[4:]
         self._counts: dict[int, int] = {}
         self._addresses: list[PageAddress] = []
         self._shown: list[tuple[str, tuple[str, ...], str, Shown]] = []
@@ -330,8 +379,7 @@ class Reader:
             return PageValues(is_whole=False)
         told: dict[int, Told] = {}
         found = PageValues(loose=self._loose, addresses=tuple(self._addresses), told=told)
-        held = self._loose, self._chain_of, self._ids, self._bases
-        is_own = _sort_out(*held, template, found)
+        is_own = _sort_out(self._held, template, found)
         if all(one[0] == "end" for one, own in zip(self._shown, is_own, strict=True) if own):
             found = replace(found, is_shell=True)
         if tell_all or len(found.own) <= MOST_TOLD:
@@ -348,8 +396,7 @@ class Reader:
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
-        held = self._loose, self._chain_of, self._ids, self._bases
-        return tuple(one.tobytes() for one in held)
+        return tuple(one.tobytes() for one in self._held)
 
     def _open(self, frame: Frame, event: tuple[str, tuple[str, ...]]) -> None:
         tag = frame.tag
@@ -684,23 +731,31 @@ class Reader:
         """Take note of a long text, or a big child: whether something small is before it, too."""
         self._end_long(frame, is_before_small=False)
         frame.long = mix(value, frame.chain_number >= 0)
+        frame.long_at = len(self._longs)
+        self._texts.append(value)
+        self._text_places.append(frame.outer)
+        self._around.append(frame.chain_number >= 0)
         self._end_chain(frame, value, shown)
         frame.long_number = len(self._ids)
         self._ids.append(0)
         self._bases.append(-1)
         frame.base = self._note(value, ANYWHERE, frame.long_number, "text", frame, shown)
+        self._longs.append(frame.base)
         frame.chain = frame.last = value
 
     def _end_long(self, frame: Frame, is_before_small: bool) -> None:
         """Take note of whether something small is behind a long text, or a big child."""
         if frame.long_number >= 0:
             self._ids[frame.long_number] = self._counted(mix(frame.long, is_before_small))
+            if is_before_small:
+                self._around[frame.long_at] += 2
             frame.long_number = -1
 
     def _chain(self, frame: Frame, value: int, place: int, kind: str, shown: Shown) -> int:
         """Take note of one more value in the chain of an element, and return its number."""
         if frame.chain_number < 0:
             frame.chain_number = len(self._ids)
+            self._smalls.append(frame.chain_number)
             self._ids.append(0)
             self._bases.append(frame.base)
         return self._note(value, place, frame.chain_number, kind, frame, shown)

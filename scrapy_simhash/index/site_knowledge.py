@@ -175,7 +175,7 @@ class Learned:
         if is_known and page.request_fingerprint[-1] % TAUGHT_OF_MANY:
             return
         loose = page.holds.loose
-        self._values.learn(key, loose)
+        self._values.learn(key, loose + page.holds.shapes)
         beside = f"{folder_of(page.url)}{_BESIDE}"
         self._values.learn(beside, [value for value in loose if value & PLACE == BESIDE])
         for place in key, beside:

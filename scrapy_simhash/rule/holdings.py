@@ -19,6 +19,7 @@ import struct
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -99,10 +100,19 @@ class PageValues:
     which it is known what a section repeats, *own_loose* those of its own.  *told* says what some
     of its own are.  *is_whole* is False if there is too much to be compared, *is_shell* True if the
     section repeats all of it.
+
+    A print view has less around what it shows, and says so of no page by it.  *shapes* are the
+    places of what each chain holds, and whether something small is around each long text.  *shaped*
+    are those of the page's own values whose shape the section repeats, with the hashes of what they
+    may be on a page with more around them: a long text with anything before or behind it, a chain
+    without what the section repeats.  *bare* are the chains of the page's own without that.
     """
 
     own: array[int] = field(default_factory=lambda: array("Q"))
     own_loose: array[int] = field(default_factory=lambda: array("Q"))
+    shapes: array[int] = field(default_factory=lambda: array("Q"))
+    bare: array[int] = field(default_factory=lambda: array("Q"))
+    shaped: dict[int, tuple[int, ...]] = field(default_factory=dict)
     chained: array[int] = field(default_factory=lambda: array("Q"))
     repeated: array[int] = field(default_factory=lambda: array("Q"))
     loose: array[int] = field(default_factory=lambda: array("Q"))
@@ -125,7 +135,7 @@ class PageValues:
 
     def hashes(self, has_place: Callable[[int], object]) -> set[int]:
         """Return the hashes of the values of its own, and of all others at some places."""
-        found = {value >> 32 for value in chain(self.own, self.chained)}
+        found = {value >> 32 for value in chain(self.own, self.chained, self.bare)}
         found.update(value >> 32 for value in self.repeated if has_place(value & PLACE))
         return found
 
@@ -147,8 +157,8 @@ def _has_place(bits: bytes, place: int) -> int:
 class _Kept(NamedTuple):
     """The values of a kept page: the places of its own, and the hashes."""
 
-    places: Collection[int]
-    hashes: Collection[int]
+    places: frozenset[int]
+    hashes: AbstractSet[int]
 
 
 @lru_cache(UNPACKED_KEPT)
@@ -215,6 +225,8 @@ class Comparable:
             is_said = number >= len(own) or (is_elsewhere and loose[number] in template)
             if is_elsewhere and is_said and value & PLACE not in kept.places:
                 continue
+            if is_elsewhere and not kept.hashes.isdisjoint(self._values.shaped.get(value, ())):
+                continue
             misplaced.append(value)
         # What has no address is told at once, and mostly enough.
         for value in sorted(dict.fromkeys(misplaced), key=lambda one: bool(self._at(one))):
@@ -238,7 +250,7 @@ class Comparable:
         if kept is None or self.new_beside(url, stored, section, 1) != []:
             return False
         of = self._values
-        mine = {value >> 32 for value in chain(of.own, of.chained, of.repeated, of.loose)}
+        mine = of.hashes(bool) | {value >> 32 for value in chain(of.repeated, of.loose)}
         return mine.issuperset(kept.hashes)
 
     def _values_in(self, stored: bytes) -> _Kept | None:
