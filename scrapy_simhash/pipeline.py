@@ -17,9 +17,8 @@ from scrapy_simhash.analysis.content import Content
 from scrapy_simhash.analysis.fingerprint import majority
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.base import Index, Run
-from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import PageValues
-from scrapy_simhash.rule.page import Page, View
+from scrapy_simhash.rule.page import Page, View, met_by
 from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import ITEMS, SimhashSettings
 from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of

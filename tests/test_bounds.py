@@ -15,9 +15,8 @@ import pytest
 from scrapy_simhash.index import base
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.rule import template
-from scrapy_simhash.rule.crawls import met_by
 from scrapy_simhash.rule.holdings import MAX_TABLES_COMPARED
-from scrapy_simhash.rule.page import Found, Page, Row
+from scrapy_simhash.rule.page import Found, Page, Row, met_by
 from scrapy_simhash.rule.rule import (
     MAX_COMPARED,
     MOST_SEGMENTS,

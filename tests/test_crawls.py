@@ -22,8 +22,7 @@ from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index import base
 from scrapy_simhash.index.base import SILENT_SECONDS, Run, RunningRun, crawl_to_join, is_dead
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.rule.crawls import crawls_in, met_by, together
-from scrapy_simhash.rule.page import Found, Row, View
+from scrapy_simhash.rule.page import Found, Row, View, crawls_in, met_by, together
 from scrapy_simhash.rule.rule import SiteKnowledge, judge
 from scrapy_simhash.settings import SimhashSettings
 from tests.indexes import Blocking, open_index

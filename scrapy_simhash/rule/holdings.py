@@ -26,6 +26,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple
 
+from scrapy_simhash.rule.comparison import TemplateOf, no_template
 from scrapy_simhash.rule.hashes import (
     HASH_BYTES,
     TABLE_BYTES,
@@ -37,7 +38,6 @@ from scrapy_simhash.rule.hashes import (
     unpack_hashes,
 )
 from scrapy_simhash.rule.rewriting import Rewriting
-from scrapy_simhash.rule.sections import TemplateOf, no_template
 
 # Of a page with more addresses, only a digest is stored: 256 bytes a page.  It is no number of
 # hashes.

@@ -6,6 +6,7 @@ index and the export derive from it how they write and read the field.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -106,7 +107,7 @@ class Page:
     *request_fingerprint* is Scrapy's own, *scope* the part of the index to compare with,
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl's run that fetched it, and *met_by* the crawls that have met it
-    (:mod:`scrapy_simhash.rule.crawls`); None if it is judged for no crawl: then all kept pages
+    (:mod:`scrapy_simhash.rule.page`); None if it is judged for no crawl: then all kept pages
     stand for others.  The second view of a page, for an index that verifies: *content_fingerprint*
     and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *addresses* are the hashes of the links and
     media that it holds, None if there are too many, and *own_values* those of its values
@@ -291,3 +292,26 @@ class Decision:
     def is_unchanged(self) -> bool:
         """Whether the page has not changed since an earlier crawl passed it on to its spider."""
         return self.reason == "unchanged"
+
+
+# The crawls that have met a kept page: the numbers of the latest ones, of which 0 is none.  A crawl
+# that was forgotten meets the page once more.
+_NUMBERS = struct.Struct(">4I")
+MAX_CRAWLS = 4
+
+
+def met_by(*crawls: int) -> bytes:
+    """Return the stored form of the numbers of crawls, the latest first, at most four of them."""
+    numbers = crawls[:MAX_CRAWLS]
+    return _NUMBERS.pack(*numbers, *[0] * (MAX_CRAWLS - len(numbers)))
+
+
+def crawls_in(stored: bytes | None) -> tuple[int, ...]:
+    """Return the numbers of the crawls that have met a page, the latest first."""
+    return () if stored is None else tuple(filter(None, _NUMBERS.unpack(stored)))
+
+
+def together(now: bytes | None, before: bytes | None) -> bytes | None:
+    """Return who has met a page that is met again; *now* comes first."""
+    numbers = dict.fromkeys(crawls_in(now) + crawls_in(before))
+    return met_by(*numbers) if numbers else None

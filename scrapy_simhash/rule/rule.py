@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.rule.comparison import Comparisons, marks, overlap
-from scrapy_simhash.rule.crawls import crawls_in, together
+from scrapy_simhash.rule.comparison import Comparisons, TemplateOf, marks, no_template, overlap
 from scrapy_simhash.rule.holdings import Comparable, Told
 from scrapy_simhash.rule.page import (
     PURPOSE_BYTES,
@@ -23,8 +22,9 @@ from scrapy_simhash.rule.page import (
     Page,
     Reason,
     Row,
+    crawls_in,
+    together,
 )
-from scrapy_simhash.rule.sections import TemplateOf, no_template
 from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
 from scrapy_simhash.urls import owner_of, section_of
 
