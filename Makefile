@@ -42,7 +42,7 @@ wheels:
 release-check:
 	PYTHON=$(PYTHON) nice -n 10 .ci/release-check $(TAG)
 
-SOURCES := setup.cfg setup.py pyproject.toml scrapy_simhash/analysis/values.py scrapy_simhash/rule/hashes.py $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*/*.px[di] scrapy_simhash/*/*.h)
+SOURCES := setup.cfg setup.py pyproject.toml scrapy_simhash/analysis/values.py scrapy_simhash/hashes.py $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*.pxd scrapy_simhash/*/*.px[di] scrapy_simhash/*/*.h)
 
 # Compiling would take as long as all the rest: the twins in Python do for a small site.
 $(VENV)/demo.done: $(SOURCES) | $(VENV)

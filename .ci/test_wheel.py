@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 MODULES = (
-    *("analysis.compiled", "analysis.compiled_walk", "rule.compiled", "tables.compiled"),
+    *("analysis.compiled", "analysis.compiled_walk", "decision.compiled", "tables.compiled"),
     "tables.batch.compiled_codec",
 )
 TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text", "walk", "sketch")

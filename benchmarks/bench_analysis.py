@@ -30,11 +30,11 @@ from scrapy_simhash.analysis.extraction import trafilatura_text
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, normalise
 from scrapy_simhash.analysis.fingerprint import fingerprint_text, majority
 from scrapy_simhash.analysis.tree import decode, parse, visible_blocks
+from scrapy_simhash.decision.comparison import Comparison, overlap
+from scrapy_simhash.decision.judge import MAX_COMPARED
+from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.template import Template
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
-from scrapy_simhash.rule.comparison import Comparison, overlap
-from scrapy_simhash.rule.rule import MAX_COMPARED
-from scrapy_simhash.rule.sketch import Sketch
-from scrapy_simhash.rule.template import Template
 from scrapy_simhash.tables import PermutedTables
 
 URL = "http://site.example/"

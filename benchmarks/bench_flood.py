@@ -38,14 +38,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
+from scrapy_simhash.decision.holdings import PageValues
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Page
+from scrapy_simhash.decision.sketch import Sketch
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.rule.holdings import PageValues
-from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.sketch import Sketch
 from tests.redis_servers import RedisServer
 
 PLAIN = Parameters("bench", distance=3)

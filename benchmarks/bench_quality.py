@@ -53,13 +53,13 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.reading import Block
 from scrapy_simhash.analysis.tree import decode, parse, title_of, visible_blocks
+from scrapy_simhash.decision.holdings import NO_VALUES
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Page, View
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
-from scrapy_simhash.rule.holdings import NO_VALUES
-from scrapy_simhash.rule.page import Page, View
-from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.urls import folder_of, host_of, section_of
 from tests.redis_servers import RedisServer

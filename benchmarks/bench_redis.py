@@ -33,11 +33,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts
 from scrapy_simhash.index.redis.index import RedisIndex
-from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.rule import Parameters
 from tests.proxy import Proxy
 from tests.redis_servers import RedisServer, started_cluster
 

@@ -30,11 +30,11 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Page
+from scrapy_simhash.decision.sketch import Sketch
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
-from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.sketch import Sketch
 
 PARAMETERS = Parameters("bench", distance=VERIFIED_DISTANCE, share=0.9)
 SITES = 20

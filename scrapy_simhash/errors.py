@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-# Why a page could not be analysed; rule/page.py lists these among all reasons of a decision.
+# Why a page could not be analysed; decision/page.py lists these among all reasons of a decision.
 AnalysisReason = Literal[
     "no_text",
     "too_many_tags",

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis, view_from
 from scrapy_simhash.analysis.content import Content
 from scrapy_simhash.analysis.fingerprint import majority
+from scrapy_simhash.decision.holdings import PageValues
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Page, View, met_by
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.base import Index, Run
-from scrapy_simhash.rule.holdings import PageValues
-from scrapy_simhash.rule.page import Page, View, met_by
-from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import ITEMS, SimhashSettings
 from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
@@ -33,8 +33,8 @@ PLAIN_DISTANCE = 3
 class Fetched(NamedTuple):
     """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
 
-    *purpose*, *depth* and *is_asked_again* are those of :class:`~scrapy_simhash.rule.page.Page`.
-    *links* are the page's HTTP headers ``Link``.
+    *purpose*, *depth* and *is_asked_again* are those of
+    :class:`~scrapy_simhash.decision.page.Page`. *links* are the page's HTTP headers ``Link``.
     """
 
     url: str

@@ -113,7 +113,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "The tables are made by adding then, which takes longer and finds the same.",
     ),
     (
-        "scrapy_simhash/rule/noise.py",
+        "scrapy_simhash/decision/noise.py",
         "merge",
         """
 -            if self._seen.get(key, (0, 0)) < seen:
@@ -122,7 +122,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "What is equal takes the place of itself.",
     ),
     (
-        "scrapy_simhash/rule/rule.py",
+        "scrapy_simhash/decision/judge.py",
         "has_same_text",
         """
 -    return _shares_enough(page, other, shared, parameters)
@@ -131,7 +131,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "What it takes from one of the two pages is the same in both, if it counts.",
     ),
     (
-        "scrapy_simhash/rule/rule.py",
+        "scrapy_simhash/decision/judge.py",
         "_closest",
         """
 -    same_text = tee((row, 0) for row in islice(found.same_text, MAX_COMPARED))
@@ -140,7 +140,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "The distances are only compared with one another.",
     ),
     (
-        "scrapy_simhash/rule/sketch.py",
+        "scrapy_simhash/decision/sketch.py",
         "up_to",
         """
 -        return samples if self.limit <= limit else {value for value in samples if value <= limit}
@@ -149,7 +149,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "All samples are up to the sketch's own limit.",
     ),
     (
-        "scrapy_simhash/rule/template.py",
+        "scrapy_simhash/decision/template.py",
         "__init__",
         """
 -        self._size = 0
@@ -158,7 +158,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "One block of 500,000.",
     ),
     (
-        "scrapy_simhash/rule/template.py",
+        "scrapy_simhash/decision/template.py",
         "note_lost",
         """
 -        self._learned[site] += 1
@@ -170,8 +170,8 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "scrapy_simhash/workers/recall.py",
         "analyse",
         """
--        if analysis := self._recalled(key, template):
-+        if analysis := (self._recalled(template, key)):
+-        if analysis := self._recalled(key, background.template):
++        if analysis := (self._recalled(background.template, key)):
         """,
         "What this short cut does not find is found two lines later.",
     ),
@@ -221,7 +221,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "Each entry has three numbers; it is only checked.",
     ),
     (
-        "scrapy_simhash/rule/hashes.py",
+        "scrapy_simhash/hashes.py",
         "lowest",
         """
 -    limit = (2 * count << bits) // max(1, len(hashes))
@@ -230,7 +230,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "If too few are below it, all are sorted, which takes longer and finds the same.",
     ),
     (
-        "scrapy_simhash/rule/template.py",
+        "scrapy_simhash/decision/template.py",
         "_note_frequent",
         """
 -        if self.pages >= LASTING_PAGES:

@@ -12,11 +12,11 @@ import asyncio
 import resource
 import sys
 
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.index.sqlite import index as index_file
 from scrapy_simhash.index.sqlite import segments
-from scrapy_simhash.rule.page import Page
 from tests.pages import PARAMETERS, page
 
 

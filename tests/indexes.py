@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.index import opening
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.rule.rule import Parameters
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -1,11 +1,12 @@
 """How many mistakes in the sources do the tests notice?
 
 A mutant is the package with one small mistake (tests/mutations.py).  This makes mutants of
-``rule/``, ``index/`` with its Lua scripts and SQL, ``tables/`` and ``workers/``, one at a time in a
-copy of the tree, and runs the tests that guard the place of the mistake, to the first that fails::
+``decision/``, ``index/`` with its Lua scripts and SQL, ``tables/`` and ``workers/``, one at a time
+in a copy of the tree, and runs the tests that guard the place of the mistake, to the first that
+fails::
 
     make mutants                                          # 300 of all modules
-    make mutants MUTANTS="--sample 50 --module scrapy_simhash/rule/rule.py"
+    make mutants MUTANTS="--sample 50 --module scrapy_simhash/decision/judge.py"
     make mutants MUTANTS="--numbers 17 203 --budget 300"  # these of the 300, with more tests
 
 A first run of the tests notes which functions each test calls, and how long it takes.  A mutant is
@@ -50,7 +51,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1]
 PACKAGE = "scrapy_simhash"
-GUARDED = ("rule", "index", "tables", "workers")
+GUARDED = ("decision", "index", "tables", "workers")
 # A test file is about them if it imports one of them, or what tests share to use them.
 IS_ABOUT = re.compile(r"scrapy_simhash\.(rule|index|tables|workers)|tests\.(indexes|pages|engines)")
 IS_DOCTEST = re.compile("^ *>>> ", re.MULTILINE)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 
-from scrapy_simhash.rule.holdings import PageValues, Told
-from scrapy_simhash.rule.page import Decision, Page, Reason
-from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.sketch import Sketch
+from scrapy_simhash.decision.holdings import PageValues, Told
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Decision, Page, Reason
+from scrapy_simhash.decision.sketch import Sketch
 
 PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
 MASK = (1 << 64) - 1

@@ -24,9 +24,9 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.page import Decision
 
 
 class Links(Spider):

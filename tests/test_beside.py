@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_simhash.analysis.content import Content, content_of
 from scrapy_simhash.analysis.tree import parse, title_of, visible_blocks
-from scrapy_simhash.rule.comparison import overlap
+from scrapy_simhash.decision.comparison import overlap
 
 SHOES = "Shoes of last year for half the price, today only, in all of our shops. " * 5
 LOANS = "Loans for everyone: ask us by telephone and have your money by tomorrow. " * 5

@@ -12,12 +12,9 @@ from typing import TypeVar, cast
 
 import pytest
 
-from scrapy_simhash.index import base
-from scrapy_simhash.index.redis.index import RedisIndex
-from scrapy_simhash.rule import template
-from scrapy_simhash.rule.holdings import MAX_TABLES_COMPARED
-from scrapy_simhash.rule.page import Found, Page, Row, met_by
-from scrapy_simhash.rule.rule import (
+from scrapy_simhash.decision import template
+from scrapy_simhash.decision.holdings import MAX_TABLES_COMPARED
+from scrapy_simhash.decision.judge import (
     MAX_COMPARED,
     MOST_SEGMENTS,
     Judged,
@@ -26,7 +23,10 @@ from scrapy_simhash.rule.rule import (
     _segments_in_common,
     judge,
 )
-from scrapy_simhash.rule.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
+from scrapy_simhash.decision.page import Found, Page, Row, met_by
+from scrapy_simhash.decision.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
+from scrapy_simhash.index import base
+from scrapy_simhash.index.redis.index import RedisIndex
 from tests.indexes import LOOP, Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, page_with_content, with_values
 from tests.pages import page as plain_page

@@ -20,11 +20,11 @@ from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background
 from scrapy_simhash.commands.base import pipeline_of, progress
 from scrapy_simhash.commands.sources import WAITING, analysed_pages, source_at
 from scrapy_simhash.commands.transfer import Line, page_from, record_of
+from scrapy_simhash.decision.page import STORED, Kind, Page, Row
+from scrapy_simhash.decision.sketch import Sketch
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.rule.page import STORED, Kind, Page, Row
-from scrapy_simhash.rule.sketch import Sketch
 from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import article, prose
 

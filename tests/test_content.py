@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.content import Content, content_of, text_shingles
 from scrapy_simhash.analysis.tree import MAX_ADDRESS, canonical_of, parse, title_of, visible_blocks
-from scrapy_simhash.rule.comparison import overlap
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Sketch, keys, mark
-from scrapy_simhash.rule.template import (
+from scrapy_simhash.decision.comparison import overlap
+from scrapy_simhash.decision.sketch import MIN_SAMPLES, Sketch, keys, mark
+from scrapy_simhash.decision.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
     MAX_SITES,

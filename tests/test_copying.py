@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from scrapy_simhash.decision.page import Page, Row, met_by
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.survey import copy
-from scrapy_simhash.rule.page import Page, Row, met_by
 from tests import commands
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of

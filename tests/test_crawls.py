@@ -18,12 +18,12 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.run import AGAIN_SECONDS, JOB_FILE, CrawlRun
+from scrapy_simhash.decision.judge import SiteKnowledge, judge
+from scrapy_simhash.decision.page import Found, Row, View, crawls_in, met_by, together
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index import base
 from scrapy_simhash.index.base import SILENT_SECONDS, Run, RunningRun, crawl_to_join, is_dead
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.rule.page import Found, Row, View, crawls_in, met_by, together
-from scrapy_simhash.rule.rule import SiteKnowledge, judge
 from scrapy_simhash.settings import SimhashSettings
 from tests.indexes import Blocking, open_index
 from tests.pages import PARAMETERS, VERIFIED, page, page_with_content

@@ -10,8 +10,8 @@ from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands import subcommands
 from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
-from scrapy_simhash.rule.holdings import Told
-from scrapy_simhash.rule.page import Decision, Reason, Verdict
+from scrapy_simhash.decision.holdings import Told
+from scrapy_simhash.decision.page import Decision, Reason, Verdict
 from scrapy_simhash.settings import PREFIX, SimhashSettings, setting_name
 from tests.documents import DOCS, FOLDER, documented_settings, read
 

@@ -11,10 +11,10 @@ import pytest
 from scrapy_simhash.analysis.analyser import Analyser, Background
 from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
 from scrapy_simhash.analysis.tree import parse, visible_blocks
+from scrapy_simhash.decision.page import Decision, Page, View, met_by
+from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.template import LASTING_PAGES
 from scrapy_simhash.index.site_knowledge import EARLY_PAGES, EARLY_SECTIONS, Learned
-from scrapy_simhash.rule.page import Decision, Page, View, met_by
-from scrapy_simhash.rule.sketch import Sketch
-from scrapy_simhash.rule.template import LASTING_PAGES
 from tests.indexes import Blocking, open_index
 from tests.pages import UNIQUE, VERIFIED, page_with_content, with_values
 

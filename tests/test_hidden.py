@@ -8,8 +8,8 @@ from scrapy_simhash.analysis.analyser import Analyser, PageAnalysis
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.analysis.tree import MARK, is_hiding, parse, visible_blocks
-from scrapy_simhash.rule.comparison import overlap
-from scrapy_simhash.rule.sketch import HIDDEN, Sketch
+from scrapy_simhash.decision.comparison import overlap
+from scrapy_simhash.decision.sketch import HIDDEN, Sketch
 from tests.conftest import CrawlFixture, Site, article, prose
 
 # Each hides what it is an attribute, or the whole element, of.

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scrapy_simhash import hamming_distance
+from scrapy_simhash.decision.page import Decision, Page, Reason, met_by
 from scrapy_simhash.index import views
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.rule.page import Decision, Page, Reason, met_by
 from tests.indexes import Blocking, groups, ids_by_name, open_index, write_segments
 from tests.pages import (
     MASK,

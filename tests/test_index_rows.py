@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from scrapy_simhash.decision.holdings import PageValues
+from scrapy_simhash.decision.page import met_by
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import opening
-from scrapy_simhash.rule.holdings import PageValues
-from scrapy_simhash.rule.page import met_by
 from tests.indexes import Blocking, groups, ids_by_name, open_index
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scrapy_simhash.decision.judge import MAX_COMPARED
+from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.rule.page import Decision, Reason
-from scrapy_simhash.rule.rule import MAX_COMPARED
 from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
 from tests.conftest import CrawlFixture, Site, article, path_of, prose
 from tests.indexes import LOOP, Blocking, open_index

@@ -14,13 +14,13 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
+from scrapy_simhash.decision.holdings import MAX_ADDRESSES
+from scrapy_simhash.decision.judge import Judged, Parameters, SiteKnowledge, judge
+from scrapy_simhash.decision.page import Decision, Found, Page
 from scrapy_simhash.index import base, opening
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.rule.holdings import MAX_ADDRESSES
-from scrapy_simhash.rule.page import Decision, Found, Page
-from scrapy_simhash.rule.rule import Judged, Parameters, SiteKnowledge, judge
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
 from tests.conftest import article, prose

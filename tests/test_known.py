@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.crawl.reach import MOST_ALIASES, TRUSTED_AFTER, WAYS, KnownAddresses, Reach
 from scrapy_simhash.crawl.reach import NewAddresses as New
-from scrapy_simhash.rule.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
-from scrapy_simhash.rule.noise import Cuts
+from scrapy_simhash.decision.holdings import MAX_ADDRESSES, pack_addresses, unpack_addresses
+from scrapy_simhash.decision.noise import Cuts
 from scrapy_simhash.url_rules.rule import AddressRule
 
 SITE = "http://a.example"

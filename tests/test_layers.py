@@ -23,10 +23,10 @@ LAYERS = [
     {"index"},
     {"url_rules"},
     {"analysis"},
-    {"rule"},
+    {"decision"},
     {"tables"},
     {"settings"},
-    {"errors", "files", "urls", "_version"},
+    {"errors", "files", "hashes", "urls", "_version"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}

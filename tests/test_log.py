@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl import setup
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.setup import RareWarning
-from scrapy_simhash.rule.page import NearMiss
+from scrapy_simhash.decision.page import NearMiss
 from tests.reports import record
 
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser
-from scrapy_simhash.index.site_knowledge import noise_key
-from scrapy_simhash.rule import noise as module
-from scrapy_simhash.rule.holdings import Comparable, Told
-from scrapy_simhash.rule.noise import (
+from scrapy_simhash.decision import noise as module
+from scrapy_simhash.decision.holdings import Comparable, Told
+from scrapy_simhash.decision.noise import (
     AGREEING,
     EVERYWHERE,
     NO_CUTS,
@@ -26,6 +25,7 @@ from scrapy_simhash.rule.noise import (
     differences,
     stripped,
 )
+from scrapy_simhash.index.site_knowledge import noise_key
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_simhash.rule.comparison import overlap
-from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, SiteKnowledge, judge
+from scrapy_simhash.decision.comparison import overlap
+from scrapy_simhash.decision.judge import Judged, SiteKnowledge, judge
+from scrapy_simhash.decision.page import Found, Page, Row
 from scrapy_simhash.urls import owner_of
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.pages import VERIFIED, page_with_content

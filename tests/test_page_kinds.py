@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser, Background
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.rule.page import Page
 from scrapy_simhash.settings import TEXT, SimhashSettings
 from tests.indexes import Blocking, open_index
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
+from scrapy_simhash.decision.noise import NO_CUTS, Cuts
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts
 from scrapy_simhash.workers.pool import InProcess
 from scrapy_simhash.workers.recall import RecallingWorkers, _Known
 from tests.conftest import CrawlFixture, Site, article, prose

@@ -20,10 +20,10 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError, ResponseError
 
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.redis import server
-from scrapy_simhash.rule.rule import Parameters
 from tests.conftest import CrawlFixture, Site, article, prose
 from tests.fault_writer import page_of, spread
 from tests.indexes import Blocking, open_index

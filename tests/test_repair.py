@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from scrapy_simhash.decision.page import STORED
 from scrapy_simhash.index.sqlite import rows
 from scrapy_simhash.index.sqlite.repair import RULES, Problem, repair
-from scrapy_simhash.rule.page import STORED
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, VERIFIED, page, page_with_content
 

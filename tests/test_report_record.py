@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
+from scrapy_simhash.decision.holdings import Told
+from scrapy_simhash.decision.page import Decision, NearMiss, Reason, Verdict
 from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.holdings import Told
-from scrapy_simhash.rule.page import Decision, NearMiss, Reason, Verdict
 from scrapy_simhash.urls import Address
 
 SITE = "http://a.example"

@@ -19,7 +19,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.requests import MOST_CHARACTERS, VARIANTS_SEEN, RequestFacts
-from scrapy_simhash.rule.page import PURPOSE_BYTES
+from scrapy_simhash.decision.page import PURPOSE_BYTES
 from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
 from tests.conftest import FOLDER, Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.spiders import ByRules

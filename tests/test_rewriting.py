@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.rule.rewriting import MOST_PARAMETERS, OwnAddress, Rewriting, Session
+from scrapy_simhash.decision.rewriting import MOST_PARAMETERS, OwnAddress, Rewriting, Session
 
 A = "http://a.example"
 

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.decision.judge import View
 from scrapy_simhash.index.sqlite import index as sqlite
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.repair import repair
 from scrapy_simhash.index.sqlite.segments import Segments, decoded, encoded
 from scrapy_simhash.index.views import TableEntries
-from scrapy_simhash.rule.rule import View
 from tests.fault_writer import spread
 from tests.indexes import Blocking, ids_by_name, open_index, write_segments
 from tests.pages import PARAMETERS, UNIQUE, near, page, refreshed

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.rule.comparison import Comparison, ReferenceComparison
-from scrapy_simhash.rule.sketch import HASH_BITS, HIDDEN, MIN_SAMPLES, Overlap, Sketch, mark
+from scrapy_simhash.decision.comparison import Comparison, ReferenceComparison
+from scrapy_simhash.decision.sketch import HASH_BITS, HIDDEN, MIN_SAMPLES, Overlap, Sketch, mark
 
 BLOCK, FRAME = 7, 8
 

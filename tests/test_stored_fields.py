@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.decision.page import STORED, Kind, Page, Row
+from scrapy_simhash.decision.sketch import Sketch
 from scrapy_simhash.index.redis.address import Scope
 from scrapy_simhash.index.redis.rows import StoredRow, pack, unpack
-from scrapy_simhash.rule.page import STORED, Kind, Page, Row
-from scrapy_simhash.rule.sketch import Sketch
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
 

@@ -376,13 +376,13 @@ def test_an_allocation_that_fails_leaves_the_tables_as_they_were() -> None:
 
 WITHOUT_COMPILED_PARTS = """
 import sys
-COMPILED = ("analysis.compiled", "analysis.compiled_walk", "rule.compiled", "tables.compiled")
+COMPILED = ("analysis.compiled", "analysis.compiled_walk", "decision.compiled", "tables.compiled")
 for name in (*COMPILED, "tables.batch.compiled_codec"):
     sys.modules[f"scrapy_simhash.{name}"] = None  # importing it fails
 import logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from scrapy_simhash import FeatureScheme, PermutedTables, fingerprint_text
-from scrapy_simhash.rule.rule import Parameters
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.index.memory import MemoryIndex
 for _ in range(2):
     MemoryIndex(Parameters("scheme"))

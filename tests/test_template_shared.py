@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.template import (
+from scrapy_simhash.decision.template import (
     LASTING_PAGES,
     MAX_BLOCKS,
     WINDOW_PAGES,

@@ -20,7 +20,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl import parking
 from scrapy_simhash.crawl.rules import AddressRules
-from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.conftest import (

@@ -23,8 +23,8 @@ from scrapy_simhash.analysis.values import (
     read_values,
     values_under,
 )
-from scrapy_simhash.rule.hashes import difference, hash_of, pack_table
-from scrapy_simhash.rule.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
+from scrapy_simhash.decision.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
+from scrapy_simhash.hashes import difference, hash_of, pack_table
 from scrapy_simhash.urls import section_of
 
 KEPT = "http://shop.example/bench"

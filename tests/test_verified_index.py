@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.rule.holdings import PageValues
-from scrapy_simhash.rule.page import Decision, Page
-from scrapy_simhash.rule.rule import MAX_COMPARED
-from scrapy_simhash.rule.sketch import Sketch
+from scrapy_simhash.decision.holdings import PageValues
+from scrapy_simhash.decision.judge import MAX_COMPARED
+from scrapy_simhash.decision.page import Decision, Page
+from scrapy_simhash.decision.sketch import Sketch
 from tests.indexes import Blocking, open_index
 from tests.pages import UNIQUE, values, with_values
 from tests.pages import VERIFIED as PARAMETERS

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
+from scrapy_simhash.decision.judge import CONTENT, MAIN_TEXT, View
 from scrapy_simhash.index import views
 from scrapy_simhash.index.views import SMALL_ENTRIES, TableEntries, ViewTables
-from scrapy_simhash.rule.rule import CONTENT, MAIN_TEXT, View
 
 Entry = tuple[View, int, int]
 MASK = (1 << 64) - 1

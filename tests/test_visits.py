@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.rule.noise import AGREEING
+from scrapy_simhash.decision.noise import AGREEING
 from scrapy_simhash.settings import ITEMS
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 

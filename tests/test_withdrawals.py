@@ -12,11 +12,11 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.run import FailedPage, Withdrawals
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Run
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
 from tests.pages import PARAMETERS, UNIQUE, page

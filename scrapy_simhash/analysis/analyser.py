@@ -42,9 +42,15 @@ from scrapy_simhash.analysis.values import (
     read_values,
     values_under,
 )
+from scrapy_simhash.decision.holdings import (
+    LEADING,
+    NO_VALUES,
+    PageAddress,
+    PageValues,
+    pack_addresses,
+)
+from scrapy_simhash.decision.noise import NO_CUTS, Cuts, Differences, differences, stripped
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.rule.holdings import LEADING, NO_VALUES, PageAddress, PageValues, pack_addresses
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts, Differences, differences, stripped
 from scrapy_simhash.settings import ITEMS, MAX_DEPTH, MAX_TAGS, TEXT
 
 if TYPE_CHECKING:

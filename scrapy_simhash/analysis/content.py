@@ -23,8 +23,8 @@ from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
 from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
 from scrapy_simhash.analysis.reading import Block
 from scrapy_simhash.analysis.tree import MARK
-from scrapy_simhash.rule.hashes import hash_of
-from scrapy_simhash.rule.sketch import Sketch
+from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.hashes import hash_of
 
 # If the blocks in place that are not links hold less than this share of the page's own text in
 # place, the page is a list of links (tags, archives, pagination), and its link blocks count too.
@@ -55,7 +55,7 @@ class Content:
     """A page's content in the form that an index stores.
 
     *fingerprint* is the simhash of its shingles, *sketch* a sample of them
-    (:class:`~scrapy_simhash.rule.sketch.Sketch`), *blocks* the ids of all blocks of the page.
+    (:class:`~scrapy_simhash.decision.sketch.Sketch`), *blocks* the ids of all blocks of the page.
     *heading* is the hash of what heads the page, None if nothing does.
     """
 

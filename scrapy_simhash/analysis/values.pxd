@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
-from scrapy_simhash.rule.hashes cimport mix
+from scrapy_simhash.hashes cimport mix
 
 
 cdef class Frame:

@@ -20,8 +20,8 @@ has another one.  What a section repeats is known of each child by itself.  Item
 of a table are in no chain: a list in another order holds the same, one with fewer items does not.
 The literals of a script are chained with the three before each.
 
-Addresses are values of their own, each with the element that it is in, since two addresses may
-lead to one page (:mod:`scrapy_simhash.rule.rewriting`).  Where a value names its own page, the name
+Addresses are values of their own, each with the element that it is in, since two addresses may lead
+to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
 is left out.  Beside the content (navigation and the like) a link is no value: the menu of another
 page marks another entry.  Nor are the links in a head that lead on.  The spider must know where
 they lead: that is for the crawl to say.
@@ -51,10 +51,10 @@ from scrapy_simhash.analysis.elements import (
     without_digits,
 )
 from scrapy_simhash.analysis.reading import Event, literals
-from scrapy_simhash.rule.hashes import address_id, long_hash_of, mix
-from scrapy_simhash.rule.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
-from scrapy_simhash.rule.noise import NO_CUTS, Atom, Cuts
-from scrapy_simhash.rule.rewriting import ESCAPED_AND, own_address
+from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
+from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts
+from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
+from scrapy_simhash.hashes import address_id, long_hash_of, mix
 
 # A text with under ten words, about: longer ones say what they are about.
 SMALL_BYTES = 60

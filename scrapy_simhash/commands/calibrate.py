@@ -12,9 +12,9 @@ from rich.table import Table
 from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line, progress
 from scrapy_simhash.commands.sources import Source, source_at
 from scrapy_simhash.crawl.reach import Reach, decide
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import VARIANT_REASONS, Page, Reason, Verdict
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.rule.page import VARIANT_REASONS, Page, Reason, Verdict
-from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from scrapy_simhash.commands.base import (
 )
 from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
+from scrapy_simhash.decision.comparison import overlap
+from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
-from scrapy_simhash.rule.comparison import overlap
-from scrapy_simhash.rule.holdings import Comparable, PageValues, Told
-from scrapy_simhash.rule.page import Decision
 from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.rule.page import Page
+    from scrapy_simhash.decision.page import Page
 
 # Nothing is learned of a site of this name: a host has no space.
 UNKNOWN_SITE = "unknown site"

@@ -35,10 +35,10 @@ from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.commands.base import progress
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.rule.page import Page
 from scrapy_simhash.workers.pool import InProcess
 
 # The URL of each page, and the page, None if an index cannot judge it.

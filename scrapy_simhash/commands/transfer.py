@@ -2,7 +2,7 @@
 
 An index is copied as it is, or written as an export: what it was built for on the first line, then
 a page a line.  The keys of a page are ``id`` and ``representative``, then the fields of
-:data:`~scrapy_simhash.rule.page.STORED` but ``crawl``, a number that means nothing in another
+:data:`~scrapy_simhash.decision.page.STORED` but ``crawl``, a number that means nothing in another
 index.  How a value is written follows from the kind of its field.
 """
 
@@ -29,12 +29,12 @@ from scrapy_simhash.commands.base import (
     progress,
 )
 from scrapy_simhash.commands.sources import source_at
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import STORED, Kind, Page, Row
+from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
 from scrapy_simhash.index.opening import exists, open_existing, open_index, open_lasting
 from scrapy_simhash.index.survey import copy
-from scrapy_simhash.rule.page import STORED, Kind, Page, Row
-from scrapy_simhash.rule.rule import Parameters
-from scrapy_simhash.rule.sketch import is_sketch
 from scrapy_simhash.settings import masked
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
+    from scrapy_simhash.decision.page import Reason
     from scrapy_simhash.report.record import Record
-    from scrapy_simhash.rule.page import Reason
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
     from typing_extensions import Self
 
-    from scrapy_simhash.rule.page import Decision, Reason
+    from scrapy_simhash.decision.page import Decision, Reason
 
 logger = logging.getLogger(__name__)
 

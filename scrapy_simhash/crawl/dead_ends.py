@@ -16,9 +16,9 @@ from urllib.parse import unquote
 
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.requests import ask_for_us
+from scrapy_simhash.decision.judge import has_same_text
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.report.collector import shortened
-from scrapy_simhash.rule.hashes import long_hash_of
-from scrapy_simhash.rule.rule import has_same_text
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.parking import Parking
     from scrapy_simhash.crawl.reach import Reach
+    from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.index.base import Index
-    from scrapy_simhash.rule.page import Decision, Page
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_simhash.rule.page import Decision
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.url_rules.rule import AddressRule
 
 

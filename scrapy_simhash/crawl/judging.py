@@ -46,10 +46,10 @@ from scrapy_simhash.crawl.setup import (
 )
 from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
+from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.report.record import Action, Record
-from scrapy_simhash.rule.page import Decision, Reason
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.urls import scope_key, section_of
 
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
+    from scrapy_simhash.decision.page import Page
     from scrapy_simhash.index.base import Index
-    from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class SimhashDownloaderMiddleware:
     Meta key ``simhash`` of a request: ``False`` leaves its page alone, ``"drop"``, ``"flag"``
     and ``"observe"`` take the place of ``SIMHASH_ACTION``.  Meta key ``simhash_decision`` of a
     response that was judged and passed on: its
-    :class:`~scrapy_simhash.rule.page.Decision`.
+    :class:`~scrapy_simhash.decision.page.Decision`.
 
     A dropped page is logged as follows, and its request's errback gets a
     :class:`~scrapy_simhash.crawl.exceptions.NearDuplicate`::

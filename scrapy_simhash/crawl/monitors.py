@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 
-from scrapy_simhash.rule.page import FAILURES
+from scrapy_simhash.decision.page import FAILURES
 
 MAX_DUPLICATE_SHARE = 0.9
 MAX_FAILED_SHARE = 0.01

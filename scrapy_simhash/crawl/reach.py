@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
+from scrapy_simhash.decision.holdings import LEADING, Told, unpack_addresses
+from scrapy_simhash.decision.judge import SHOWN
+from scrapy_simhash.decision.noise import NO_CUTS, Cuts, stripped
+from scrapy_simhash.decision.page import Decision, NearMiss, Reason
+from scrapy_simhash.decision.rewriting import Session
+from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.rule.hashes import hash_of
-from scrapy_simhash.rule.holdings import LEADING, Told, unpack_addresses
-from scrapy_simhash.rule.noise import NO_CUTS, Cuts, stripped
-from scrapy_simhash.rule.page import Decision, NearMiss, Reason
-from scrapy_simhash.rule.rewriting import Session
-from scrapy_simhash.rule.rule import SHOWN
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT
 from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
+    from scrapy_simhash.decision.page import Page
     from scrapy_simhash.index.base import Index
-    from scrapy_simhash.rule.page import Page
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.

@@ -29,7 +29,7 @@ from itemadapter import ItemAdapter
 from scrapy.spiders import CrawlSpider
 from w3lib.http import basic_auth_header
 
-from scrapy_simhash.rule.page import PURPOSE_BYTES
+from scrapy_simhash.decision.page import PURPOSE_BYTES
 from scrapy_simhash.settings import TEXT
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_simhash.rule.page import Decision
+    from scrapy_simhash.decision.page import Decision
     from scrapy_simhash.settings import SimhashSettings
 
 logger = logging.getLogger(__name__)

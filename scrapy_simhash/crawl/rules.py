@@ -13,8 +13,8 @@ from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, s
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, RuleOwner, is_exempt
 from scrapy_simhash.crawl.requests import RequestFacts, redirects_in
 from scrapy_simhash.crawl.run import JobState
+from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.report.document import iso_time
-from scrapy_simhash.rule.page import NEW_ADDRESSES
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
 from scrapy_simhash.urls import MAX_URL, Address
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.reach import Reach
+    from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.index.base import Index
     from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.rule.page import Decision, Page
     from scrapy_simhash.settings import SimhashSettings
     from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule, Kind

@@ -34,8 +34,8 @@ from scrapy_simhash.workers.pool import Workers
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_simhash.decision.page import Decision
     from scrapy_simhash.index.base import Run
-    from scrapy_simhash.rule.page import Decision
     from scrapy_simhash.settings import SimhashSettings
 
 logger = logging.getLogger(__name__)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from scrapy_simhash.decision.judge import Parameters
     from scrapy_simhash.index.base import Index
-    from scrapy_simhash.rule.rule import Parameters
 
 logger = logging.getLogger(__name__)
 

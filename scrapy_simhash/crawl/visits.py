@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.crawl.requests import ask_for_us
-from scrapy_simhash.rule.rule import has_same_text
+from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
 
     from scrapy_simhash.analysis.analyser import Analyser
+    from scrapy_simhash.decision.page import Page
     from scrapy_simhash.index.base import Index
-    from scrapy_simhash.rule.page import Page
     from scrapy_simhash.workers.pool import Workers
 
 VISIT_META_KEY = "simhash_second_visit"

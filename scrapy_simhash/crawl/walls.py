@@ -13,8 +13,8 @@ from cachetools import FIFOCache
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.reach import KnownAddresses
 from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
+from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.urls import MAX_URL, Address, general_folder
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request, Response
 
+    from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.rule.page import Decision, Page
 
 # The pages that a request came from by forms, or by requests that Scrapy would not send twice by
 # itself: their request fingerprints.

@@ -2,9 +2,10 @@
 
 :class:`LocalIndex` is the part that all indexes on this machine share.
 
-A backend looks up and stores; what is a duplicate is decided by :mod:`scrapy_simhash.rule.rule`.
-The contract is asynchronous: an index on this machine answers without waiting, one on another
-machine lets the crawl go on meanwhile.  Commands run the same coroutines to their end.
+A backend looks up and stores; what is a duplicate is decided by
+:mod:`scrapy_simhash.decision.judge`.  The contract is asynchronous: an index on this machine
+answers without waiting, one on another machine lets the crawl go on meanwhile.  Commands run the
+same coroutines to their end.
 
 Each run of a crawl notes in the index every few seconds that it is running, so that a run that was
 killed counts as ended.  A run may join those of its spider that share its queue of requests, on any
@@ -23,11 +24,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.decision.judge import Judged, Parameters, judge, stored_as
+from scrapy_simhash.decision.noise import Differences, Noise
+from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.site_knowledge import Learned
-from scrapy_simhash.rule.noise import Differences, Noise
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import Judged, Parameters, judge, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self

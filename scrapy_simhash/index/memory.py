@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Found, Page, Row
 from scrapy_simhash.index.base import Counts, LocalIndex, Run
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.views import ViewTables
-from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import Parameters
 
 
 class MemoryIndex(LocalIndex):

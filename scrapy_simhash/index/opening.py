@@ -6,12 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Index, LastingIndex
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
-from scrapy_simhash.rule.rule import Parameters
 from scrapy_simhash.settings import EXPECTED_PAGES, MEMORY, extra_version, is_in_redis, masked
 
 if TYPE_CHECKING:

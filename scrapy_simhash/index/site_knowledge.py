@@ -22,12 +22,12 @@ from functools import partial
 
 from cachetools import FIFOCache
 
+from scrapy_simhash.decision.holdings import BESIDE, PLACE
+from scrapy_simhash.decision.judge import SiteKnowledge
+from scrapy_simhash.decision.noise import Differences, Noise, Noises
+from scrapy_simhash.decision.page import Decision, Page
+from scrapy_simhash.decision.template import VALUES_SHARE, Templates
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.rule.holdings import BESIDE, PLACE
-from scrapy_simhash.rule.noise import Differences, Noise, Noises
-from scrapy_simhash.rule.page import Decision, Page
-from scrapy_simhash.rule.rule import SiteKnowledge
-from scrapy_simhash.rule.template import VALUES_SHARE, Templates
 from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 from scrapy_simhash.urls import folder_of, section_of_folder
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
+from scrapy_simhash.decision.page import Row
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.site_knowledge import site_of_rules
-from scrapy_simhash.rule.page import Row
 from scrapy_simhash.settings import is_in_redis
 from scrapy_simhash.url_rules.book import SiteRules
 

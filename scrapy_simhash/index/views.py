@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sys import getsizeof
 from typing import NamedTuple
 
-from scrapy_simhash.rule.rule import CONTENT, MAIN_TEXT, View
+from scrapy_simhash.decision.judge import CONTENT, MAIN_TEXT, View
 from scrapy_simhash.tables import Match, PermutedTables, design, say_if_not_compiled
 
 # The tables are planned for a crawl that takes one machine some days.  They are the quickest ones

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
+from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.urls import MAX_URL, Address
 
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
-from scrapy_simhash.rule.hashes import hash_of
 from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import MAX_URL, Address
 

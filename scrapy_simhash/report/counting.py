@@ -12,7 +12,7 @@ from heapq import heappush, heapreplace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.hashes import hash_of
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")

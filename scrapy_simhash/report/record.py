@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
-from scrapy_simhash.rule.holdings import Told
-from scrapy_simhash.rule.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
+from scrapy_simhash.decision.holdings import Told
+from scrapy_simhash.decision.page import DUPLICATES, Decision, NearMiss, Reason, Verdict
 from scrapy_simhash.urls import Address
 
 Action = Literal["pass", "drop", "flag"]

@@ -23,7 +23,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.urls import Address, value_pattern
 
 P = TypeVar("P")

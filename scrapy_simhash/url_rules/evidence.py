@@ -28,7 +28,7 @@ from itertools import count
 from math import ceil, e, exp, inf, lgamma, log, log1p, sqrt
 from typing import Any, Literal, get_args
 
-from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule
 from scrapy_simhash.urls import MAX_URL
 

@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from scrapy_simhash.rule.hashes import long_hash_of
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.book import RuleBook
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, Stage
 from scrapy_simhash.url_rules.rule import AddressRule

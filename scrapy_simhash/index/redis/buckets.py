@@ -15,7 +15,7 @@ from hashlib import blake2b
 from math import log2
 from typing import NamedTuple, Protocol
 
-from scrapy_simhash.rule.page import Page
+from scrapy_simhash.decision.page import Page
 
 # With 1 million pages, buckets of 15 entries were the quickest to read: reading one at random took
 # 0.55 us.  With 8 entries it took 0.9 us (more buckets than the processor's cache holds), with 60

@@ -17,6 +17,8 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy_simhash.decision.judge import MAX_COMPARED, Parameters, stored_as
+from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
@@ -34,8 +36,6 @@ from scrapy_simhash.index.redis.rows import (
 from scrapy_simhash.index.redis.server import Script, Server
 from scrapy_simhash.index.redis.store import IndexInfo, Store
 from scrapy_simhash.index.site_knowledge import Learned
-from scrapy_simhash.rule.page import Decision, Found, Page, Row
-from scrapy_simhash.rule.rule import MAX_COMPARED, Parameters, stored_as
 
 if TYPE_CHECKING:
     from typing_extensions import Self

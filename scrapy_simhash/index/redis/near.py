@@ -13,10 +13,11 @@ bit; there the rest must be the same.  Each of these is a search for a few bytes
 in a microsecond.
 
 With verification, a page needs the kept pages that share nearly all of its content.
-:class:`NearKeys` finds them by the keys of its sketch (:func:`scrapy_simhash.rule.sketch.keys`).
-Permuted tables for 7 bits and two views read 136 buckets and compare what grows with the pages;
-keys read 8 buckets, and find more: two pages that share 0.9 of their shingles are within 7 bits in
-half of the cases, and have a key in common in 9,999 of 10,000.
+:class:`NearKeys` finds them by the keys of its sketch
+(:func:`scrapy_simhash.decision.sketch.keys`). Permuted tables for 7 bits and two views read 136
+buckets and compare what grows with the pages; keys read 8 buckets, and find more: two pages that
+share 0.9 of their shingles are within 7 bits in half of the cases, and have a key in common in
+9,999 of 10,000.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from scrapy_simhash.decision.page import Page
+from scrapy_simhash.decision.sketch import keys
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.index.redis.buckets import (
     ID_BYTES,
@@ -34,8 +37,6 @@ from scrapy_simhash.index.redis.buckets import (
     entry_of,
     number_bits,
 )
-from scrapy_simhash.rule.page import Page
-from scrapy_simhash.rule.sketch import keys
 from scrapy_simhash.tables.design import BITS, Design, Table, block_design, split_design
 
 # The time of a look-up on the server, in microseconds (one core of an AMD EPYC, 1 million pages):

@@ -5,11 +5,11 @@
     | change | representative | call | fields of fixed size ... | present | lengths ... | bytes ...
         4           4            4                                   2        2 each
 
-The fields are those of :data:`~scrapy_simhash.rule.page.STORED`, without the scope, which is in the
-keys.  *present* has a bit for each optional field, in their order, which says whether the page has
-it.  Byte order is big-endian.  The server writes *change*.  A *representative* of 0 says that the
-page is one.  *call* is the number of the call that wrote the page: by it the server recognises a
-call that is repeated because its answer was lost.  Times are whole seconds, as in a file.
+The fields are those of :data:`~scrapy_simhash.decision.page.STORED`, without the scope, which is in
+the keys.  *present* has a bit for each optional field, in their order, which says whether the page
+has it.  Byte order is big-endian.  The server writes *change*.  A *representative* of 0 says that
+the page is one.  *call* is the number of the call that wrote the page: by it the server recognises
+a call that is repeated because its answer was lost.  Times are whole seconds, as in a file.
 
 The scripts of the server get the layout from :func:`layout`.
 """
@@ -21,9 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
 from scrapy_simhash.index.redis.address import Scope
-from scrapy_simhash.rule.page import STORED, Kind, Page, Row
 
 # The largest number, to which counts and times are limited, and the maximal length of bytes.
 MAX_NUMBER = 0xFFFFFFFF

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Row
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
 from scrapy_simhash.index.base import (
     SILENT_SECONDS,
@@ -31,8 +33,6 @@ from scrapy_simhash.index.redis.rows import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
-from scrapy_simhash.rule.page import Row
-from scrapy_simhash.rule.rule import Parameters
 
 logger = logging.getLogger(__name__)
 

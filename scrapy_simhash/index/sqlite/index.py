@@ -16,6 +16,8 @@ from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from scrapy_simhash.decision.judge import Parameters, View
+from scrapy_simhash.decision.page import Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, LocalIndex, Run
 from scrapy_simhash.index.site_knowledge import Learned
@@ -23,8 +25,6 @@ from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.rows import Crawls, Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import TableEntries, ViewTables
-from scrapy_simhash.rule.page import Found, Page, Row
-from scrapy_simhash.rule.rule import Parameters, View
 
 logger = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.segments import good_segments
-from scrapy_simhash.rule.sketch import is_sketch
 
 # Number of ids to show.
 SAMPLES = 5

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from scrapy_simhash.decision.page import STORED, Kind, Page, Row
+from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.index.base import (
     Counts,
     CrawlRecord,
@@ -20,8 +22,6 @@ from scrapy_simhash.index.base import (
     crawl_to_join,
     this_process,
 )
-from scrapy_simhash.rule.page import STORED, Kind, Page, Row
-from scrapy_simhash.rule.sketch import is_sketch
 
 DIGEST_BYTES = 16
 

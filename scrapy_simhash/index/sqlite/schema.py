@@ -17,10 +17,10 @@ from pathlib import Path
 
 import psutil
 
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.sqlite.rows import COLUMNS
-from scrapy_simhash.rule.rule import Parameters
 
 APPLICATION_ID = int.from_bytes(b"SIMH", "big")
 FORMAT = 1

@@ -28,9 +28,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from scrapy_simhash.decision.judge import View
 from scrapy_simhash.index.sqlite.rows import integer, optional_unsigned, row_number, text, unsigned
 from scrapy_simhash.index.views import TableEntries
-from scrapy_simhash.rule.rule import View
 
 # A segment spans this many numbers: at open, this many rows are read in 0.2 s, and writing a
 # segment locks the file for 5 ms.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from scrapy_simhash.decision.holdings import NO_VALUES, PageValues, Told
 from scrapy_simhash.errors import AnalysisReason
-from scrapy_simhash.rule.holdings import NO_VALUES, PageValues, Told
 
 Verdict = Literal["unique", "variant", "near_duplicate", "exact_duplicate", "refresh", "skipped"]
 DUPLICATES: frozenset[Verdict] = frozenset({"near_duplicate", "exact_duplicate"})
@@ -107,12 +107,12 @@ class Page:
     *request_fingerprint* is Scrapy's own, *scope* the part of the index to compare with,
     *fingerprint* the 64-bit simhash of the main text, *digest* 16 bytes that equal texts share,
     *crawl* the number of the crawl's run that fetched it, and *met_by* the crawls that have met it
-    (:mod:`scrapy_simhash.rule.page`); None if it is judged for no crawl: then all kept pages
+    (:mod:`scrapy_simhash.decision.page`); None if it is judged for no crawl: then all kept pages
     stand for others.  The second view of a page, for an index that verifies: *content_fingerprint*
-    and *sketch* (:mod:`scrapy_simhash.rule.sketch`).  *addresses* are the hashes of the links and
-    media that it holds, None if there are too many, and *own_values* those of its values
-    (:mod:`scrapy_simhash.rule.holdings`), None if they are not compared; *heading* is the hash of
-    what heads it, None if nothing does.  *purpose* is a hash of what the request gives to its
+    and *sketch* (:mod:`scrapy_simhash.decision.sketch`).  *addresses* are the hashes of the links
+    and media that it holds, None if there are too many, and *own_values* those of its values
+    (:mod:`scrapy_simhash.decision.holdings`), None if they are not compared; *heading* is the hash
+    of what heads it, None if nothing does.  *purpose* is a hash of what the request gives to its
     callback beside the page, None for nothing, and *depth* how far the page is from a start, None
     if nothing depends on it.
 
@@ -245,7 +245,7 @@ class Decision:
     are too many.  *new* are some of the addresses in a page that was kept for them.
     *is_alias*: these are known under the rule that makes the page's address that of *closest*, or
     under a trusted one that is about it.
-    *kept_addresses* are those of the representative (:mod:`scrapy_simhash.rule.holdings`).
+    *kept_addresses* are those of the representative (:mod:`scrapy_simhash.decision.holdings`).
     """
 
     verdict: Verdict

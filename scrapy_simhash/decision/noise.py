@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_simhash.rule.hashes import hash_of
+from scrapy_simhash.hashes import hash_of
 
 SHARE = 0.5
 # More visits than there are.

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from array import array
 
-from scrapy_simhash.rule import sketch
+from scrapy_simhash.decision import sketch
 
 cdef enum:
     MARK_BYTES = 1 << 13  # a bit for each mark of 16 bits

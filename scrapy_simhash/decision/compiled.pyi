@@ -1,6 +1,6 @@
 from collections.abc import Collection
 
-from scrapy_simhash.rule.sketch import Overlap
+from scrapy_simhash.decision.sketch import Overlap
 
 class CompiledComparison:
     def __init__(self, own: bytes, template: Collection[int] = ()) -> None: ...

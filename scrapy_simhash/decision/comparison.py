@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection
 from types import ModuleType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from scrapy_simhash.rule.sketch import HIDDEN, MIN_SAMPLES, NO_LIMIT, Overlap, Sketch, mark
+from scrapy_simhash.decision.sketch import HIDDEN, MIN_SAMPLES, NO_LIMIT, Overlap, Sketch, mark
 
 compiled: ModuleType | None
 try:
-    from scrapy_simhash.rule import compiled
+    from scrapy_simhash.decision import compiled
 except ImportError:
     compiled = None
 

@@ -10,7 +10,7 @@ not, where the kept page has another one::
        1                   256                          1782
 
 More hashes than fit are a table by which it is known in what two pages differ, if that is little
-(:func:`~scrapy_simhash.rule.hashes.pack_table`).  Byte order is big-endian.
+(:func:`~scrapy_simhash.hashes.pack_table`).  Byte order is big-endian.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple
 
-from scrapy_simhash.rule.comparison import TemplateOf, no_template
-from scrapy_simhash.rule.hashes import (
+from scrapy_simhash.decision.comparison import TemplateOf, no_template
+from scrapy_simhash.decision.rewriting import Rewriting
+from scrapy_simhash.hashes import (
     HASH_BYTES,
     TABLE_BYTES,
     address_id,
@@ -37,7 +38,6 @@ from scrapy_simhash.rule.hashes import (
     pack_table,
     unpack_hashes,
 )
-from scrapy_simhash.rule.rewriting import Rewriting
 
 # Of a page with more addresses, only a digest is stored: 256 bytes a page.  It is no number of
 # hashes.

@@ -1,7 +1,7 @@
 """The rule that decides whether a page is a duplicate, and of which page.
 
-Pure functions over the values of :mod:`scrapy_simhash.rule.page`.  An index looks up the rows that
-the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with the decision.
+Pure functions over the values of :mod:`scrapy_simhash.decision.page`.  An index looks up the rows
+that the rule needs (:class:`Found`), calls :func:`judge`, and stores the page with the decision.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.rule.comparison import Comparisons, TemplateOf, marks, no_template, overlap
-from scrapy_simhash.rule.holdings import Comparable, Told
-from scrapy_simhash.rule.page import (
+from scrapy_simhash.decision.comparison import Comparisons, TemplateOf, marks, no_template, overlap
+from scrapy_simhash.decision.holdings import Comparable, Told
+from scrapy_simhash.decision.page import (
     PURPOSE_BYTES,
     VARIANT_REASONS,
     Decision,
@@ -25,7 +25,7 @@ from scrapy_simhash.rule.page import (
     crawls_in,
     together,
 )
-from scrapy_simhash.rule.sketch import MIN_SAMPLES, Overlap
+from scrapy_simhash.decision.sketch import MIN_SAMPLES, Overlap
 from scrapy_simhash.urls import owner_of, section_of
 
 # The two views of a page that have a fingerprint.
