@@ -15,14 +15,17 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.tables import PermutedTables
-from scrapy_simhash.tables.batch import codec
-from scrapy_simhash.tables.batch.codec import (
+from scrapy_simhash.tables.batch import snapshot as codec
+from scrapy_simhash.tables.batch.snapshot import (
+    BLOCK,
+    Pair,
+    Snapshot,
     decode_block_in_python,
     encode_block_in_python,
     rice_parameter,
+    save_snapshot,
+    stream_matches,
 )
-from scrapy_simhash.tables.batch.match import Pair, stream_matches
-from scrapy_simhash.tables.batch.snapshot import BLOCK, Snapshot, save_snapshot
 
 FINGERPRINTS = st.integers(0, (1 << 64) - 1)
 CODECS = [

@@ -26,8 +26,14 @@ from scrapy_simhash.index.redis.near import (
     bytes_per_page,
     plan,
 )
-from scrapy_simhash.tables.batch.match import Pair, stream_matches
-from scrapy_simhash.tables.batch.snapshot import BLOCK, MAGIC, Snapshot, save_snapshot
+from scrapy_simhash.tables.batch.snapshot import (
+    BLOCK,
+    MAGIC,
+    Pair,
+    Snapshot,
+    save_snapshot,
+    stream_matches,
+)
 from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
 from scrapy_simhash.tables.engine import PermutedTables
 

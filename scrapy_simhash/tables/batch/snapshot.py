@@ -1,16 +1,35 @@
 """Fingerprints and their items in one file: compact, checked, and read a block at a time.
 
-::
+A *snapshot* is such a file::
 
     magic | header's length | header, JSON | directory | items   | blocks | checksum
       8           4                          24 a block  4 each              32
 
-The header has version, count and distance.  Fingerprints are sorted and stand in blocks of 1,024
-(:mod:`scrapy_simhash.tables.batch.codec`).  The directory has, for each block, its first
-fingerprint, where the block begins, and the parameter of its codes.  Items stand in the order of
-the fingerprints.  Numbers are little-endian; the checksum is BLAKE2b of all bytes before it.
+The header has version, count and distance.  Fingerprints are sorted and stand in blocks of 1,024.
+The directory has, for each block, its first fingerprint, where the block begins, and the parameter
+of its codes.  Items stand in the order of the fingerprints.  Numbers are little-endian; the
+checksum is BLAKE2b of all bytes before it.
 
 A snapshot does not hold the tables of its fingerprints: they are built anew, by any design.
+
+Blocks
+------
+The differences of a sorted table are stored instead of its fingerprints, as section 3.2 of Manku,
+Jain and Das Sarma proposes.  Each difference is a Rice code (Rice and Plaunt, "Adaptive
+Variable-Length Coding for Efficient Compression of Spacecraft Television Data", IEEE Transactions
+on Communications 19(6), 1971), whose parameter r suits the mean difference of the block::
+
+    difference   quotient by 2**r in unary | remainder in r bits
+    20, r = 3    001                       | 100
+
+Bits fill bytes from the highest.  A block of n evenly spread fingerprints takes about
+log2(2**64 / n) + 1.5 bits for each, at most 0.1 bit more than the least that is possible.
+
+Queries
+-------
+:func:`stream_matches` is the batch query of section 3.3: the tables are made of the queries, which
+must fit into memory.  The fingerprints of a snapshot may be more than memory holds: they stream
+past the tables, a block at a time, in the order of their file.
 """
 
 from __future__ import annotations
@@ -22,20 +41,21 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.tables.batch.codec import decode_block, encode_block, rice_parameter
+from scrapy_simhash.tables.engine import PermutedTables
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
 
+MASK = (1 << 64) - 1
 MAGIC = b"SIMHSNAP"
 VERSION = 1
 BLOCK = 1024
@@ -187,3 +207,78 @@ def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()
+
+
+class Pair(NamedTuple):
+    """The items of a query and of a stored fingerprint within the distance, and their distance."""
+
+    query: int
+    stored: int
+    distance: int
+
+
+def stream_matches(
+    queries: PermutedTables, stored: Iterable[tuple[Sequence[int], Sequence[int]]]
+) -> Iterator[list[Pair]]:
+    """Yield, for each block of *stored*, all pairs within the distance of *queries*.
+
+    *stored* yields (fingerprints, items), as :meth:`Snapshot.blocks` does.  Pairs come in the
+    order of the stored fingerprints; those of one stored fingerprint, the closest query first.
+    """
+    for fingerprints, items in stored:
+        nearest, _ = queries.check_many(fingerprints)
+        yield [
+            Pair(match.item, item, match.distance)
+            for found, fingerprint, item in zip(nearest, fingerprints, items, strict=True)
+            if found >= 0
+            for match in queries.matches(fingerprint)
+        ]
+
+
+def rice_parameter(fingerprints: Sequence[int]) -> int:
+    """Return r for a sorted block: the bits of its mean difference, less 1; at least 0."""
+    if len(fingerprints) < 2:
+        return 0
+    mean = (fingerprints[-1] - fingerprints[0]) // (len(fingerprints) - 1)
+    return max(0, mean.bit_length() - 1)
+
+
+def encode_block_in_python(fingerprints: Sequence[int], r: int) -> bytes:
+    """Return the differences of a sorted block in Rice codes of parameter *r*."""
+    codes = []
+    for i in range(1, len(fingerprints)):
+        quotient, remainder = divmod(fingerprints[i] - fingerprints[i - 1], 1 << r)
+        codes.append("0" * quotient + "1" + (format(remainder, f"0{r}b") if r else ""))
+    bits = "".join(codes)
+    size = (len(bits) + 7) // 8
+    return int(bits.ljust(8 * size, "0") or "0", 2).to_bytes(size, "big")
+
+
+def decode_block_in_python(data: bytes, first: int, count: int, r: int) -> array[int]:
+    """Return the *count* fingerprints of a block that begins with *first*.
+
+    :raises ValueError: the data ends before the block, or leaves 64 bits.
+    """
+    bits = format(int.from_bytes(data, "big"), f"0{8 * len(data)}b") if data else ""
+    fingerprints = array("Q", [first])
+    at, value = 0, first
+    for _ in range(count - 1):
+        one = bits.find("1", at)
+        end = one + 1 + r
+        if one < 0 or end > len(bits):
+            raise ValueError("a block of fingerprints ends early")
+        value += (one - at << r) + (int(bits[one + 1 : end], 2) if r else 0)
+        if value > MASK:
+            raise ValueError("a block of fingerprints leaves 64 bits")
+        fingerprints.append(value)
+        at = end
+    return fingerprints
+
+
+if TYPE_CHECKING:
+    encode_block, decode_block = encode_block_in_python, decode_block_in_python
+else:
+    try:
+        from scrapy_simhash.tables.batch.compiled_codec import decode_block, encode_block
+    except ImportError:
+        encode_block, decode_block = encode_block_in_python, decode_block_in_python
