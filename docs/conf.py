@@ -24,7 +24,10 @@ nitpick_ignore = [("py:exc", "SettingsError")]  # with its module in api.md
 nitpick_ignore_regex = [
     ("py:.*", r"(collections|pathlib|scrapy|typing_extensions)\..*"),
     ("py:.*", r"(Action|array|BaseSettings|Crawler|Path|Request|Response|Self)"),
-    ("py:.*", r"scrapy_simhash\.(url_rules|urls|analysis\.analyser|decision\.holdings|tables\.design).*"),
+    (
+        "py:.*",
+        r"scrapy_simhash\.(url_rules|urls|analysis\.analyser|decision\.holdings|tables\.design).*",
+    ),
 ]
 # scrapy_simhash.testing imports it; the fixtures themselves are described in testing.md.
 autodoc_mock_imports = ["pytest"]

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scrapy_simhash.report.collector import Collector, PageSample
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.document import CrawlInfo, report_of
-from scrapy_simhash.report.html import html_of
+from scrapy_simhash.report.html import html_of, text_of
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import Address
-from tests.reports import line, record, skipped
+from tests.reports import line, record, skipped, variant
 
 SITE = "http://a.example"
 
@@ -237,3 +237,22 @@ def test_line_of_something_else_is_unreadable(cut: bytes) -> None:
     collector = collect()
     collector.add_lines([cut])
     assert (collector.pages, collector.unreadable_lines) == (0, 1 if cut else 0)
+
+
+def test_what_holds_variants_apart_is_counted_by_kind_and_place() -> None:
+    def news(number: int, *places: str) -> Record:
+        new = [{"kind": "text", "place": place, "text": f"{number} EUR"} for place in places]
+        return variant(f"{SITE}/{number}", SITE, "new_text", new=new)
+
+    collector = collect()
+    for one in news(1, "p price"), news(2, "p price", "p price", "li stock"), record(SITE):
+        collector.add(one)
+    report = report_of(collector, CrawlInfo())
+    assert [(row["kind"], row["place"], row["pages"]) for row in report["novelties"]] == [
+        ("text", "p price", 2),
+        ("text", "li stock", 1),
+    ]
+    example = {"url": f"{SITE}/2", "representative": SITE, "text": "2 EUR"}
+    assert report["novelties"][0]["example"] == example
+    assert "2 EUR" in html_of(report)
+    assert "p price" in text_of(report)

@@ -21,6 +21,7 @@ SITES = 2000
 PATTERNS = 2000
 SECTIONS = 2000
 PARAMETERS = 1000
+NOVELTIES = 500
 RULES = 500
 REDIRECTS = 500
 REASONS = 50
@@ -69,6 +70,22 @@ class Group:
         self.body_bytes += record.body_bytes
         if len(self.urls) < GROUP_URLS:
             self.urls.append(shortened(record.url))
+
+
+@dataclass(slots=True)
+class Novelty:
+    """Variants that have something new of one kind in one place, and the last of them."""
+
+    pages: int = 0
+    example: dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: Record, text: str) -> None:
+        self.pages += 1
+        self.example = {
+            "url": shortened(record.url),
+            "representative": shortened(record.decision.representative or ""),
+            "text": shortened(text),
+        }
 
 
 @dataclass(slots=True)
@@ -154,6 +171,8 @@ class Collector:
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
         self.sites: Heaviest[str, Source] = Heaviest(SITES, Source)
         self.patterns: Heaviest[str, Source] = Heaviest(PATTERNS, Source)
+        # By kind and place: what holds variants apart from their kept pages.
+        self.novelties: Heaviest[tuple[str, str], Novelty] = Heaviest(NOVELTIES, Novelty)
         self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
         self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(PARAMETERS, Source)
         self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(RULES, RuleCount)
@@ -223,6 +242,11 @@ class Collector:
         analysis_seconds = record.analysis_seconds or 0.0
         if record.decision.verdict == "variant":
             self.variants[record.decision.reason] += 1
+            first_of = {
+                (told.kind, shortened(told.place)): told for told in record.decision.new[::-1]
+            }
+            for key, told in first_of.items():
+                self.novelties[key].add(record, told.text)
         # A body that is known is not analysed again, and takes no time (workers/recall.py).
         self.analyses_avoided += not analysis_seconds
         self.analysis_seconds += analysis_seconds

@@ -86,6 +86,10 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
             {"url": url, "closest": closest, "share": share, "distance": distance}
             for share, (url, closest, distance) in collector.near_misses.top()
         ],
+        "novelties": [
+            {"kind": kind, "place": place, **asdict(novelty)}
+            for (kind, place), novelty in islice(collector.novelties.top(), ROWS)
+        ],
         "groups": [
             {"representative": text, **asdict(group)}
             for text, group in islice(collector.groups.top(), ROWS)
@@ -106,6 +110,7 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "settings": dict(about.settings),
         "versions": dict(about.versions),
         "missing": {
+            "novelties": collector.novelties.missing,
             "groups": collector.groups.missing,
             "sections": collector.sections.missing,
             "sites": collector.sites.missing,

@@ -236,6 +236,10 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
     groups = _table("Kept pages with most duplicates", "duplicates", "kept page")
     for row in report["groups"][:TOP]:
         groups.add_row(f"{row['pages']:,}", Text(shown(row["representative"])))
+    novelties = _table("What holds variants apart", "variants", "kind", "place", "such as")
+    for row in report["novelties"][:TOP]:
+        texts = (Text(shown(one)) for one in (row["kind"], row["place"], row["example"]["text"]))
+        novelties.add_row(f"{row['pages']:,}", *texts)
     rules = _table("What would have avoided downloads", "duplicates", "of pages", "rule", "but")
     for row in report["suggestions"][:TOP]:
         lost = row["sampled_different"]
@@ -253,7 +257,7 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
     alarms = _table("Alarms", "at page", "alarm", "where")
     for row in report["alarms"][:TOP]:
         alarms.add_row(f"{row['page']:,}", row["name"], Text(shown(row["subject"])))
-    return [table for table in (groups, rules, learned, alarms) if table.row_count]
+    return [table for table in (groups, novelties, rules, learned, alarms) if table.row_count]
 
 
 def text_of(report: dict[str, Any]) -> str:
@@ -268,7 +272,7 @@ def text_of(report: dict[str, Any]) -> str:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
     for heading in headings:
-        counts = heading in ("duplicates", "of pages", "at page", "keys", "failures")
+        counts = heading in ("duplicates", "variants", "of pages", "at page", "keys", "failures")
         table.add_column(
             heading, justify="right" if counts else "left", overflow="fold", no_wrap=counts
         )
