@@ -23,7 +23,7 @@ myst_heading_anchors = 4
 nitpick_ignore = [("py:exc", "SettingsError")]  # with its module in api.md
 nitpick_ignore_regex = [
     ("py:.*", r"(collections|pathlib|scrapy|typing_extensions)\..*"),
-    ("py:.*", r"(Action|array|BaseSettings|Crawler|Path|Request|Response|Self)"),
+    ("py:.*", r"(Action|AddressRule|array|BaseSettings|Crawler|Path|Request|Response|Self)"),
     (
         "py:.*",
         r"scrapy_simhash\.(url_rules|urls|analysis\.analyser|decision\.holdings|tables\.design).*",

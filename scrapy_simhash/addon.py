@@ -26,6 +26,9 @@ DOWNLOADER_MIDDLEWARE_ORDER = 70
 # After Scrapy's middleware for hosts that must not be crawled (50), and before all others that
 # handle requests: no robots.txt (100) is fetched for a request that is not sent.
 PAUSE_MIDDLEWARE_ORDER = 60
+# Before a project's own middlewares (543) do anything for a request, which may be parked; but after
+# Scrapy's for robots.txt (100).
+RULES_MIDDLEWARE_ORDER = 541
 # Nearer to the engine than Scrapy's own (from 50 on), so it also sees what they yield.
 SPIDER_MIDDLEWARE_ORDER = 20
 # Nearer to the spider than Scrapy's own for the depth (900), so it sees what that one discards.
@@ -58,6 +61,13 @@ class Addon:
             ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)
+        if settings.get("SIMHASH_RULES") != "off":
+            # Only here: it imports all that there is about rules.
+            from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
+
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", SimhashRulesMiddleware, RULES_MIDDLEWARE_ORDER
+            )
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:

@@ -12,7 +12,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.requests import RequestFacts
-from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
+from scrapy_simhash.crawl.setup import Parts
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import path_of
 from tests.indexes import open_index
@@ -23,7 +25,7 @@ from tests.spiders import Parks
 @contextmanager
 def rules_in_use(
     folder: Path, site: str, **settings: object
-) -> Iterator[tuple[AddressRules, list[Request]]]:
+) -> Iterator[tuple[SimhashRulesMiddleware, list[Request]]]:
     """The rules of a crawl of *site*, and the requests that they send."""
     crawler = get_crawler(Parks)
     crawler.spider = crawler._create_spider(url=site)
@@ -31,8 +33,8 @@ def rules_in_use(
     crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
     in_use = SimhashSettings.read({"SIMHASH_RULES": "use", **settings})
     with open_index("memory:", PARAMETERS) as index:
-        facts = RequestFacts(crawler, in_use)
-        rules = AddressRules(crawler, index.index, in_use, facts, folder / "parked.sqlite")
+        parts = Parts(Pipeline.of(in_use), index.index, RequestFacts(crawler, in_use))
+        rules = SimhashRulesMiddleware(crawler, parts, folder / "parked.sqlite")
         yield rules, sent
         rules.close(is_done=True)
 

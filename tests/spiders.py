@@ -24,6 +24,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
+from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.record import Action, Record
@@ -361,7 +362,7 @@ class RefusingScheduler(Scheduler):
     """Fail on requests that the plug-in makes."""
 
     def enqueue_request(self, request: Request) -> bool:
-        if "simhash_second_visit" in request.meta:
+        if OWN_META_KEY in request.meta:
             raise ValueError("not one of mine")
         return super().enqueue_request(request)
 

@@ -14,6 +14,8 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.requests import RequestFacts
+from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.holdings import MAX_ADDRESSES
 from scrapy_simhash.decision.judge import Judged, Parameters, SiteKnowledge, judge
 from scrapy_simhash.decision.page import Decision, Found, Page
@@ -144,9 +146,8 @@ def test_copy_that_is_judged_while_its_page_teaches_does_not_lead_on() -> None:
         pipeline = Pipeline.of(settings)
         middleware = SimhashDownloaderMiddleware(
             crawler,
-            pipeline,
+            Parts(pipeline, LearnsLate(pipeline.parameters), RequestFacts(crawler, settings)),
             InProcess(pipeline.analyser),
-            LearnsLate(pipeline.parameters),
             policy_of(settings, crawler),
         )
         requests = [Request(f"http://a.example/{name}", print) for name in ("page", "copy")]

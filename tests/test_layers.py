@@ -92,6 +92,29 @@ def test_every_layer_is_there_and_has_its_rank() -> None:
     assert {layer_of(module) for module in NAMES} == set(RANK)
 
 
+COMPONENTS = """
+import sys
+from scrapy.settings import Settings
+from scrapy_simhash import Addon
+settings = Settings({"SIMHASH_RULES": sys.argv[1]})
+Addon().update_settings(settings)
+components = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS")
+print(*(one.__name__ for name in components for one in settings[name]), *sys.modules)
+"""
+ABOUT_RULES = {"url_rules", "crawl.rules", "crawl.parking", "crawl.parked", "crawl.dead_ends"}
+
+
+@pytest.mark.parametrize("rules", ["suggest", "use", "off"])
+def test_rules_are_imported_only_if_they_are_on(rules: str) -> None:
+    command = [sys.executable, "-c", COMPONENTS, rules]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    assert "SimhashDownloaderMiddleware" in loaded
+    assert ("SimhashRulesMiddleware" in loaded) == (rules != "off")
+    names = {f"scrapy_simhash.{name}" for name in ABOUT_RULES}
+    assert names & loaded == (set() if rules == "off" else names)
+
+
 def test_workers_do_not_import_scrapy() -> None:
     code = "import sys, scrapy_simhash.workers.child; sys.exit('scrapy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -27,6 +27,7 @@ from scrapy_simhash.url_rules.rule import AddressRule
 from tests.commands import simhash, simhash_json
 from tests.conftest import (
     CrawlFixture,
+    Reply,
     Site,
     article,
     crawl_job,
@@ -169,14 +170,54 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(tmp_path:
         parked = []
         for request in again:
             try:
-                rules.consider(request)
+                rules.process_request(request)
             except RuledOut as exc:
                 parked.append(exc.url)
         assert len(parked) > 80
-        rules.forget(parked[3].partition("?")[0], "")
+        kept = parked[3].partition("?")[0]
+        rules.page_taken_back(Request(kept), kept)
         assert [request.url for request in sent] == [parked[3]]
-        rules.answered(sent[0], UNIQUE)
+        rules.request_ended(sent[0], UNIQUE)
         assert rules._learner.say(parked[4]).known is not None, "it was not wrong"
+
+
+def test_what_other_middlewares_add_to_a_request_before_it_is_parked_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
+    with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
+        for i in range(60):
+            url = f"http://a.com/a/p{i}"
+            rules._learner.learn(PageForRules(url, url))
+            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        request = Request("http://a.com/a/p1?sid=2")
+        as_made = rules._facts.read(request)
+        request.headers["Authorization"] = "Basic of a middleware"
+        request.meta["token"] = "of a middleware"
+        with pytest.raises(RuledOut):
+            rules.process_request(request)
+        rules.page_taken_back(Request("http://a.com/a/p1"), "http://a.com/a/p1")
+        (again,) = sent
+        assert rules._facts.read(again) == as_made
+        rules.request_ended(again, UNIQUE)
+        assert rules._facts.read(again) != as_made, "what a callback copies from it is its own"
+
+
+def test_robots_txt_is_asked_before_a_request_is_parked(site: Site, crawl: CrawlFixture) -> None:
+    contents = fill(site)
+    site["/robots.txt"] = Reply("User-agent: *\nDisallow: /a/p9*?sid", content_type="text/plain")
+    forbidden = {path for path in site.pages if path.startswith("/a/p9") and "sid" in path}
+    done = crawl("Parks", **USE, SIMHASH_RULES_AUDIT=40, ROBOTSTXT_OBEY=True)
+    stats = rules_stats(done)
+    assert done.seen() == contents
+    assert not forbidden & {*site.asked}
+    assert len(forbidden) == 11
+    # Each request is counted once: as forbidden, parked or sent.
+    assert done.stats["robotstxt/forbidden"] == 11
+    assert done.stats["robotstxt/request_count"] == 1
+    assert done.stats["errors/RuledOut"] == stats["parked"]
+    sids = PAGES - len(forbidden) - stats["parked"]
+    assert downloads(site) == sids + stats["audited"]
 
 
 @pytest.mark.parametrize("walls", ["pass", "drop"])
@@ -277,7 +318,7 @@ def test_the_rules_of_a_site_are_audited_together(
                 rules._learner.learn(PageForRules(url, url))
                 for end in aliases:
                     with suppress(RuledOut):  # two addresses in 256 seem to be one
-                        rules.consider(Request(url + end))
+                        rules.process_request(Request(url + end))
         assert rules._parking is not None
         parked = rules._parking._store.counts()
         assert len(parked) == 3

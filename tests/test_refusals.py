@@ -8,8 +8,9 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.addon import DOWNLOADER_MIDDLEWARE_ORDER
+from scrapy_simhash.crawl.parking import parking_place
 from scrapy_simhash.crawl.run import INDEXES
-from scrapy_simhash.crawl.setup import index_of, parking_place
+from scrapy_simhash.crawl.setup import index_of
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.settings import SimhashSettings
 from tests import forking

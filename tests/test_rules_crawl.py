@@ -95,6 +95,31 @@ def test_rules_that_are_off_are_not_learned(site: Site, crawl: CrawlFixture) -> 
     assert not rules_stats(crawl(SIMHASH_RULES="off"))
 
 
+def test_rules_that_are_off_stay_for_later_crawls(site: Site, crawl: CrawlFixture) -> None:
+    fill(site)
+    assert rules_stats(crawl())["learned"] == 1
+    assert not rules_stats(crawl(SIMHASH_RULES="off"))
+    stats = rules_stats(crawl(CONCURRENT_REQUESTS=1))
+    assert "learned" not in stats
+    assert stats["known"] >= PAGES - 5
+
+
+def test_rules_are_learned_by_a_middleware_that_is_enabled_by_hand(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    fill(site)
+    judging = {"scrapy_simhash.crawl.judging.SimhashDownloaderMiddleware": 70}
+    rules = {"scrapy_simhash.crawl.rules.SimhashRulesMiddleware": 541}
+    account = {"scrapy_simhash.crawl.account.SimhashAccount": 500}
+    by_hand = {"ADDONS": {}, "EXTENSIONS": account, "SIMHASH_INDEX": "memory:"}
+    assert not rules_stats(crawl(**by_hand, DOWNLOADER_MIDDLEWARES=judging))
+    done = crawl(**by_hand, DOWNLOADER_MIDDLEWARES={**judging, **rules})
+    assert rules_stats(done)["learned"] == 1
+    off = crawl(**by_hand, DOWNLOADER_MIDDLEWARES={**judging, **rules}, SIMHASH_RULES="off")
+    assert off.simhash_stats()["judged"] > PAGES
+    assert not rules_stats(off)
+
+
 def test_redirects_and_walls_teach_nothing(site: Site, crawl: CrawlFixture) -> None:
     fill(site)
     wall = article(prose("please log in"))

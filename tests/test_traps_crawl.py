@@ -261,7 +261,7 @@ def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
         request = Request(month.url)
         rules.missing.learn(request, month, UNIQUE, None, [day.url], [day.url])
         with pytest.raises(RuledOut):
-            rules.consider(Request(day.url))
+            rules.process_request(Request(day.url))
         rules.missing.learn(request, later, UNIQUE, None, [day.url], [])
         assert not sent
 

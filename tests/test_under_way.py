@@ -19,7 +19,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl import parking
-from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -45,14 +45,14 @@ AT_ONCE = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
 class Requests:
     """A crawl with a proven rule for ``/a/*?sid``, as its requests see it."""
 
-    def __init__(self, rules: AddressRules, sent: list[Request]) -> None:
+    def __init__(self, rules: SimhashRulesMiddleware, sent: list[Request]) -> None:
         self.rules = rules
         self.sent = sent
 
     def ask(self, path: str, **values: Any) -> bool:
         """Ask for a page; return whether it is sent."""
         try:
-            self.rules.consider(Request(HOST + path, **values))
+            self.rules.process_request(Request(HOST + path, **values))
         except RuledOut:
             return False
         return True
@@ -61,11 +61,15 @@ class Requests:
         """Have a page judged: a kept one, or a copy of another one."""
         self.rules._learner.learn(PageForRules(HOST + path, HOST + (kept or path)))
         decision = UNIQUE if kept is None else Decision("exact_duplicate", "same_text", HOST + kept)
-        self.rules.answered(Request(HOST + path), decision)
+        self.rules.request_ended(Request(HOST + path), decision)
 
-    def fail(self, path: str) -> None:
+    def fail(self, path: str, **values: Any) -> None:
         """Have a request end without a verdict."""
-        self.rules.answered(Request(HOST + path), None)
+        self.rules.request_ended(Request(HOST + path, **values), None)
+
+    def take_back(self, path: str) -> None:
+        """Have a kept page taken back."""
+        self.rules.page_taken_back(Request(HOST + path), HOST + path)
 
     def idle(self) -> None:
         with pytest.raises(DontCloseSpider):
@@ -99,7 +103,7 @@ def test_a_twin_is_parked_when_the_first_one_is_kept(requests: Requests, first: 
     requests.judge(first)
     assert requests.sent == []
     assert not requests.ask("/a/new?sid=2"), "known now"
-    requests.rules.forget(HOST + first, "")
+    requests.take_back(first)
     assert sorted(requests.paths) == ["/a/new?sid=1", "/a/new?sid=2"], "it is parked like others"
 
 
@@ -113,12 +117,16 @@ def test_a_twin_is_parked_when_the_first_one_is_a_copy_as_a_rule_says(requests: 
     assert requests.sent == []
     assert not requests.ask("/a/new.html?sid=2")
     assert not requests.ask("/a/p1?sid=2"), "it has nothing to do with this"
-    requests.rules.forget(f"{HOST}/a/new", "")
+    requests.take_back("/a/new")
     assert sorted(requests.paths) == ["/a/new.html?sid=1", "/a/new.html?sid=2"]
 
 
 @pytest.mark.parametrize(
-    "end", ["error", "copy", "unjudged", "redirect", "known redirect", "taken over", "idle"]
+    "end",
+    [
+        *("error", "copy", "unjudged", "redirect", "known redirect", "forbidden redirect"),
+        *("taken over", "idle"),
+    ],
 )
 def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: str) -> None:
     assert requests.ask("/a/new")
@@ -129,7 +137,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
     elif end == "copy":
         requests.judge("/a/new", kept="/a/p1")
     elif end == "unjudged":
-        requests.rules.answered(Request(f"{HOST}/a/new"), Decision("skipped", "status"))
+        requests.rules.request_ended(Request(f"{HOST}/a/new"), Decision("skipped", "status"))
     elif end == "redirect":
         assert requests.ask("/login", meta={"redirect_urls": [f"{HOST}/a/new"]})
     elif end == "known redirect":
@@ -137,6 +145,8 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
         requests.rules._crawler.signals.send_catch_log(
             scrapy_signals.request_dropped, request=again, spider=requests.rules._crawler.spider
         )
+    elif end == "forbidden redirect":  # by robots.txt, say
+        requests.fail("/login", meta={"redirect_urls": [f"{HOST}/a/new"]})
     elif end == "taken over":
         for i in range(parking.MOST_UNDER_WAY):
             assert requests.ask(f"/a/more{i}")
@@ -144,7 +154,7 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
         requests.idle()
     assert requests.paths == ["/a/new?sid=1"]
     assert requests.ask("/a/new?sid=1", meta=requests.sent[0].meta), "it waits for nothing more"
-    requests.rules.answered(requests.sent[0], UNIQUE)
+    requests.rules.request_ended(requests.sent[0], UNIQUE)
     assert not requests.ask("/a/p3?sid=2"), "the rule was not wrong"
 
 

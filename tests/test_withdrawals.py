@@ -11,7 +11,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.choices import policy_of
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.run import FailedPage, Withdrawals
+from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Run
@@ -70,8 +72,9 @@ def test_crawl_whose_failed_pages_stay_in_the_index_passed_not_all_pages_on(
     crawler = get_crawler(Links)
     crawler.crawling, crawler.engine = True, Mock()
     pipeline = Pipeline.of(settings)
+    parts = Parts(pipeline, index, RequestFacts(crawler, settings))
     middleware = SimhashDownloaderMiddleware(
-        crawler, pipeline, InProcess(pipeline.analyser), index, policy_of(settings, crawler)
+        crawler, parts, InProcess(pipeline.analyser), policy_of(settings, crawler)
     )
     request = Request("http://site.example/", meta={DECISION_META_KEY: UNIQUE})
 

@@ -13,7 +13,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.requests import RequestFacts
-from scrapy_simhash.crawl.rules import AddressRules
+from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
+from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
@@ -76,10 +77,10 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
         met.put(rng.getrandbits(64), Sighting.of(1, 2, is_kept=True))
     with tempfile.TemporaryDirectory() as folder:
         for start in range(0, REQUESTS, BATCH):  # as many as may be under way
-            index = open_index("memory:", Pipeline.of(settings).parameters, REQUESTS)
-            facts = RequestFacts(crawler, settings)
-            file = Path(folder, f"{start}.sqlite")
-            learned = AddressRules(crawler, index, settings, facts, file)
+            pipeline = Pipeline.of(settings)
+            index = open_index("memory:", pipeline.parameters, REQUESTS)
+            parts = Parts(pipeline, index, RequestFacts(crawler, settings))
+            learned = SimhashRulesMiddleware(crawler, parts, Path(folder, f"{start}.sqlite"))
             learned._learner._sightings = met
             site = index.address_rules.site(HOST)
             for rule in rules:
@@ -90,7 +91,7 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
             requests = [Request(url_of(i), callback=spider.parse) for i in numbers]
             began = time.process_time()
             for request in requests:
-                learned.consider(request)
+                learned.process_request(request)
             spent += time.process_time() - began
             learned.close(is_done=True)
     return spent / REQUESTS * 1e6

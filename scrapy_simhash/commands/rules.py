@@ -18,7 +18,7 @@ from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, cell, print_line
 from scrapy_simhash.crawl.parked import ParkedRequests
-from scrapy_simhash.crawl.setup import PARKED_FILE
+from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing

@@ -10,12 +10,15 @@ the request and out as the signal ``page_judged`` (signals.py).  The response go
 with a flag if it is a flagged duplicate, or ends as an exception of exceptions.py.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
-feed; report.py makes the report, and raises alarms.  rules.py learns which addresses lead
-to one page; by its rules, parking.py parks requests in a file (parked.py).  So it does for requests
-that lead into traps, or to pages that are not there (dead_ends.py).  links.py drops the
-requests from flagged pages, and tells what the spider asks for.  pausing.py ignores requests to a
-site after an alarm.  If a callback fails, or an item is refused, run.py takes the page out of the
-index; it also keeps what a run knows in its JOBDIR.
+feed; report.py makes the report, and raises alarms.  links.py drops the requests from flagged
+pages, and tells what the spider asks for.  pausing.py ignores requests to a site after an alarm.
+If a callback fails, or an item is refused, run.py takes the page out of the index; it also keeps
+what a run knows in its JOBDIR.
+
+A second downloader middleware, rules.py, is imported only if ``SIMHASH_RULES`` is not "off".  From
+other signals of judging.py, it learns which addresses lead to one page; by its rules, parking.py
+parks requests in a file (parked.py).  So it does for requests that lead into traps, or to pages
+that are not there (dead_ends.py).
 
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings, finds the places of
 files for all components, and limits their warnings.

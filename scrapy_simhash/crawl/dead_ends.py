@@ -24,14 +24,12 @@ from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Request
 
-    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.parking import Parking
-    from scrapy_simhash.crawl.reach import Reach
     from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.index.base import Index
 
@@ -45,7 +43,6 @@ EXPLORED_FROM = 16
 # Traps in the report, and as many trees.
 ROWS = 20
 
-QUESTION_META_KEY = "simhash_question"
 MAX_UNDER_WAY = 100
 RANDOM_BYTES = 8
 
@@ -161,23 +158,23 @@ def sight_of(
     page: Page,
     decision: Decision,
     gist: Gist | None,
-    reach: Reach,
     links: list[str],
-    unmet: list[str],
+    new_links: list[str],
+    unmet: Callable[[Iterable[str]], list[str]],
 ) -> Sight:
-    """Return what a page says about its pattern.
+    """Return what a page with these *links* says about its pattern.
 
-    It has these *links*, of which the spider has not met some.
+    The spider has not met the *new_links*; *unmet* returns those of some addresses that it has not.
     """
     known_text = decision.reason == "new_links"
     held = page.holds
     if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
         return Sight(has_more=True)
     media = [one.address for one in held.addresses if one.kind == "media"]
-    if len(links) > MAX_LINKS or reach.unmet(media):
+    if len(links) > MAX_LINKS or unmet(media):
         return Sight(has_more=True)
     mentioned = [one.address for one in held.addresses if one.kind == "data"]
-    new = dict.fromkeys([*unmet, *reach.unmet(mentioned)])
+    new = dict.fromkeys([*new_links, *unmet(mentioned)])
     leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)
@@ -280,16 +277,12 @@ class CrawlMissing:
         tree, key = held
         self._parking.park(request, _rule_of_tree(tree), tree.url, key)
 
-    def answered(self, number: str, page: Page | None, analysis: PageAnalysis | None) -> None:
+    def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
         """Take the answer to a question; there is no *page* if the site says that it has none."""
         tree = self._under_way.pop(number, None)
         if tree is None:
             return
-        if page is None or analysis is None:
-            is_missing = False
-        else:
-            is_missing = self._are_alike(PageText(page, analysis.gist), tree.first)
-        if not is_missing:
+        if page is None or not self._are_alike(PageText(page, gist), tree.first):
             self._end(tree)
             return
         self._missing.confirm(tree, partial(self._are_alike, tree.first))
@@ -343,7 +336,7 @@ class CrawlMissing:
             return
         folder = tree.url.partition("?")[0].rpartition("/")[0]
         nowhere = f"{folder}/{token_hex(RANDOM_BYTES)}/"
-        number = ask_for_us(self._crawler, request, nowhere, QUESTION_META_KEY)
+        number = ask_for_us(self._crawler, request, nowhere)
         if number is None:
             return
         stats.inc_value("simhash/missing/asked")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_simhash.decision.page import Decision
-from scrapy_simhash.url_rules.rule import AddressRule
+
+if TYPE_CHECKING:
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 
 class NearDuplicate(IgnoreRequest):

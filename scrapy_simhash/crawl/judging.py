@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import IgnoreRequest
@@ -24,31 +24,30 @@ from scrapy_simhash.crawl.choices import (
     mark_inline_downloads,
     policy_of,
 )
-from scrapy_simhash.crawl.dead_ends import QUESTION_META_KEY
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.crawl.requests import (
-    RequestFacts,
+    OWN_META_KEY,
     RequestVariants,
     close_browser_page,
     depth_limit,
     is_start_request,
     redirects_in,
 )
-from scrapy_simhash.crawl.rules import start_learning
-from scrapy_simhash.crawl.run import INDEXES, WORKERS, CrawlRun, FailedPage, Withdrawals
+from scrapy_simhash.crawl.run import WORKERS, CrawlRun, FailedPage, Withdrawals
 from scrapy_simhash.crawl.setup import (
+    Parts,
     RareWarning,
     active_settings,
-    index_of,
-    parking_place,
+    give_back,
+    parts_of,
     say_what_is_between,
 )
-from scrapy_simhash.crawl.visits import VISIT_META_KEY, SecondVisits
+from scrapy_simhash.crawl.visits import FirstVisit, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
-from scrapy_simhash.pipeline import Fetched, Pipeline
+from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.urls import scope_key, section_of
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.decision.page import Page
-    from scrapy_simhash.index.base import Index
     from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
@@ -70,9 +68,6 @@ DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 
 SECONDS_A_DAY = 86_400
-
-# Of requests of the plug-in's own, whose answers reach no spider.
-OWN_META_KEYS = {VISIT_META_KEY, QUESTION_META_KEY}
 
 
 class SimhashDownloaderMiddleware:
@@ -95,38 +90,31 @@ class SimhashDownloaderMiddleware:
     def __init__(
         self,
         crawler: Crawler,
-        pipeline: Pipeline,
+        parts: Parts,
         workers: Workers,
-        index: Index,
         policy: CarefulPolicy,
     ) -> None:
         self.crawler = crawler
         self.spider_name = crawler.spidercls.name
-        self.pipeline = pipeline
-        self.settings = pipeline.settings
+        self._parts = parts
+        self.pipeline = parts.pipeline
+        self.index = parts.index
+        self._facts = parts.facts
+        self.settings = parts.pipeline.settings
         self.workers = workers
-        self.index = index
-        self._run = CrawlRun(crawler, index, self.settings)
+        self._run = CrawlRun(crawler, self.index, self.settings)
         self._selection = Selection(self.settings)
-        self._facts = RequestFacts(crawler, self.settings)
         self._request_variants = RequestVariants(self._facts)
         self._policy = policy
         self._reach = Reach(cuts_links=depth_limit(crawler) > 0)
-        self._visits = SecondVisits(crawler, index, self.settings.probes)
+        self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         compares_values = self.settings.verify and self.settings.takes == ITEMS
         self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
-        self._rules = (
-            start_learning(
-                crawler, index, self.settings, self._facts, parking_place(crawler, self.settings)
-            )
-            if self.settings.rules != "off"
-            else None
-        )
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
         self._withdrawals = Withdrawals(
-            index, partial(crawler.stats.inc_value, "simhash/withdrawn")
+            self.index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
 
     @classmethod
@@ -137,11 +125,10 @@ class SimhashDownloaderMiddleware:
                 "TWISTED_REACTOR must be the asyncio reactor, as it is by default: "
                 f"got {crawler.settings['TWISTED_REACTOR']!r}"
             )
-        pipeline = Pipeline.of(settings)
         policy = policy_of(settings, crawler)
-        index = index_of(crawler, settings, pipeline.parameters)
-        workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
-        middleware = cls(crawler, pipeline, workers, index, policy)
+        parts = parts_of(crawler, settings)
+        workers = WORKERS.take(parts.pipeline.shared_by, parts.pipeline.workers)
+        middleware = cls(crawler, parts, workers, policy)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
@@ -173,8 +160,6 @@ class SimhashDownloaderMiddleware:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
             left = await self._withdrawals.finish()
-            if self._rules is not None:
-                self._rules.close(is_done=reason == "finished")
             await self._run.end(delivered=not left, is_done=reason == "finished")
             if left:
                 logger.warning(
@@ -184,8 +169,7 @@ class SimhashDownloaderMiddleware:
                     extra={"spider": spider},
                 )
         finally:
-            if INDEXES.give_back(self.index):
-                await self.index.close()
+            await give_back(self._parts)
 
     def page_failed(self, response: Response, spider: Spider) -> None:
         """Take back a page on which a callback failed, or an item of which was refused.
@@ -202,8 +186,7 @@ class SimhashDownloaderMiddleware:
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.stands_for_others:
-            if self._rules is not None:
-                self._rules.forget(response.url, self._facts.of(request).party)
+            self._tell(signals.page_taken_back, request=request, url=response.url)
             asker = self._facts.of(request).asker
             scope = scope_key(self.settings.scope, response.url, self.spider_name, asker)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
@@ -228,12 +211,10 @@ class SimhashDownloaderMiddleware:
         self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return
-        if self._walls is not None and not OWN_META_KEYS & request.meta.keys():
+        if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.noise(section_of(request.url)).cuts)
         self._reach.note_asked(request.url)
-        if self._rules is not None:
-            self._rules.consider(request)
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
@@ -247,29 +228,23 @@ class SimhashDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
-        if self._rules is not None:
-            self._rules.answered(request, None)
-            if (number := request.meta.get(QUESTION_META_KEY)) is not None:
-                self._rules.missing.answered(number, None, None)
-        if OWN_META_KEYS & request.meta.keys():
+        self._tell(signals.request_ended, request=request, decision=None)
+        if (number := request.meta.get(OWN_META_KEY)) is not None:
+            self._tell(signals.own_answer, number=number, page=None, gist=None)
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if (visit := request.meta.get(VISIT_META_KEY)) is not None:
-            await self._compare(visit, request, response)
-            raise IgnoreRequest(f"{response.url} was visited for a comparison")
-        if (number := request.meta.get(QUESTION_META_KEY)) is not None:
-            await self._take_answer(number, request, response)
-            raise IgnoreRequest(f"{response.url} was asked for to see what is not there")
+        if (number := request.meta.get(OWN_META_KEY)) is not None:
+            await self._take_own(number, request, response)
+            raise IgnoreRequest(f"{response.url} was asked for by the plug-in")
         if request.callback is NO_CALLBACK:
             return response
         decision, record = await self._judge(request, response)
-        if self._rules is not None:
-            self._rules.answered(request, decision)
+        self._tell(signals.request_ended, request=request, decision=decision)
         if record.action == "drop" and self._walls is not None:
             # Before the signal: the alarm that it raises asks again for what was dropped.
             self._walls.note_dropped(request, decision)
-        self.crawler.signals.send_catch_log(
+        self._tell(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
         if record.action == "drop":
@@ -342,11 +317,17 @@ class SimhashDownloaderMiddleware:
         decision = self._facts.told(request, decision)
         self._request_variants.note(request, decision)
         self._visits.note_judged()
-        may_be_missing = self._rules is not None and self._rules.missing.holds(page.url)
+        told = self._tell(
+            signals.page_seen,
+            request=request,
+            page=page,
+            decision=decision,
+            gist=analysis.gist,
+            unmet=self._reach.unmet,
+        )
+        may_be_missing = any(answer is True for _, answer in told)
         if decision.may_be_noise and not may_be_missing:
             self._visits.consider(request, response, page)
-        if self._rules is not None:
-            self._rules.note_links(request, page, decision, analysis, self._reach)
         action = self._policy.action(request, response, decision)
         is_followed = action == "flag" and self.settings.follow_duplicate_links
         if action == "pass" or is_followed:
@@ -354,38 +335,44 @@ class SimhashDownloaderMiddleware:
             if self._facts.leads_on(request):
                 self._reach.hand(one.address for one in page.holds.addresses)
         await self.index.learn(page, by_text)
-        if self._rules is not None:
-            await self._rules.learn(request, page, decision, len(response.body))
+        self._tell(
+            signals.page_decided,
+            request=request,
+            page=page,
+            decision=decision,
+            body_bytes=len(response.body),
+        )
         if action == "drop" and self._walls is not None and self._walls.has(decision):
             # It has become known while others were waited for, and nobody asks for this page again.
             decision = replace(decision, reason="wall")
             action = self._policy.action(request, response, decision)
         return decision, action
 
-    async def _compare(self, visit: str, request: Request, response: Response) -> None:
-        """Learn from the second visit to a page what changes by itself."""
-        first = self._visits.first(visit)
-        if first is None or self._selection.why_not(request, response):
-            return
-        try:
-            page, _ = await self._analysed(request, response)
-            compare = partial(self._visits.compare, first, page, response)
-            if await compare(self.pipeline.analyser, self.workers):
-                self._reach.start_trials_over()
-                if self._rules is not None:
-                    self._rules.clear_doubtful(page.url)
-        except Exception:  # nothing but a lesson is lost
-            logger.debug("A second visit taught nothing", exc_info=True)
+    async def _take_own(self, number: str, request: Request, response: Response) -> None:
+        """Learn from the answer to a request of the plug-in's own, a second visit or a question.
 
-    async def _take_answer(self, number: str, request: Request, response: Response) -> None:
-        """Learn from the answer to a question what the site says for pages that are not there."""
-        if self._rules is None:
-            return
-        page = analysis = None
+        If anything fails, only a lesson is lost.
+        """
+        page = gist = None
         if not self._selection.why_not(request, response):
             with suppress(Exception):  # a page that cannot be analysed says nothing
                 page, analysis = await self._analysed(request, response)
-        self._rules.missing.answered(number, page, analysis)
+                gist = analysis.gist
+        first = self._visits.first(number)
+        if first is None:
+            self._tell(signals.own_answer, number=number, page=page, gist=gist)
+        elif page is not None:
+            await self._compare(first, page, response)
+
+    async def _compare(self, first: FirstVisit, page: Page, response: Response) -> None:
+        """Learn from the second visit to a page what changes by itself."""
+        try:
+            compare = partial(self._visits.compare, first, page, response)
+            if await compare(self.pipeline.analyser, self.workers):
+                self._reach.start_trials_over()
+                self._tell(signals.noise_learned, url=page.url)
+        except Exception:
+            logger.debug("A second visit taught nothing", exc_info=True)
 
     async def _analysed(self, request: Request, response: Response) -> tuple[Page, PageAnalysis]:
         fetched = Fetched(
@@ -435,3 +422,7 @@ class SimhashDownloaderMiddleware:
             extra={"spider": self.crawler.spider},
         )
         return Decision("skipped", reason)
+
+    def _tell(self, signal: object, **arguments: object) -> list[tuple[Any, Any]]:
+        """Send a signal; return its handlers with what each returns, or the failure of each."""
+        return self.crawler.signals.send_catch_log(signal, **arguments)

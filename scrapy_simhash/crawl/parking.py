@@ -6,24 +6,36 @@ A request whose page is being downloaded at another address waits, parked, for t
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 import random
 import sqlite3
 from collections import Counter, OrderedDict, deque
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
+from time import gmtime, strftime
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
-from scrapy_simhash.crawl.requests import RequestFacts, ask, is_start_request, redirects_in
-from scrapy_simhash.crawl.setup import PARKED_FILE, RareWarning
+from scrapy_simhash.crawl.requests import (
+    FACTS_META_KEY,
+    RequestFacts,
+    ask,
+    is_start_request,
+    redirects_in,
+)
+from scrapy_simhash.crawl.setup import RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.settings import MEMORY, is_in_redis
 from scrapy_simhash.url_rules.evidence import Stage, sample_share
 from scrapy_simhash.urls import site_of_host
 
@@ -48,6 +60,9 @@ _STATS: dict[What, str] = {
 }
 
 logger = logging.getLogger(__name__)
+
+# In JOBDIR.
+PARKED_FILE = "simhash-parked.sqlite"
 
 PARKED_META_KEY = "simhash_parked"
 # The share of what a rule covers that is downloaded all the same; when the spider is idle, what a
@@ -242,7 +257,9 @@ class Parking:
         :raises RuledOut: it is parked.
         """
         try:
-            stored = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
+            values = request.to_dict(spider=self._crawler.spider)
+            values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
+            stored = pickle.dumps(values, protocol=4)
             self._store.park(rule, pattern, key, request.url, stored, content, is_waiting, others)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
@@ -255,8 +272,10 @@ class Parking:
 
     def answered(self, request: Request) -> Asked | None:
         """Note the answer to a request; return which rule had parked it, if one had."""
+        self.redirected(request)  # robots.txt may have refused it before it was considered
         self._end(self._target(request))
         number = request.meta.pop(PARKED_META_KEY, None)
+        request.meta.pop(FACTS_META_KEY, None)
         asked = self._asked.pop(number, None)
         if asked is not None:
             self._safely(self._store.answered, number)
@@ -449,3 +468,28 @@ def is_exempt(request: Request) -> bool:
         or is_start_request(request)
         or bool(request.meta.get("retry_times"))
     )
+
+
+def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
+    """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
+
+    If the index is no file, it is beside the default place of an index.  None if nothing is to be
+    parked, or if the default place cannot be written: a warning says so.
+    """
+    if settings.rules != "use":
+        return None
+    if job := job_dir(crawler.settings):
+        return Path(job, PARKED_FILE)
+    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
+    file = f"{started}-{os.getpid()}.sqlite"
+    if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
+        return Path(f"{settings.index}.parked", file)
+    try:
+        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
+        folder = Path(f"{place}.parked")
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder / file
+    except OSError as exc:
+        logger.warning("No requests are parked, as they cannot be kept: %(error)s", {"error": exc})
+        return None

@@ -23,13 +23,12 @@ from scrapy_simhash.decision.page import Decision, NearMiss, Reason
 from scrapy_simhash.decision.rewriting import Session
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.url_rules.evidence import MOST_DOUBT
-from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy_simhash.decision.page import Page
     from scrapy_simhash.index.base import Index
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
@@ -74,13 +73,21 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
     if decision.reason == "new_text" or decision.verdict == "refresh":
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
-        known = index.address_rules.about(Address.of(page.url).host)
-        rules = (one.rule for one in known if one.doubt <= MOST_DOUBT)
+        rules = _rules_of_copies(index, Address.of(page.url).host)
         variant = _leading_on(reach, page, decision, index.noise(page.section).cuts, rules)
         if variant is not None:
             await index.keep(page)
             return Decisions(variant, decision)
     return Decisions(decision, decision)
+
+
+def _rules_of_copies(index: Index, host: str) -> Iterator[AddressRule]:
+    """Yield the rules in the index by which pages of a host have been copies."""
+    # Not before the first duplicate: no rules may be learned in this crawl.
+    from scrapy_simhash.url_rules.evidence import MOST_DOUBT
+
+    known = index.address_rules.about(host)
+    return (one.rule for one in known if one.doubt <= MOST_DOUBT)
 
 
 def _leading_on(
@@ -334,6 +341,8 @@ def _rule_of(address: Address, kept: Address) -> AddressRule | None:
 
     Where nothing else differs, the rule is about the parameters.
     """
+    from scrapy_simhash.url_rules.rule import difference
+
     if address[:3] == kept[:3]:
         return difference(address, kept)
     return difference(address._replace(parameters=()), kept._replace(parameters=()))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.rules import learned_in, traps_in
 from scrapy_simhash.crawl.run import WORKERS, JobState
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names, file_path
 from scrapy_simhash.errors import SettingsError
@@ -183,11 +182,13 @@ class SimhashReport:
 
     def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> CrawlInfo:
         settings = self.crawler.settings
+        told = self.crawler.signals.send_catch_log(signals.report_due)
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for _, one in told:
+            rows.update(one if isinstance(one, dict) else {})  # not the failure of a handler
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
         return CrawlInfo(
             name=spider.name,
-            rules=learned_in(self.crawler),
-            traps=traps_in(self.crawler),
             settings={
                 name: shortened(masked(repr(settings[name]))) for name in (*ours, CLOSE_SETTING)
             },
@@ -196,4 +197,5 @@ class SimhashReport:
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},
             },
             side_by_side=side_by_side,
+            **rows,
         )

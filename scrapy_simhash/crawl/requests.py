@@ -82,6 +82,8 @@ ASKER_META_KEY = "simhash_asker"
 # Scrapy's RedirectMiddleware and MetaRefreshMiddleware: the addresses before the last one.
 REDIRECT_URLS = "redirect_urls"
 COPIED_META_KEY = "simhash_copied_redirects"
+# The facts of a request that was parked: by then, other middlewares have added to it.
+FACTS_META_KEY = "simhash_facts"
 
 # Keys in the meta of requests that do more than ask for a page: scrapy-playwright then leaves the
 # page of the browser open for the callback, or clicks in it.
@@ -89,6 +91,8 @@ ONE_TIME_KEYS = frozenset(
     ("playwright_include_page", "playwright_page", "playwright_page_methods", "splash", "zyte_api")
 )
 BROWSER_PAGE_KEY = "playwright_page"
+# Of the plug-in's own requests, whose answers reach no spider: the number of each.
+OWN_META_KEY = "simhash_own"
 # Of the plug-in's own requests, above others: other pages, or other requests, wait for the answer.
 PRIORITY = 10
 
@@ -148,8 +152,12 @@ class RequestFacts:
 
     def read(self, request: Request) -> Facts:
         """Read the facts of a request that is sent; 4 us, 20 us with an item of five fields."""
-        depth = request.meta.get("depth", 0) if self._depth_limit else None
-        facts = self._known[request] = Facts(self._asker(request), self._purpose(request), depth)
+        if (known := request.meta.get(FACTS_META_KEY)) is not None:
+            facts = Facts(*known)
+        else:
+            depth = request.meta.get("depth", 0) if self._depth_limit else None
+            facts = Facts(self._asker(request), self._purpose(request), depth)
+        self._known[request] = facts
         return facts
 
     def with_session(self, request: Request, response: Response) -> Facts:
@@ -448,11 +456,11 @@ def ask(crawler: Crawler, request: Request) -> bool:
     return True
 
 
-def ask_for_us(crawler: Crawler, request: Request, url: str, meta_key: str) -> str | None:
+def ask_for_us(crawler: Crawler, request: Request, url: str) -> str | None:
     """Ask for *url* as *request* was asked for, but before others; return a number, if it is taken.
 
-    The number is in the request's meta.  By it, the middleware knows the answer, which ends there.
-    A request that does more than ask for a page is not sent.
+    The number is in the request's meta, under :data:`OWN_META_KEY`.  By it, the middleware knows
+    the answer, which ends there.  A request that does more than ask for a page is not sent.
     """
     if not ONE_TIME_KEYS.isdisjoint(request.meta):
         return None
@@ -463,7 +471,7 @@ def ask_for_us(crawler: Crawler, request: Request, url: str, meta_key: str) -> s
         errback=None,
         dont_filter=True,
         priority=request.priority + PRIORITY,
-        meta={**request.meta, meta_key: number, "dont_cache": True},
+        meta={**request.meta, OWN_META_KEY: number, "dont_cache": True},
     )
     return number if ask(crawler, own) else None
 

@@ -1,18 +1,29 @@
-"""What a crawl learns of addresses: rules, and the downloads that they would have made needless."""
+"""The downloader middleware for addresses: it learns rules, and parks what they make needless."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash.crawl import signals
+from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, sight_of
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, RuleOwner, is_exempt
-from scrapy_simhash.crawl.requests import RequestFacts, redirects_in
+from scrapy_simhash.crawl.parking import (
+    MAX_COUNTED,
+    Parking,
+    RuleOwner,
+    is_exempt,
+    parking_place,
+)
+from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.run import JobState
+from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
@@ -20,18 +31,17 @@ from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, Rule
 from scrapy_simhash.urls import MAX_URL, Address
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Request
+    from typing_extensions import Self
 
-    from scrapy_simhash.analysis.analyser import PageAnalysis
-    from scrapy_simhash.crawl.reach import Reach
+    from scrapy_simhash.analysis.content import Gist
     from scrapy_simhash.decision.page import Decision, Page
-    from scrapy_simhash.index.base import Index
     from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.settings import SimhashSettings
     from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
@@ -61,25 +71,22 @@ class DeadEnds(NamedTuple):
     missing: MissingPages[PageText]
 
 
-class AddressRules:
-    """Learns rules from the verdicts of a crawl, and counts what they would have saved.
+class SimhashRulesMiddleware:
+    """Learn rules for addresses from the verdicts of a crawl, and count what they would have saved.
 
-    If there is a *place* for them, requests are parked by the rules (parking.py).  Nothing is
-    learned from walls, pages without content of their own, and pages after a redirect.
+    If there is a *place* for them, requests are parked by the rules (parking.py).  The errback of a
+    parked request gets a :class:`~scrapy_simhash.crawl.exceptions.RuledOut`.  Nothing is learned
+    from walls, pages without content of their own, and pages after a redirect.
+
+    It hears of the verdicts by the signals of judging.py.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        index: Index,
-        settings: SimhashSettings,
-        facts: RequestFacts,
-        place: Path | None,
-    ) -> None:
+    def __init__(self, crawler: Crawler, parts: Parts, place: Path | None) -> None:
         self._crawler = crawler
-        self._facts = facts
-        self._index = index
-        self._learner = Learner(index.address_rules)
+        self._parts = parts
+        self._index = parts.index
+        self._facts = parts.facts
+        self._learner = Learner(self._index.address_rules)
         self._state = JobState(crawler, "traps", DeadEnds)
         known = self._state.load()
         # So a run that is killed leaves no state, since that of its start is out of date.
@@ -88,9 +95,10 @@ class AddressRules:
         self._parking = None
         if place is not None:
             owners: dict[Kind, RuleOwner] = {"trap": traps, "missing": missing}
-            self._parking = Parking(crawler, self._learner, owners, settings, facts, place)
+            learner, settings = self._learner, parts.pipeline.settings
+            self._parking = Parking(crawler, learner, owners, settings, self._facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
-        self.missing = CrawlMissing(crawler, index, missing, self._parking)
+        self.missing = CrawlMissing(crawler, self._index, missing, self._parking)
         if known is None:
             self.traps.restore()
         else:
@@ -98,11 +106,67 @@ class AddressRules:
             missing.resume()
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
-        crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
         self._warned: set[AddressRule] = set()
+        self._storing: set[asyncio.Task[None]] = set()
 
-    async def learn(
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = active_settings(crawler)
+        if settings.rules == "off":
+            raise NotConfigured  # without a message: it was asked for
+        middleware = cls(crawler, parts_of(crawler, settings), parking_place(crawler, settings))
+        for handler, signal in (
+            (middleware.page_seen, signals.page_seen),
+            (middleware.page_decided, signals.page_decided),
+            (middleware.request_ended, signals.request_ended),
+            (middleware.page_taken_back, signals.page_taken_back),
+            (middleware.noise_learned, signals.noise_learned),
+            (middleware.missing.answered, signals.own_answer),
+            (middleware.alarm_raised, signals.alarm_raised),
+            (middleware.report_due, signals.report_due),
+            (middleware.spider_closed, scrapy_signals.spider_closed),
+        ):
+            crawler.signals.connect(handler, signal)
+        return middleware
+
+    def process_request(self, request: Request) -> None:
+        """Park a request if a rule says that its page is kept already, or if it leads into a trap.
+
+        :raises RuledOut: it is parked.
+        """
+        if is_inline(request):  # somebody waits for the page
+            return
+        self.missing.consider(request)
+        self.traps.consider(request)
+        if self._parking is not None:
+            self._parking.consider(request)
+
+    def page_seen(
+        self,
+        request: Request,
+        page: Page,
+        decision: Decision,
+        gist: Gist | None,
+        unmet: Callable[[Iterable[str]], list[str]],
+    ) -> bool:
+        """Learn where a judged page leads; return whether it may have been missing before.
+
+        If anything fails, only a lesson is lost.
+        """
+        may_be_missing = self.missing.holds(page.url)
+        try:
+            links = [one.address for one in page.holds.addresses if one.kind == "link"]
+            new_links = unmet(links)
+            if not decision.is_duplicate:
+                sight = sight_of(page, decision, gist, links, new_links, unmet)
+                self.traps.learn(page.url, sight)
+            self.missing.learn(request, page, decision, gist, links, new_links)
+        except Exception:
+            logger.debug("A page taught nothing of traps", exc_info=True)
+        return may_be_missing
+
+    def page_decided(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
     ) -> None:
         """Learn from the verdict on a page; if anything fails, only a lesson is lost."""
@@ -113,39 +177,20 @@ class AddressRules:
             self._tell(lesson)
             site = self._index.address_rules.take_due(Address.of(page.url).host)
             if site is not None:
-                await self._index.store_rules(site)
+                task = asyncio.ensure_future(self._store(site))
+                self._storing.add(task)
+                task.add_done_callback(self._storing.discard)
         except Exception:
             logger.debug("A page taught no rule", exc_info=True)
 
-    def note_links(
-        self, request: Request, page: Page, decision: Decision, analysis: PageAnalysis, reach: Reach
-    ) -> None:
-        """Learn where a judged page leads, before the spider counts as handed what is on it.
-
-        If anything fails, only a lesson is lost.
-        """
+    async def _store(self, site: str) -> None:
         try:
-            links = [one.address for one in page.holds.addresses if one.kind == "link"]
-            unmet = reach.unmet(links)
-            if not decision.is_duplicate:
-                sight = sight_of(page, decision, analysis.gist, reach, links, unmet)
-                self.traps.learn(page.url, sight)
-            self.missing.learn(request, page, decision, analysis.gist, links, unmet)
+            await self._index.store_rules(site)
         except Exception:
-            logger.debug("A page taught nothing of traps", exc_info=True)
+            logger.debug("The rules of a site were not stored", exc_info=True)
 
-    def consider(self, request: Request) -> None:
-        """Park a request if a rule says that its page is kept already, or if it leads into a trap.
-
-        :raises RuledOut: it is parked.
-        """
-        self.missing.consider(request)
-        self.traps.consider(request)
-        if self._parking is not None:
-            self._parking.consider(request)
-
-    def answered(self, request: Request, decision: Decision | None) -> None:
-        """Note the answer to a request; *decision* is None if there was none.
+    def request_ended(self, request: Request, decision: Decision | None) -> None:
+        """Note the verdict on the page of a request; *decision* is None if there is no answer.
 
         If it was parked, and its page is kept now, the rule was wrong; its keys cannot show this,
         since those of an earlier run are not known.  The rule was not wrong if the page for which
@@ -162,22 +207,28 @@ class AddressRules:
             self._crawler.stats.inc_value("simhash/rules/recovered")
             self._parking.release(asked.rule, asked.pattern if leads_on else None)
 
-    def clear_doubtful(self, url: str) -> None:
+    def page_taken_back(self, request: Request, url: str) -> None:
+        """Forget that a page was kept."""
+        self._forget(url, self._facts.of(request).party)
+
+    def noise_learned(self, url: str) -> None:
         """Forget the failures whose cause is known now: something that changes by itself."""
         self._learner.clear_doubtful(url)
-
-    def forget(self, url: str, party: str) -> None:
-        """Forget that a page was kept, since it was taken back or is a wall."""
-        content = self._learner.forget(url, party)
-        if self._parking is not None:
-            self._parking.release_content(content)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         """Forget that a page was kept if it is a wall, even if walls are dropped."""
         if alarm.name == "one_text":
             self._walls.add(alarm.subject)
             for party in self._learner.parties_of(alarm.subject):
-                self.forget(alarm.subject, party)
+                self._forget(alarm.subject, party)
+
+    async def spider_closed(self, reason: str) -> None:
+        try:
+            if self._storing:
+                await asyncio.wait(self._storing)
+            self.close(is_done=reason == "finished")
+        finally:
+            await give_back(self._parts)
 
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
@@ -186,17 +237,27 @@ class AddressRules:
         if not is_done:
             self._state.save(self._dead_ends)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def report_due(self) -> dict[str, list[dict[str, Any]]]:
+        """Return what the report shows of the rules, and of the traps and missing pages."""
+        return {"rules": self._rows(), "traps": [*self.traps.rows(), *self.missing.rows()]}
+
+    def _rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""
         known = [one for one in self._index.address_rules.all() if one.learned is not None]
         known.sort(key=lambda one: (-self._saved(one).known, -one.keys))
         return [self._row(one) for one in known[:ROWS]]
 
+    def _forget(self, url: str, party: str) -> None:
+        """Forget that a page was kept, and ask for what was parked for it."""
+        content = self._learner.forget(url, party)
+        if self._parking is not None:
+            self._parking.release_content(content)
+
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
         party = self._facts.of(request).party
         kept_url = decision.kept_url(page.url)
         if decision.reason == "wall" or kept_url[:MAX_URL] in self._walls:
-            self.forget(kept_url, party)
+            self._forget(kept_url, party)
             return Lesson()
         # What the spider asks for again may have been a copy before, and parked others.
         is_again = decision.verdict == "refresh" and request.dont_filter
@@ -278,31 +339,3 @@ class AddressRules:
             "lost": savings.lost,
             **({} if self._parking is None else self._parking.life(rule)),
         }
-
-
-# The report shows what the middleware of the same crawl has learned.
-_of_crawls: WeakKeyDictionary[Crawler, AddressRules] = WeakKeyDictionary()
-
-
-def start_learning(
-    crawler: Crawler,
-    index: Index,
-    settings: SimhashSettings,
-    facts: RequestFacts,
-    place: Path | None,
-) -> AddressRules:
-    """Return what learns rules in a crawl; it parks requests at *place*, if there is one."""
-    rules = _of_crawls[crawler] = AddressRules(crawler, index, settings, facts, place)
-    return rules
-
-
-def traps_in(crawler: Crawler) -> list[dict[str, Any]]:
-    """Return the rows of the report on the traps that a crawl has found, and on missing pages."""
-    rules = _of_crawls.get(crawler)
-    return [] if rules is None else [*rules.traps.rows(), *rules.missing.rows()]
-
-
-def learned_in(crawler: Crawler) -> list[dict[str, Any]]:
-    """Return the rows of the report on the rules of a crawl; none if it learns none."""
-    rules = _of_crawls.get(crawler)
-    return [] if rules is None else rules.rows()

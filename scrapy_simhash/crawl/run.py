@@ -5,7 +5,7 @@ last.  A run begins in the index with its first page, and is kept alive there; i
 same crawl as the runs that its ``JOBDIR`` resumes.  Pages that nobody could use are taken out of
 the index while the run goes on.
 
-This is the only module with state of the process: :data:`WORKERS` and :data:`INDEXES`.
+:data:`WORKERS` and :data:`INDEXES` are state of the process.
 """
 
 from __future__ import annotations

@@ -5,25 +5,25 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryFile
-from time import gmtime, monotonic, strftime
+from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import NotConfigured
 from scrapy.spiderloader import get_spider_loader
-from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 from scrapy.utils.python import global_object_name
 
-from scrapy_simhash.crawl.run import INDEXES
+from scrapy_simhash.crawl.requests import RequestFacts
+from scrapy_simhash.crawl.run import INDEXES, Shared
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index.opening import open_index
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# In JOBDIR.
-PARKED_FILE = "simhash-parked.sqlite"
-
 # Between two warnings of one kind.
 WARNING_SECONDS = 60.0
 
@@ -48,6 +45,18 @@ _HARMLESS = ("scrapy", "scrapy_simhash", "scrapy_poet", "scrapy_zyte_api")
 
 # Read once for a crawl: several components need them, and some settings are files.
 _settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the downloader middlewares of one crawl share."""
+
+    pipeline: Pipeline
+    index: Index
+    facts: RequestFacts
+
+
+_PARTS: Shared[Parts] = Shared()
 
 
 def active_settings(crawler: Crawler) -> SimhashSettings:
@@ -130,6 +139,27 @@ def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters
         return taken(MEMORY)
 
 
+def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
+    """Return what the middlewares of a crawl share; each must give it back.
+
+    :raises SettingsError: see :meth:`.Pipeline.of` and :func:`index_place`.
+    :raises FingerprintIndexError: the index cannot be used.
+    """
+
+    def made() -> Parts:
+        pipeline = Pipeline.of(settings)
+        index = index_of(crawler, settings, pipeline.parameters)
+        return Parts(pipeline, index, RequestFacts(crawler, settings))
+
+    return _PARTS.take(crawler, made)
+
+
+async def give_back(parts: Parts) -> None:
+    """End one use of what the middlewares share; the last one of all crawls closes the index."""
+    if _PARTS.give_back(parts) and INDEXES.give_back(parts.index):
+        await parts.index.close()
+
+
 def _data_folder() -> Path:
     """Return the folder of the default indexes: in Scrapy's data directory, if it has one.
 
@@ -174,31 +204,6 @@ def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> fro
     if unknown := sorted(set(names) - {*known}):
         raise SettingsError(f"{setting} may name {', '.join(known)}: got {unknown[0]!r}")
     return frozenset(names)
-
-
-def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
-    """Return where the parked requests of a run are kept: in its JOBDIR, or beside its index.
-
-    An index that is no file has one of this name.  None if nothing is to be parked, or if the
-    default place cannot be written: a warning says so.
-    """
-    if settings.rules != "use":
-        return None
-    if job := job_dir(crawler.settings):
-        return Path(job, PARKED_FILE)
-    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
-    file = f"{started}-{os.getpid()}.sqlite"
-    if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
-        return Path(f"{settings.index}.parked", file)
-    try:
-        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
-        folder = Path(f"{place}.parked")
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            return folder / file
-    except OSError as exc:
-        logger.warning("No requests are parked, as they cannot be kept: %(error)s", {"error": exc})
-        return None
 
 
 class RareWarning:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.base import Index
     from scrapy_simhash.workers.pool import Workers
 
-VISIT_META_KEY = "simhash_second_visit"
-
 # A visit is asked for at these of the pages of a pattern that are kept although their text is
 # known.
 ASKED_AT = (1, 2, 3, 16)
@@ -32,7 +30,9 @@ MAX_PATTERNS = 1_000
 MAX_UNDER_WAY = 100
 
 
-class _FirstVisit(NamedTuple):
+class FirstVisit(NamedTuple):
+    """What a page was when it was met first."""
+
     page: Page
     body: bytes  # compressed
 
@@ -50,7 +50,7 @@ class SecondVisits:
         self._index = index
         self._asked_at = frozenset(ASKED_AT[:most])
         self._met: OrderedDict[str, int] = OrderedDict()
-        self._under_way: OrderedDict[str, _FirstVisit] = OrderedDict()
+        self._under_way: OrderedDict[str, FirstVisit] = OrderedDict()
         self._asked = self._judged = 0
 
     def note_judged(self) -> None:
@@ -68,22 +68,22 @@ class SecondVisits:
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
         # Another process may get the request from a scheduler that is shared.
-        number = ask_for_us(self._crawler, request, request.url, VISIT_META_KEY)
+        number = ask_for_us(self._crawler, request, request.url)
         if number is None:
             return
         self._asked += 1
         self._crawler.stats.inc_value("simhash/second_visits")
-        self._under_way[number] = _FirstVisit(page, zlib.compress(response.body, 1))
+        self._under_way[number] = FirstVisit(page, zlib.compress(response.body, 1))
         if len(self._under_way) > MAX_UNDER_WAY:
             self._under_way.popitem(last=False)
 
-    def first(self, number: str) -> _FirstVisit | None:
-        """Return what the first visit saw, for the answer of the second; None if it is unknown."""
+    def first(self, number: str) -> FirstVisit | None:
+        """Return what the first visit saw, by the number of the second; None if it is none."""
         return self._under_way.pop(number, None)
 
     async def compare(
         self,
-        first: _FirstVisit,
+        first: FirstVisit,
         page: Page,
         response: Response,
         analyser: Analyser,

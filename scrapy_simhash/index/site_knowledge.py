@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
 
@@ -28,8 +29,10 @@ from scrapy_simhash.decision.noise import Differences, Noise, Noises
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.decision.template import VALUES_SHARE, Templates
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 from scrapy_simhash.urls import folder_of, section_of_folder
+
+if TYPE_CHECKING:
+    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 
 # Calls a function with the state stored under a key (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
@@ -79,11 +82,20 @@ class Learned:
         self._blocks = Templates()
         self._values = Templates(VALUES_SHARE, 0)
         self._noises = Noises()
-        self.rules = RuleBook()
+        self._rules: RuleBook | None = None
         self._compares_values = False
         self._early: FIFOCache[str, list[Page]] = FIFOCache(EARLY_SECTIONS)
         self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
+
+    @property
+    def rules(self) -> RuleBook:
+        """The rules for addresses; their modules are imported when they are first needed."""
+        if self._rules is None:
+            from scrapy_simhash.url_rules.book import RuleBook
+
+            self._rules = RuleBook()
+        return self._rules
 
     def of(self, page: Page) -> SiteKnowledge:
         """Return what a page is judged by.
@@ -221,7 +233,7 @@ class Learned:
         for templates in self._blocks, self._values:
             for key in templates.take_changed():
                 await self._store(key)
-        for site in self.rules.take_changed():
+        for site in self._rules.take_changed() if self._rules is not None else ():
             await self.store_rules(site)
 
     def restore(self, key: str, state: bytes) -> None:

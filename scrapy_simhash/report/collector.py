@@ -6,13 +6,16 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
-from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import MAX_URL, Address
+
+if TYPE_CHECKING:
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -270,6 +273,9 @@ class Collector:
             self.near_misses.add(share, (shortened(record.url), shortened(url), distance))
 
     def _add_duplicate(self, record: Record) -> None:
+        # Not before it is needed: a crawl may have neither duplicates nor rules.
+        from scrapy_simhash.url_rules.rule import difference
+
         self.distances[record.decision.distance or 0] += 1
         if record.decision.share is not None:
             self.shares[int(record.decision.share * SHARE_STEPS)] += 1

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash._version import __version__
 from scrapy_simhash.decision.page import VARIANT_REASONS
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, Source
 from scrapy_simhash.report.record import OUTCOMES, Outcome
-from scrapy_simhash.url_rules.rule import AddressRule
+
+if TYPE_CHECKING:
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1
