@@ -43,7 +43,7 @@ class Links(Spider):
         decision = response.meta.get("simhash_decision")
         yield {
             "url": response.url,
-            "flags": [flag for flag in response.flags if flag == "near-duplicate"],
+            "flags": [flag for flag in response.flags if flag in ("near-duplicate", "variant")],
             "verdict": decision and decision.verdict,
             "representative": decision and decision.representative,
         }

@@ -266,6 +266,8 @@ def test_a_crawl_gets_every_item_and_no_copy(site: Site, crawl: CrawlFixture) ->
     assert variants
     assert result.stats["simhash/variant"] == len(variants)
     assert result.stats["simhash/variant/new_text"] == len(variants)
+    flagged = {item["url"] for item in result.items if item["flags"] == ["variant"]}
+    assert flagged == {one["url"] for one in variants}
     for one in variants:
         number = path_of(one["url"]).rpartition("/")[2]
         assert any(f"{number} EUR" in told["text"] for told in one["new"])

@@ -66,6 +66,7 @@ logger = logging.getLogger(__name__)
 
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
+VARIANT_FLAG = "variant"
 
 SECONDS_A_DAY = 86_400
 
@@ -255,6 +256,8 @@ class SimhashDownloaderMiddleware:
         (response.request or request).meta[DECISION_META_KEY] = decision
         if record.action == "flag" or decision.reason == "wall":
             response.flags = [*response.flags, FLAG]
+        elif decision.verdict == "variant":
+            response.flags = [*response.flags, VARIANT_FLAG]
         return response
 
     async def _judge(self, request: Request, response: Response) -> tuple[Decision, Record]:
