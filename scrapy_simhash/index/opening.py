@@ -1,4 +1,7 @@
-"""Opening an index: by its place, as a crawl asks for it, or as it was built, to look into it."""
+"""Opening an index: by its place, as a crawl asks for it, or as it was built, to look into it.
+
+Each kind of index is imported when one is opened: a crawl needs one kind.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Index, LastingIndex
-from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.sqlite import schema
-from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.settings import EXPECTED_PAGES, MEMORY, extra_version, is_in_redis, masked
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.redis.index import RedisIndex
+    from scrapy_simhash.index.sqlite.index import SQLiteIndex
 
 
 def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES) -> Index:
@@ -28,6 +29,8 @@ def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTE
     :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
     """
     if place == MEMORY:
+        from scrapy_simhash.index.memory import MemoryIndex
+
         return MemoryIndex(parameters)
     return open_lasting(place, parameters, expected_pages)
 
@@ -43,7 +46,7 @@ def open_lasting(
         raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
     if is_in_redis(place):
         return _redis_index()(place, parameters, expected_pages)
-    return SQLiteIndex(place, parameters)
+    return _sqlite_index()(place, parameters)
 
 
 def open_existing(place: str) -> LastingIndex:
@@ -55,8 +58,10 @@ def open_existing(place: str) -> LastingIndex:
     if is_in_redis(place):
         found = _redis_index().existing(place)
     elif Path(place).exists():
-        stored = schema.stored_parameters(Path(place))
-        found = SQLiteIndex(place, Parameters(stored["scheme"], stored["scope"], distance=0))
+        from scrapy_simhash.index.sqlite.schema import stored_parameters
+
+        stored = stored_parameters(Path(place))
+        found = _sqlite_index()(place, Parameters(stored["scheme"], stored["scope"], distance=0))
     if found is None:
         raise _absent(place)
     return found
@@ -95,6 +100,12 @@ def _redis_index() -> type[RedisIndex]:
     from scrapy_simhash.index.redis.index import RedisIndex
 
     return RedisIndex
+
+
+def _sqlite_index() -> type[SQLiteIndex]:
+    from scrapy_simhash.index.sqlite.index import SQLiteIndex
+
+    return SQLiteIndex
 
 
 def _absent(place: str) -> IndexUnavailableError:
