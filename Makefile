@@ -1,5 +1,6 @@
 # make demo    set up what crawls need, then crawl the demo site and show what was found
-# make test    set up, compile, then run all tests
+# make test    set up, compile, then run the tests; PYTEST_ARGS=tests/test_index.py for some of them
+# make test-long  set up, then run the tests that make test leaves out because they take long
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
 # make docs    set up, then build the documentation site in build/docs and check its links
@@ -11,17 +12,22 @@ PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
+# A process for each core, which takes over tests of another when it has none left.
+PYTEST = $(BIN)/python -m pytest -n logical --dist worksteal
 
 # Python compiles a file when it is first imported; most files of the packages never are.
 export PIP_COMPILE := 0
 
-.PHONY: demo test lint mutants docs wheels release-check clean
+.PHONY: demo test test-long lint mutants docs wheels release-check clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/python example_project/demo.py
 
 test: $(VENV)/test.done
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-long: $(VENV)/test.done
+	$(PYTEST) -m long $(PYTEST_ARGS)
 
 lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/ruff check .

@@ -36,7 +36,7 @@ def main(kind: str) -> str | int:
     tests = [f"tests/test_{name}.py" for name in (TESTS_ON_WINDOWS if windows else TESTS)]
     # The fixtures of all tests run servers and fork.
     options = ["--noconftest"] if windows else []
-    return subprocess.call([sys.executable, "-m", "pytest", "-q", *options, *tests])
+    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-m", "", *options, *tests])
 
 
 if __name__ == "__main__":

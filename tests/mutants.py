@@ -237,7 +237,7 @@ def _run_here(folder: Path, files: list[str], plugin: object) -> None:
         os.dup2(output.fileno(), 2)
     options = ["-x"] if isinstance(plugin, Chosen) else []
     options += ["-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    options += [f"--basetemp={folder}-run"]
+    options += ["-m", "", f"--basetemp={folder}-run"]
     os._exit(pytest.main([*options, *files], plugins=[plugin]))
 
 
