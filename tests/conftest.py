@@ -177,8 +177,18 @@ def crawl(site: Site, tmp_path: Path) -> CrawlFixture:
 
 def run_job(job: list[str], folder: Path) -> Crawl:
     """Run what :func:`crawl_job` returned."""
-    _, *arguments = job
-    done = forking.run(arguments, folder)
+    with start_job(job, folder) as started:
+        return ended(started, folder)
+
+
+def start_job(job: list[str], folder: Path) -> forking.Job:
+    """Start what :func:`crawl_job` returned."""
+    return forking.Job(job[1:], folder)
+
+
+def ended(started: forking.Job, folder: Path) -> Crawl:
+    """Wait for the end of a crawl."""
+    done = started.wait()
     return crawl_result(done.returncode, done.stderr, folder)
 
 

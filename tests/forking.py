@@ -1,15 +1,16 @@
 """Python scripts in processes of their own, without a second of imports for each.
 
-A server process is started once.  It imports what the scripts need, and forks for each job::
+A server process is started once.  It imports what the scripts need, and forks for each job.  The
+fork waits for a fork of its own, in which the script runs, so jobs can run at the same time::
 
-    test                      server                    job
-     | arguments, folder, ...    |                        |
-     |-------------------------->| fork ----------------->| runs the script as __main__
-     |<----------------- its pid |                        |
-     |<----------- its exit code |<-----------------------|
+    test                      server          keeper              job
+     | arguments, folder, ...    |               |                  |
+     |-------------------------->| fork -------->| fork ----------->| runs the script as __main__
+     |<--------------------------------- its pid |                  |
+     |<--------------------------- its exit code |<-----------------|
 
-No reactor is installed in the server: each job chooses its own.  Tests of how a process starts,
-of signals and of pipes start a real one.
+No reactor is installed in the server: each job chooses its own.  Tests of how a process starts
+start a real one.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 FOLDER = Path(__file__).parents[1]
 # More than the arguments and the environment of a job.
 JOB_BYTES = 1 << 20
+ANSWER_BYTES = 100
 # Folders of modules that crawls and commands import, and single ones that those import late.
 PACKAGES = [
     "scrapy.commands",
@@ -63,6 +65,99 @@ MODULES = [
 LEFT_OUT = {"scrapy_simhash.crawl.monitors", "scrapy.extensions.statsmailer"}
 
 
+class Job:
+    """A script that runs; its folder, arguments and import path are those of :func:`run`.
+
+    If it is *piped*, *stdout* has the lines that it prints, at once.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str | Path],
+        folder: Path,
+        import_path: Path | None = None,
+        *,
+        piped: bool = False,
+    ) -> None:
+        self.command = [str(argument) for argument in arguments]
+        job = {
+            "arguments": self.command,
+            "folder": str(folder),
+            "environment": dict(os.environ),
+            "import_path": [] if import_path is None else [str(import_path)],
+        }
+        self._keeper, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
+        self.stdout: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        output = self.stdout.fileno()
+        if piped:
+            self.stdout.close()
+            reading, output = os.pipe()
+            self.stdout = os.fdopen(reading)
+        with status:
+            files = [output, self._errors.fileno(), status.fileno()]
+            socket.send_fds(_server(), [json.dumps(job).encode()], files)
+        if piped:
+            os.close(output)
+        self.pid = self._answer()
+        self.returncode: int | None = None
+
+    def _answer(self) -> int:
+        answer = self._keeper.recv(ANSWER_BYTES)
+        if not answer:
+            raise RuntimeError("the fork server has ended; what it wrote to stderr says why")
+        return int(answer)
+
+    def poll(self) -> int | None:
+        """Return its exit code, or None while it runs."""
+        if self.returncode is None:
+            self._keeper.settimeout(0)
+            with suppress(BlockingIOError):
+                self.returncode = self._answer()
+        return self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def wait(self, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Return what came of it; it is killed after *timeout* seconds.
+
+        :raises subprocess.TimeoutExpired: it was killed.
+        """
+        if self.returncode is None:
+            self._keeper.settimeout(timeout)
+            try:
+                self.returncode = self._answer()
+            except TimeoutError as exc:
+                self.send_signal(signal.SIGKILL)
+                self._keeper.settimeout(None)
+                self.returncode = self._answer()
+                raise subprocess.TimeoutExpired(self.command, timeout) from exc
+        output, errors = self.stdout, self._errors
+        for file in (output, errors):
+            if file.seekable():
+                file.seek(0)
+        return subprocess.CompletedProcess(
+            self.command, self.returncode, output.read(), errors.read()
+        )
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Wait for its end; if something went wrong, end it."""
+        if exc_info[0] is not None:
+            self.send_signal(signal.SIGKILL)
+        self.stdout.close()
+        self._errors.close()
+        with self._keeper:
+            if self.returncode is None:
+                self._keeper.settimeout(None)
+                self.returncode = self._answer()
+
+
 def run(
     arguments: Sequence[str | Path],
     folder: Path,
@@ -74,38 +169,8 @@ def run(
     *import_path* is a folder from which the script and its workers can import, as from those of
     PYTHONPATH.
     """
-    command = [str(argument) for argument in arguments]
-    job = {
-        "arguments": command,
-        "folder": str(folder),
-        "environment": dict(os.environ),
-        "import_path": [] if import_path is None else [str(import_path)],
-    }
-    server = _server()
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        files = [output.fileno(), errors.fileno()]
-        socket.send_fds(server, [json.dumps(job).encode()], files)
-        pid = _answer(server)
-        server.settimeout(timeout)
-        try:
-            code = _answer(server)
-        except TimeoutError as exc:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            server.settimeout(None)
-            _answer(server)
-            raise subprocess.TimeoutExpired(command, timeout) from exc
-        server.settimeout(None)
-        output.seek(0)
-        errors.seek(0)
-        return subprocess.CompletedProcess(command, code, output.read(), errors.read())
-
-
-def _answer(server: socket.socket) -> int:
-    answer = server.recv(JOB_BYTES)
-    if not answer:
-        raise RuntimeError("the fork server has ended; what it wrote to stderr says why")
-    return int(answer)
+    with Job(arguments, folder, import_path) as job:
+        return job.wait(timeout)
 
 
 @cache
@@ -139,22 +204,35 @@ def _serve(client: socket.socket) -> dict[str, Any]:
     gc.collect()
     gc.freeze()
     while True:
-        message, files, _, _ = socket.recv_fds(client, JOB_BYTES, 2)
+        message, files, _, _ = socket.recv_fds(client, JOB_BYTES, 3)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                """A keeper has ended."""
         if not message:
             sys.exit()
-        pid = os.fork()
-        if not pid:
-            for number, file in enumerate(files, start=1):
-                os.dup2(file, number)
-                os.close(file)
+        if not os.fork():
             client.close()
-            job: dict[str, Any] = json.loads(message)
-            return job
+            if _is_the_job(*files):
+                job: dict[str, Any] = json.loads(message)
+                return job
         for file in files:
             os.close(file)
-        client.send(str(pid).encode())
-        _, status = os.waitpid(pid, 0)
-        client.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _is_the_job(output: int, errors: int, status: int) -> bool:
+    """Fork; return in the job alone, and tell of it where *status* leads to."""
+    if pid := os.fork():
+        os.close(output)
+        os.close(errors)
+        os.write(status, str(pid).encode())
+        _, code = os.waitpid(pid, 0)
+        os.write(status, str(os.waitstatus_to_exitcode(code)).encode())
+        os._exit(0)
+    os.close(status)
+    for number, file in enumerate((output, errors), start=1):
+        os.dup2(file, number)
+        os.close(file)
+    return True
 
 
 def _run(job: dict[str, Any]) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.conftest import FOLDER
+from tests import state_writer
+from tests.forking import Job
 from tests.state_writer import SIZE, state_in
 
 KILLS = 6
@@ -19,9 +18,8 @@ def test_a_kill_while_the_state_is_saved_leaves_the_old_one_or_the_new_one(tmp_p
     Path(job).mkdir()
     last = 0
     for kill in range(KILLS):
-        command = [sys.executable, "-m", "tests.state_writer", job, str(last + 1)]
-        with subprocess.Popen(command, cwd=FOLDER, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
+        command = [state_writer.__file__, job, str(last + 1)]
+        with Job(command, tmp_path, piped=True) as child:
             lines = list(itertools.islice(child.stdout, 1 + kill))
             while not list(Path(job).glob(".simhash-test.state.*.new")):
                 """The next one is being written."""

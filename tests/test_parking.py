@@ -6,7 +6,6 @@ import json
 import pickle
 import signal
 import sqlite3
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,7 +33,9 @@ from tests.conftest import (
     path_of,
     prose,
     run_job,
+    start_job,
 )
+from tests.forking import Job
 from tests.pages import UNIQUE
 from tests.parked import rules_in_use
 from tests.test_rules_crawl import rules_stats
@@ -259,7 +260,7 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
         "JOBDIR": str(tmp_path / "job"),
         "SIMHASH_RULES_AUDIT": 1000,
     }
-    running: list[subprocess.Popen[str]] = []
+    running: list[Job] = []
     killed: list[int] = []
 
     def kill(visit: int) -> str:
@@ -270,9 +271,9 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
 
     site["/a/p10"] = site["/a/p10?sid=1"] = kill  # the last link is taken first
     job = crawl_job(site, tmp_path, "Parks", **settings)
-    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with start_job(job, tmp_path) as process:
         running.append(process)
-        process.communicate(timeout=120)
+        process.wait()
     assert process.returncode == -signal.SIGKILL
     with sqlite3.connect(tmp_path / "job" / "simhash-parked.sqlite") as connection:
         parked = {path_of(url) for (url,) in connection.execute("SELECT url FROM parked")}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import CrawlFixture, Site, article, crawl_job, crawl_result, prose
+from tests.conftest import CrawlFixture, Site, article, crawl_job, ended, prose, start_job
 from tests.redis_servers import RedisServer, free_port
 
 
@@ -79,18 +79,14 @@ def test_two_processes_of_scrapy_redis_crawl_a_site_as_one(site: Site, tmp_path:
             "REDIS_URL": server.url,
             "SIMHASH_INDEX": "redis:",
         }
-        crawls = []
-        for number in range(2):
-            folder = tmp_path / f"{number}"
-            folder.mkdir()
-            job = crawl_job(site, folder, **settings)
-            crawls.append(
-                (folder, subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True))
-            )
-        results = []
-        for folder, process in crawls:
-            _, log = process.communicate(timeout=100)
-            results.append(crawl_result(process.returncode, log, folder))
+        with ExitStack() as stack:
+            crawls = {}
+            for number in range(2):
+                folder = tmp_path / f"{number}"
+                folder.mkdir()
+                job = crawl_job(site, folder, **settings)
+                crawls[folder] = stack.enter_context(start_job(job, folder))
+            results = [ended(started, folder) for folder, started in crawls.items()]
         with server.client() as client:
             keys = {key.decode() for key in client.scan_iter()}
     assert [result.returncode for result in results] == [0, 0], results[0].log + results[1].log

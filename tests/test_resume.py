@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Site, article, crawl_job, crawl_result, path_of, prose, run_job
+from tests.conftest import (
+    Site,
+    article,
+    crawl_job,
+    crawl_result,
+    path_of,
+    prose,
+    run_job,
+    start_job,
+)
 from tests.indexes import urls_in
 
 PAGES = 200
@@ -30,15 +38,14 @@ def start_and_stop(site: Site, folder: Path, stop: signal.Signals, after: int) -
     """Start a crawl, send *stop* after so many decisions, and wait for its end."""
     job = crawl_job(site, folder, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4, SIMHASH_WALLS="drop")
     feed = folder / "decisions.jsonl"
-    with subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True) as crawl:
+    with start_job(job, folder) as crawl:
         deadline = time.monotonic() + 60
         while not feed.exists() or feed.read_bytes().count(b"\n") < after:
             assert time.monotonic() < deadline
             assert crawl.poll() is None
             time.sleep(0.01)
         crawl.send_signal(stop)
-        _, log = crawl.communicate(timeout=60)
-    return log
+        return crawl.wait().stderr
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])

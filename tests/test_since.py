@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +20,10 @@ from tests.conftest import (
     article,
     crawl_job,
     crawl_result,
+    ended,
     prose,
     run_job,
+    start_job,
 )
 
 ITEMS = 20
@@ -50,15 +53,13 @@ def contents(results: list[Crawl]) -> Counter[str]:
 
 def side_by_side(jobs: dict[Path, list[str]]) -> list[Crawl]:
     """Run crawls at the same time, each in a folder of its own."""
-    crawls = [
-        (folder, subprocess.Popen(job, cwd=folder, stderr=subprocess.PIPE, text=True))
-        for folder, job in jobs.items()
-    ]
-    results = []
-    for folder, process in crawls:
-        _, log = process.communicate(timeout=100)
-        assert process.returncode == 0, log
-        results.append(crawl_result(0, log, folder))
+    with ExitStack() as stack:
+        started = {
+            folder: stack.enter_context(start_job(job, folder)) for folder, job in jobs.items()
+        }
+        results = [ended(one, folder) for folder, one in started.items()]
+    for result in results:
+        assert result.returncode == 0, result.log
     return results
 
 
@@ -211,14 +212,14 @@ def test_killed_crawl_goes_on_where_it_was_if_it_resumes_its_job(
         site[path] = article(prose(f"of{path[1:]}x"))
     settings = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue"}
     job = crawl_job(site, tmp_path, **settings)
-    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE) as first:
+    with start_job(job, tmp_path) as first:
 
         def kill(visit: int) -> str:
-            first.kill()
+            first.send_signal(signal.SIGKILL)
             return ""
 
         site["/last"] = kill
-        first.communicate(timeout=60)
+        first.wait()
     assert len(crawl_result(0, "", tmp_path).items) == 1 + ITEMS
     copies = [f"/copy{i}" for i in range(ITEMS)]
     site["/"] = article(prose("start"), copies)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +219,7 @@ def test_a_kill_before_or_while_the_state_is_saved_loses_no_parked_request(
     }
     stopped = {**settings, "CLOSESPIDER_PAGECOUNT": 70, "KILLED_AT": at}
     job = crawl_job(site, tmp_path, "KilledAtTheEnd", **stopped)
-    killed = subprocess.run(job, cwd=tmp_path, capture_output=True, timeout=120)
+    killed = run_job(job, tmp_path)
     assert killed.returncode == -signal.SIGKILL
     file = tmp_path / "job" / "simhash-parked.sqlite"
     parked, first = parked_in(file), days(site)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -32,7 +31,9 @@ from tests.conftest import (
     path_of,
     prose,
     run_job,
+    start_job,
 )
+from tests.forking import Job
 from tests.pages import UNIQUE
 from tests.parked import parked_in, rules_in_use
 from tests.test_rules_crawl import rules_stats
@@ -256,7 +257,7 @@ def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
 
 def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
     learned(site, crawl)
-    running: list[subprocess.Popen[str]] = []
+    running: list[Job] = []
     file = tmp_path / "job" / "simhash-parked.sqlite"
 
     def kill(visit: int) -> str:
@@ -284,9 +285,9 @@ def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_
         **AT_ONCE,
     }
     job = crawl_job(site, tmp_path, "Parks", **settings)
-    with subprocess.Popen(job, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with start_job(job, tmp_path) as process:
         running.append(process)
-        process.communicate(timeout=120)
+        process.wait()
     assert process.returncode == -signal.SIGKILL
     left = parked_in(file)
     assert left
