@@ -17,6 +17,8 @@ PYTEST = $(BIN)/python -m pytest -n logical --dist worksteal
 
 # Python compiles a file when it is first imported; most files of the packages never are.
 export PIP_COMPILE := 0
+# Tests start hundreds of processes, each of which would compile what it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-long lint mutants docs wheels release-check clean
 
