@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import settings
 
 from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
 from scrapy_simhash.settings import TEXT
+from scrapy_simhash.testing import running
 from scrapy_simhash.testing.running import DEFAULTS
 from scrapy_simhash.testing.serving import serve
 from tests import forking
@@ -28,6 +31,8 @@ settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 FOLDER = Path(__file__).parents[1]
+# What the fixture "simhash_crawl" runs.
+CHILD = FOLDER / "scrapy_simhash" / "testing" / "child.py"
 
 needs_resiliparse = pytest.mark.skipif(not has_resiliparse(), reason="resiliparse is not installed")
 # The named extractors, to test with each that is installed.
@@ -173,6 +178,19 @@ def crawl(site: Site, tmp_path: Path) -> CrawlFixture:
         return run_job(crawl_job(site, tmp_path, spider, start, **settings), tmp_path)
 
     return run
+
+
+@pytest.fixture
+def forked_crawls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the fork server run the crawls of ``simhash_crawl``."""
+
+    def run(
+        command: list[str | Path], cwd: Path, timeout: float, **_: object
+    ) -> subprocess.CompletedProcess[bytes]:
+        done = forking.run([CHILD, *command[3:]], cwd, timeout)
+        return subprocess.CompletedProcess(command, done.returncode, b"", done.stderr.encode())
+
+    monkeypatch.setattr(running, "subprocess", SimpleNamespace(**{**vars(subprocess), "run": run}))
 
 
 def run_job(job: list[str], folder: Path) -> Crawl:

@@ -143,6 +143,7 @@ def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None
     assert "is a near-duplicate of" in error["error"]
 
 
+@pytest.mark.usefixtures("forked_crawls")
 @pytest.mark.parametrize("reactor", [True, False])
 def test_crawl_with_and_without_a_reactor(
     twins: Site, simhash_crawl: CrawlFunction, reactor: bool

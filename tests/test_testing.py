@@ -80,6 +80,7 @@ def test_example_of_the_docs_passes(pytester: pytest.Pytester, folder: Path) -> 
     done.assert_outcomes(passed=1)
 
 
+@pytest.mark.usefixtures("forked_crawls")
 def test_folder_without_an_index_is_a_list_of_its_files(
     simhash_crawl: CrawlFunction, folder: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_folder_without_an_index_is_a_list_of_its_files(
     assert "Dropped near-duplicate" in result.log
 
 
+@pytest.mark.usefixtures("forked_crawls")
 def test_server_is_crawled_from_its_url(site: Site, simhash_crawl: CrawlFunction) -> None:
     site["/list?page=1"] = article(prose("start"), ["/a", "/b?print=1"])
     site["/a"] = site["/b?print=1"] = article(prose("lamp", 300))
@@ -111,6 +113,7 @@ def test_spider_with_arguments_says_where_it_starts(
     assert result.kept == {"/print.html"}
 
 
+@pytest.mark.usefixtures("forked_crawls")
 def test_second_crawl_continues_with_a_lasting_index(
     simhash_crawl: CrawlFunction, folder: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +126,7 @@ def test_second_crawl_continues_with_a_lasting_index(
     assert not (tmp_path / "lasting.simhash").exists()
 
 
+@pytest.mark.usefixtures("forked_crawls")
 @pytest.mark.parametrize(
     ("spider", "settings", "message", "log"),
     [
