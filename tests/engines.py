@@ -13,9 +13,14 @@ try:
 except ImportError:  # there was no compiler
     CompiledTables = None  # type: ignore[assignment,misc]
 
-__all__ = ["DISTANCES", "CompiledTables", "each_engine", "site"]
+__all__ = ["DISTANCES", "ENDS_AND_MIDDLE", "CompiledTables", "each_engine", "site"]
 
 DISTANCES = range(8)
+# For tests that take seconds for each.
+ENDS_AND_MIDDLE = [
+    pytest.param(distance, marks=[] if distance in (0, 3, 7) else pytest.mark.long)
+    for distance in DISTANCES
+]
 # A fixture would do, but for Hypothesis, which runs a test many times over.
 each_engine = pytest.mark.parametrize(
     "engine",

@@ -56,6 +56,7 @@ def test_lua_is_changed_outside_its_comments_and_strings() -> None:
     )
 
 
+@pytest.mark.long
 def test_sample_is_that_of_its_seed_and_has_each_module() -> None:
     mutants = all_mutants(FOLDER)
     chosen = sample(mutants, 100, seed=1)
@@ -64,6 +65,7 @@ def test_sample_is_that_of_its_seed_and_has_each_module() -> None:
     assert {mutant.path for mutant in chosen} == {mutant.path for mutant in mutants}
 
 
+@pytest.mark.long
 def test_each_equivalent_mutant_is_still_made() -> None:
     """Otherwise the source has changed, and the reason may be wrong."""
     made = {mutant.name for path in {one[0] for one in EQUIVALENT} for mutant in made_of(path)}

@@ -72,6 +72,7 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 def test_sdist_has_every_tracked_file_and_no_other(sdist: Path) -> None:
     made = {"PKG-INFO"} | {
         name for name in files_in(sdist) if name.startswith("scrapy_simhash.egg-info/")
@@ -79,6 +80,7 @@ def test_sdist_has_every_tracked_file_and_no_other(sdist: Path) -> None:
     assert files_in(sdist) - made == set(tracked())
 
 
+@pytest.mark.long
 def test_sdist_of_the_sdist_is_the_same(sdist: Path, tmp_path: Path) -> None:
     """Distributions patch an sdist and pack it again."""
     copy = tmp_path / "copy"
@@ -89,6 +91,7 @@ def test_sdist_of_the_sdist_is_the_same(sdist: Path, tmp_path: Path) -> None:
     assert names == files_in(sdist)
 
 
+@pytest.mark.long
 def test_pure_wheel_is_for_every_platform_and_has_what_the_package_reads(pure_wheel: Path) -> None:
     assert pure_wheel.name == f"{NAME}-py3-none-any.whl"
     names = {n for n in zipfile.ZipFile(pure_wheel).namelist() if ".dist-info/" not in n}
@@ -100,6 +103,7 @@ def test_pure_wheel_is_for_every_platform_and_has_what_the_package_reads(pure_wh
     }
 
 
+@pytest.mark.long
 def test_unknown_build_is_refused(sdist: Path, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         build("wheel", sdist, tmp_path, SIMHASH_BUILD="fast")
@@ -143,6 +147,7 @@ def test_links_between_files_lead_somewhere(document: str) -> None:
             assert_leads_somewhere(target, path)
 
 
+@pytest.mark.long
 def test_links_on_the_page_of_the_package_lead_to_files_of_its_version(sdist: Path) -> None:
     page = package_page(sdist)
     files = f"{page['Home-page']}/blob/v{__version__}/"
@@ -154,6 +159,7 @@ def test_links_on_the_page_of_the_package_lead_to_files_of_its_version(sdist: Pa
             assert_leads_somewhere(link.removeprefix(files), FOLDER / "README.md")
 
 
+@pytest.mark.long
 def test_version_has_one_place_and_its_changes(sdist: Path) -> None:
     assert package_page(sdist)["Version"] == __version__
     assert re.search(

@@ -104,7 +104,7 @@ def test_a_rule_that_is_only_suggested_parks_nothing(site: Site, crawl: CrawlFix
     assert downloads(site) == PAGES
 
 
-@pytest.mark.parametrize("audit", [5, 59])
+@pytest.mark.parametrize("audit", [5, pytest.param(59, marks=pytest.mark.long)])
 def test_all_is_given_back_when_a_parameter_starts_to_matter(
     site: Site, crawl: CrawlFixture, audit: int
 ) -> None:

@@ -14,10 +14,13 @@ import pytest
 from tests.conftest import CrawlFixture, Site, article, prose
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    find_spec("scrapy_playwright") is None or CHROMIUM is None,
-    reason="no scrapy-playwright, or no Chromium",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        find_spec("scrapy_playwright") is None or CHROMIUM is None,
+        reason="no scrapy-playwright, or no Chromium",
+    ),
+]
 
 CONTEXTS = 16
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]

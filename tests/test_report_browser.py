@@ -33,9 +33,12 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason=f"no Chromium here: none of {', '.join(NAMES)} is installed"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason=f"no Chromium here: none of {', '.join(NAMES)} is installed"
+    ),
+]
 
 NARROW, MIDDLE, WIDE = ({"width": width, "height": 900} for width in (360, 800, 1400))
 PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 28)"}

@@ -295,7 +295,10 @@ def test_any_text_stays_text(text: str) -> None:
     check_harmless(everywhere(text))
 
 
-@pytest.mark.parametrize("char", ["x", '"', "\x00", "\U0001f600", "\u05d0"])
+@pytest.mark.parametrize(
+    "char",
+    ["x", "\x00", *(pytest.param(c, marks=pytest.mark.long) for c in '"\U0001f600\u05d0')],
+)
 def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
     collector = Collector(duplicate_share=0.95)
     for i in range(3000):

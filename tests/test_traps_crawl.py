@@ -296,7 +296,7 @@ def item_page(number: int, kind: str) -> Reply:
 
 @pytest.mark.parametrize("order", [{}, FIRST_FIRST], ids=["last first", "first first"])
 @pytest.mark.parametrize("kind", ["page", "file", "short"])
-@pytest.mark.parametrize("every", [10, 30])
+@pytest.mark.parametrize("every", [10, pytest.param(30, marks=pytest.mark.long)])
 def test_items_that_only_a_calendar_leads_to_are_reached(
     site: Site,
     crawl: CrawlFixture,
