@@ -65,21 +65,33 @@ def _as_they_are(modules: list[Extension], **_options: object) -> list[Extension
     return modules
 
 
-def page_of_the_package() -> str:
-    """Return README.md with links to this version's files in the repository.
+def repository() -> str:
+    """Return the address of the repository, empty if setup.cfg has none: no link is made then."""
+    config = ConfigParser()
+    config.read(FOLDER / "setup.cfg", encoding="utf-8")
+    return config["metadata"].get("url", "")
+
+
+def page_of_the_package(url: str) -> str:
+    """Return README.md with links to this version's files in the repository, or without links.
 
     On the page of the package a relative link leads nowhere.
     """
-    config = ConfigParser()
-    config.read(FOLDER / "setup.cfg", encoding="utf-8")
     version = (FOLDER / "scrapy_simhash" / "_version.py").read_text("utf-8").split('"')[1]
-    files = f"{config['metadata']['url']}/blob/v{version}/"
-    return re.sub(
-        r"\]\((?!https?:|#)", f"]({files}", (FOLDER / "README.md").read_text(encoding="utf-8")
-    )
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    if url:
+        return re.sub(r"\]\((?!https?:|#)", f"]({url}/blob/v{version}/", text)
+    return re.sub(r"\[([^][]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)
+
+
+def links(url: str) -> dict[str, str]:
+    """Return what the package's page links to."""
+    pages = {"Documentation": "/tree/main/docs", "Changes": "/blob/main/CHANGELOG.md"}
+    return {name: url + page for name, page in (pages | {"Issues": "/issues"}).items() if url}
 
 
 setup(
     ext_modules=extensions(os.environ.get("SIMHASH_BUILD", "")),
-    long_description=page_of_the_package(),
+    long_description=page_of_the_package(repository()),
+    project_urls=links(repository()),
 )

@@ -148,15 +148,37 @@ def test_links_between_files_lead_somewhere(document: str) -> None:
 
 
 @pytest.mark.long
-def test_links_on_the_page_of_the_package_lead_to_files_of_its_version(sdist: Path) -> None:
+def test_page_of_the_package_has_no_link_that_leads_nowhere(sdist: Path) -> None:
     page = package_page(sdist)
     files = f"{page['Home-page']}/blob/v{__version__}/"
-    links = targets(str(page.get_payload()))
-    assert any(link.startswith(files) for link in links)
-    for link in links:
+    for link in targets(str(page.get_payload())):
         assert link.startswith("https://"), link
         if link.startswith(files):
             assert_leads_somewhere(link.removeprefix(files), FOLDER / "README.md")
+
+
+def test_links_of_the_package_are_made_of_the_address_of_the_repository(tmp_path: Path) -> None:
+    for name in "README.md", "setup.py", "setup.cfg", "pyproject.toml":
+        shutil.copy(FOLDER / name, tmp_path)
+    shutil.copytree(FOLDER / "scrapy_simhash", tmp_path / "scrapy_simhash")
+    setup_cfg = tmp_path / "setup.cfg"
+    url = "https://code.example/simhash"
+    setup_cfg.write_text(setup_cfg.read_text().replace("[metadata]", f"[metadata]\nurl = {url}"))
+    made = subprocess.run(
+        [sys.executable, "setup.py", "-q", "dist_info"],
+        cwd=tmp_path,
+        env={**os.environ, "SIMHASH_BUILD": "pure"},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    (metadata,) = tmp_path.glob("*.dist-info/METADATA")
+    page = metadata.read_text(encoding="utf-8")
+    assert f"Project-URL: Issues, {url}/issues" in page
+    files = f"{url}/blob/v{__version__}/"
+    links = [link for link in targets(page) if link.startswith(files)]
+    assert f"{files}docs/algorithm.md" in links
+    assert not [link for link in targets(page) if "://" not in link]
 
 
 @pytest.mark.long
