@@ -1,13 +1,13 @@
 """Python scripts in processes of their own, without a second of imports for each.
 
-A server process is started once.  It imports what the scripts need, and forks for each job.  The
-fork waits for a fork of its own, in which the script runs, so jobs can run at the same time::
+A server process is started once.  It imports what the scripts need, and forks for each job.  Jobs
+can run at the same time, so the server tells of each by a socket that it got with the job::
 
-    test                      server          keeper              job
-     | arguments, folder, ...    |               |                  |
-     |-------------------------->| fork -------->| fork ----------->| runs the script as __main__
-     |<--------------------------------- its pid |                  |
-     |<--------------------------- its exit code |<-----------------|
+    test                      server                    job
+     | arguments, folder, ...    |                        |
+     |-------------------------->| fork ----------------->| runs the script as __main__
+     |<----------------- its pid |                        |
+     |<----------- its exit code |<-----------------------|
 
 No reactor is installed in the server: each job chooses its own.  Tests of how a process starts
 start a real one.
@@ -22,6 +22,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -86,7 +87,7 @@ class Job:
             "environment": dict(os.environ),
             "import_path": [] if import_path is None else [str(import_path)],
         }
-        self._keeper, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._told, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
         self.stdout: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115
         output = self.stdout.fileno()
@@ -103,17 +104,22 @@ class Job:
         self.returncode: int | None = None
 
     def _answer(self) -> int:
-        answer = self._keeper.recv(ANSWER_BYTES)
+        answer = self._told.recv(ANSWER_BYTES)
         if not answer:
             raise RuntimeError("the fork server has ended; what it wrote to stderr says why")
         return int(answer)
 
+    def _end(self, timeout: float | None) -> int:
+        """Wait for its end, and return its exit code."""
+        if self.returncode is None:
+            self._told.settimeout(timeout)
+            self.returncode = self._answer()
+        return self.returncode
+
     def poll(self) -> int | None:
         """Return its exit code, or None while it runs."""
-        if self.returncode is None:
-            self._keeper.settimeout(0)
-            with suppress(BlockingIOError):
-                self.returncode = self._answer()
+        with suppress(BlockingIOError):
+            self._end(0)
         return self.returncode
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -126,22 +132,17 @@ class Job:
 
         :raises subprocess.TimeoutExpired: it was killed.
         """
-        if self.returncode is None:
-            self._keeper.settimeout(timeout)
-            try:
-                self.returncode = self._answer()
-            except TimeoutError as exc:
-                self.send_signal(signal.SIGKILL)
-                self._keeper.settimeout(None)
-                self.returncode = self._answer()
-                raise subprocess.TimeoutExpired(self.command, timeout) from exc
+        try:
+            code = self._end(timeout)
+        except TimeoutError as exc:
+            self.send_signal(signal.SIGKILL)
+            self._end(None)
+            raise subprocess.TimeoutExpired(self.command, timeout) from exc
         output, errors = self.stdout, self._errors
         for file in (output, errors):
             if file.seekable():
                 file.seek(0)
-        return subprocess.CompletedProcess(
-            self.command, self.returncode, output.read(), errors.read()
-        )
+        return subprocess.CompletedProcess(self.command, code, output.read(), errors.read())
 
     def __enter__(self) -> Job:
         return self
@@ -152,10 +153,8 @@ class Job:
             self.send_signal(signal.SIGKILL)
         self.stdout.close()
         self._errors.close()
-        with self._keeper:
-            if self.returncode is None:
-                self._keeper.settimeout(None)
-                self.returncode = self._answer()
+        with self._told:
+            self._end(None)
 
 
 def run(
@@ -200,39 +199,56 @@ def _serve(client: socket.socket) -> dict[str, Any]:
                 importlib.import_module(name)
     if "twisted.internet.reactor" in sys.modules:
         raise RuntimeError("what the fork server imports has installed a reactor")
+    # Loads the list of public suffixes, which takes half of the time of a short crawl.
+    from scrapy_simhash.urls import site_of_host
+
+    site_of_host("www.example.com")
+    # Scripts import what tests write, and write anew within the same second.
+    sys.dont_write_bytecode = True
     # What is there by now is never collected: a job need not look at it, nor copy it.
     gc.collect()
     gc.freeze()
+    jobs: dict[int, int] = {}  # where to tell of each, by pid
+    ended, ends = socket.socketpair()
+    ends.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(ends.fileno())
     while True:
+        ready, _, _ = select.select([client, ended], [], [])
+        if ended in ready:
+            ended.recv(ANSWER_BYTES)
+            for pid in list(jobs):
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done:
+                    _tell(jobs[pid], os.waitstatus_to_exitcode(status))
+                    os.close(jobs.pop(pid))
+        if client not in ready:
+            continue
         message, files, _, _ = socket.recv_fds(client, JOB_BYTES, 3)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                """A keeper has ended."""
         if not message:
             sys.exit()
-        if not os.fork():
-            client.close()
-            if _is_the_job(*files):
-                job: dict[str, Any] = json.loads(message)
-                return job
+        *files, teller = files
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number, file in enumerate(files, start=1):
+                os.dup2(file, number)
+            for file in (*files, teller, *jobs.values()):
+                os.close(file)
+            for one in (client, ended, ends):
+                one.close()
+            job: dict[str, Any] = json.loads(message)
+            return job
         for file in files:
             os.close(file)
+        jobs[pid] = teller
+        _tell(teller, pid)
 
 
-def _is_the_job(output: int, errors: int, status: int) -> bool:
-    """Fork; return in the job alone, and tell of it where *status* leads to."""
-    if pid := os.fork():
-        os.close(output)
-        os.close(errors)
-        os.write(status, str(pid).encode())
-        _, code = os.waitpid(pid, 0)
-        os.write(status, str(os.waitstatus_to_exitcode(code)).encode())
-        os._exit(0)
-    os.close(status)
-    for number, file in enumerate((output, errors), start=1):
-        os.dup2(file, number)
-        os.close(file)
-    return True
+def _tell(teller: int, number: int) -> None:
+    with suppress(BrokenPipeError):  # the test has failed
+        os.write(teller, str(number).encode())
 
 
 def _run(job: dict[str, Any]) -> int:

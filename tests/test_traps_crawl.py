@@ -216,6 +216,8 @@ def test_a_kill_before_or_while_the_state_is_saved_loses_no_parked_request(
         **USE,
         "JOBDIR": "job",
         "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        # Scrapy does not read a file that the kill has cut.
+        "EXTENSIONS": {"scrapy.extensions.spiderstate.SpiderState": None},
     }
     stopped = {**settings, "CLOSESPIDER_PAGECOUNT": 70, "KILLED_AT": at}
     job = crawl_job(site, tmp_path, "KilledAtTheEnd", **stopped)
