@@ -172,7 +172,7 @@ def test_candidate_that_is_found_in_several_ways_takes_one_place() -> None:
     assert judged.decision.representative == last.url
 
 
-@pytest.mark.parametrize("folder", ["", "de/", "{}/"])
+@pytest.mark.parametrize("folder", ["", pytest.param("de/", marks=pytest.mark.long), "{}/"])
 @pytest.mark.parametrize(
     ("of_kept", "most"),
     [((1,), 1), ((1, 5_000), 3 + 2 * MAX_TABLES_COMPARED), ((5_000,), 3 + 2 * MAX_TABLES_COMPARED)],

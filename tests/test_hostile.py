@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
 from scrapy_simhash.errors import AnalysisError
-from tests.conftest import EXTRACTORS, CrawlFixture, Reply, Site, article, prose
+from tests.conftest import CrawlFixture, Reply, Site, article, needs_resiliparse, prose
 
 MEGABYTE = 1_000_000
 PAGE_TIMEOUT = 2.0
@@ -113,7 +113,16 @@ HOSTILE: dict[str, tuple[Reply, str]] = {
 BEFORE_EXTRACTION = {REFUSED, "too_large", "not_html"}
 
 
-@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    "extractor",
+    [
+        "text",
+        pytest.param("auto", marks=needs_resiliparse),
+        # The two that "auto" asks.
+        pytest.param("trafilatura", marks=pytest.mark.long),
+        pytest.param("resiliparse", marks=[needs_resiliparse, pytest.mark.long]),
+    ],
+)
 def test_hostile_pages_cost_no_other_page(site: Site, crawl: CrawlFixture, extractor: str) -> None:
     good = {f"/good{i}": article(prose(f"good{i}")) for i in range(GOOD)}
     for path, page in good.items():

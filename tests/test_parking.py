@@ -224,7 +224,7 @@ def test_robots_txt_is_asked_before_a_request_is_parked(site: Site, crawl: Crawl
     assert downloads(site) == sids + stats["audited"]
 
 
-@pytest.mark.parametrize("walls", ["pass", "drop"])
+@pytest.mark.parametrize("walls", ["pass", pytest.param("drop", marks=pytest.mark.long)])
 def test_what_was_parked_for_a_wall_is_sent(site: Site, crawl: CrawlFixture, walls: str) -> None:
     """It is kept at one address, of which the rule knows an alias; some crawls explore that."""
     contents = fill(site)

@@ -289,6 +289,7 @@ def test_hostile_text_stays_text(text: str) -> None:
     check_harmless(everywhere(text))
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=30)
 @given(st.text(max_size=50))
 def test_any_text_stays_text(text: str) -> None:

@@ -138,7 +138,9 @@ def test_rule_for_addresses_is_judged_by_pages_of_earlier_crawls_too(
 
 
 @pytest.mark.parametrize("takes", ["items", "text"])
-@pytest.mark.parametrize("before", [0, 1], ids=["new index", "old index"])
+@pytest.mark.parametrize(
+    "before", [0, pytest.param(1, marks=pytest.mark.long)], ids=["new index", "old index"]
+)
 def test_processes_that_run_at_the_same_time_with_one_name_are_one_crawl(
     site: Site, tmp_path: Path, lasting_place: str, before: int, takes: str
 ) -> None:
