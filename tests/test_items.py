@@ -162,6 +162,12 @@ def test_a_badge_of_its_own_that_a_print_view_lacks_beside_the_price_is_new(
     assert not printed("/print/50", described(50, "")).is_duplicate
 
 
+def test_a_print_view_without_its_price_is_new_where_others_have_one(printed: Judge) -> None:
+    printed("/product/50", described(50, PRINT_LINK, SHARE))
+    without = described(50, "").replace("<p class=price>50 EUR</p>", "")
+    assert not printed("/print/50", without).is_duplicate
+
+
 @pytest.mark.parametrize("section", ["chairs", "product"])
 def test_a_missing_badge_is_new_in_a_section_that_is_not_known(
     printed: Judge, section: str
