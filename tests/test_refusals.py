@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import rmtree
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -269,8 +268,6 @@ def test_middlewares_between_the_verdict_and_the_spider_are_named(project: Path)
         mine = f"\nDOWNLOADER_MIDDLEWARES = {downloader.replace('ORDER', order)}\n"
         spider = '"mine.Yields": 543' + (', "mine.Refuses": 544' if names else "")
         settings.write_text(f"{SETTINGS}{mine}SPIDER_MIDDLEWARES = {{{spider}}}\n")
-        # Python takes a file of the same second and size for the one that it has compiled.
-        rmtree(project / "__pycache__", ignore_errors=True)
         log = run(project, "crawl", "shop")
         lines = [one for one in log.splitlines() if "Pages are judged before" in one]
         assert len(lines) == (names is not None)

@@ -226,7 +226,6 @@ def test_a_kill_before_or_while_the_state_is_saved_loses_no_parked_request(
     file = tmp_path / "job" / "simhash-parked.sqlite"
     parked, first = parked_in(file), days(site)
     assert len(parked) >= 5
-    (tmp_path / "job" / "spider.state").unlink(missing_ok=True)  # Scrapy's, which may be cut off
     done = run_job(crawl_job(site, tmp_path, "Parks", **settings), tmp_path)
     assert done.stats["finish_reason"] == "finished"
     assert "Traceback" not in done.log

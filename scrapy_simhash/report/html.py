@@ -15,6 +15,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
@@ -74,6 +75,7 @@ def html_of(report: dict[str, Any]) -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("scrapy_simhash.report"),
