@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from scrapy_simhash.url_rules.learner import KeyedAddress
@@ -54,7 +58,15 @@ def test_a_key_is_that_of_all_parts_but_for_the_order_of_parameters() -> None:
     assert all(0 <= one < 1 << 64 for one in keys)
 
 
-def test_the_last_bits_of_a_key_are_different_as_well() -> None:
-    """Sightings know an address by the last 8 bits of its key."""
-    pairs = [[key(f"http://a.example/p{i}?sid={n}") & 0xFF for n in (3, 4)] for i in range(1000)]
-    assert sum(one == other for one, other in pairs) < 20
+def test_two_addresses_are_never_taken_for_one() -> None:
+    """In the process whose secret is 45, half of the pairs have the last 8 bits in common."""
+    code = """
+from tests.test_address_keys import key
+from scrapy_simhash.url_rules.learner import Sighting
+pairs = [[key(f"http://a.example/p{i}?sid={n}") for n in (3, 4)] for i in range(1000)]
+assert sum(one % 256 == other % 256 for one, other in pairs) > 500
+assert not any(Sighting.of(1, one, True).is_at(other) for one, other in pairs)
+assert all(Sighting.of(1, one, True).is_at(one) for one, _ in pairs)
+"""
+    environ = {**os.environ, "PYTHONHASHSEED": "45"}
+    subprocess.run([sys.executable, "-c", code], env=environ, check=True)

@@ -62,12 +62,12 @@ def test_copies_of_a_page_that_is_kept_no_more_are_none(key: int, sighting: Sigh
     assert sightings.get(key) == sighting._replace(is_copy=False)
 
 
-def test_a_key_takes_less_than_16_bytes() -> None:
+def test_a_key_takes_less_than_20_bytes() -> None:
     rng, sightings = random.Random(1), Sightings()
     for i in range(50_000):
         sightings.put(rng.getrandbits(64), Sighting.of(i, i, True))
         if i > 1000 and i % 1000 == 0:
-            assert sightings.nbytes <= 16 * len(sightings)
+            assert sightings.nbytes <= 20 * len(sightings)
     assert len(sightings) == 50_000
 
 

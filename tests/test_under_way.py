@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -223,12 +223,21 @@ def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
     """The first one is missing, fails, is too large, leads elsewhere, or is a copy; or is kept."""
     learned(site, crawl)
 
+    def late(text: str) -> Callable[[int], str]:
+        """Answer after the twin was asked for, also on a busy machine."""
+
+        def answer(_visit: int) -> str:
+            Event().wait(0.05)
+            return text
+
+        return answer
+
     firsts: dict[str, Reply] = {
-        "missing": Reply("gone", 404),
-        "failing": Reply("failure", 500),
-        "cancelled": Reply("x" * 300_000),
-        "leading": Reply(status=302, headers={"Location": "/common"}),
-        "copy": Reply(article(prose("common"))),
+        "missing": Reply(late("gone"), 404),
+        "failing": Reply(late("failure"), 500),
+        "cancelled": Reply(late("x" * 300_000)),
+        "leading": Reply(late(""), 302, headers={"Location": "/common"}),
+        "copy": Reply(late(article(prose("common")))),
     }
     kinds = [*firsts, "kept"]
     paths = [f"/a/{kind}{i}" for i in range(12) for kind in kinds]

@@ -9,10 +9,10 @@ trial: nothing of them can be lost.
 
 What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
 
-| key, 64 bits | content, 21 bits | address, 8 bits | is a copy | is kept | is tried |
+| key, 64 bits | content, 21 bits | address, 40 bits | is a copy | is kept | is tried |
 
-The keys lie in sorted blocks, as in the lists of sortedcontainers: 12 bytes an entry, and at most
-15 with the room that arrays leave to grow.  Beside them is a filter (Bloom, "Space/time trade-offs
+The keys lie in sorted blocks, as in the lists of sortedcontainers: 16 bytes an entry, and at most
+20 with the room that arrays leave to grow.  Beside them is a filter (Bloom, "Space/time trade-offs
 in hash coding with allowable errors", Communications of the ACM 13, 1970): one bit for each key,
 the same whatever its salt is.
 """
@@ -36,14 +36,14 @@ from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern
 
 # Pages that were kept last: a new rule finds those that were kept before it.
 MAX_RECENT = 2_000
-# A key takes 12 bytes, so all take less than 16 MB.
+# A key takes 16 bytes, so all take less than 20 MB.
 MAX_SIGHTINGS = 1 << 20
 # A block of more is split into two.
 MAX_BLOCK = 512
 
 _KEY_MASK = (1 << 64) - 1
 _CONTENT_BITS = 21
-_ADDRESS_BITS = 8
+_ADDRESS_BITS = 40
 # Of the filter: 16 for each key, if there are as many as may be.
 _FILTER_BITS = 24
 _FILTER_MASK = (1 << _FILTER_BITS) - 1
@@ -83,7 +83,7 @@ class Sighting(NamedTuple):
     *is_kept*: this kept page is itself under the key.  *is_tried*: the key has had its trial.
     *is_copy*: a page under the key is a copy of the kept page, and a rule says why.
     Two contents have the same hash with a chance of 2**-21: then a failure is overlooked.  Two
-    addresses have the same hash with a chance of 2**-8: then a trial is overlooked.
+    addresses have the same hash with a chance of 2**-40: then a trial is overlooked.
     """
 
     content: int
@@ -127,7 +127,7 @@ class Sightings:
         # The first key of each block but the first.
         self._starts: list[int] = []
         self._keys = [array("Q")]
-        self._values = [array("I")]
+        self._values = [array("Q")]
         # A bit for each content: whether its page is not kept any more.
         self._retracted = bytearray(1 << _CONTENT_BITS - 3)
         # A part of the filter takes memory when it is first written to.
