@@ -176,12 +176,12 @@ def in_redis(parameters: Parameters) -> RedisIndex:
 
 def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -> Judge:
     """The whole plug-in without Scrapy, with SIMHASH_TAKES = "text" and all links known."""
-    defaults = SimhashSettings()
+    defaults = SimhashSettings.read({})
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
     index = kind(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
     loop = asyncio.new_event_loop()
     OPEN.callback(loop.close)
-    scheme = FeatureScheme.from_name(defaults.features)
+    scheme = FeatureScheme.from_name(*defaults.features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
         section, folder = section_of(HOST + path), folder_of(HOST + path)

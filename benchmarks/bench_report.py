@@ -90,7 +90,7 @@ def decisions(seed: int) -> Iterator[dict[str, Any]]:
 
 def collect(pages: int) -> Collector:
     """Feed a collector, and print what a page takes: the best of all rounds."""
-    collector, pairs = Collector(duplicate_share=0.95), Pairs()
+    collector, pairs = Collector(), Pairs()
     body = bytes(90_000)
     source = decisions(seed=1)
     lines = list(islice(source, TIMED))
@@ -124,7 +124,7 @@ def read_back(count: int) -> None:
                 file.write(json.dumps(line) + "\n")
         before = peak_bytes()
         started, used = time.perf_counter(), time.process_time()
-        collector = Collector(duplicate_share=0.95)
+        collector = Collector()
         with feed.open("rb") as file:
             while chunk := file.readlines(1 << 20):
                 collector.add_lines(chunk)

@@ -66,14 +66,7 @@ class Pipeline:
         :raises SettingsError: no such extractor or features.
         """
         analyser = Analyser.create(
-            settings.extractor,
-            settings.features,
-            settings.stop_words,
-            settings.idf,
-            settings.verify,
-            settings.max_tags,
-            settings.max_depth,
-            settings.takes,
+            settings.extractor, *settings.features, verify=settings.verify, takes=settings.takes
         )
         distance = VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
         parameters = Parameters(

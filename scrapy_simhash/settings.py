@@ -33,12 +33,6 @@ ITEMS, TEXT = "items", "text"
 IDENTITY_HEADERS = ("authorization", "cookie", "x-api-key", "x-auth-token", "x-access-token")
 SCOPES = ("global", "site", "host", "spider")
 
-# Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
-# 340,000 tags, trafilatura took 13 s and 713 MB.
-MAX_TAGS = 200_000
-# libxml2 leaves out elements nested deeper than 256 levels, and everything after them: two pages
-# that differ there would look the same.
-MAX_DEPTH = 255
 # The crawl's own process needs a core.  It takes 6 ms for a page of 210 KB, a worker takes 48 ms:
 # more workers than this would wait for it.
 MOST_USEFUL_WORKERS = 8
@@ -152,6 +146,17 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_text(name).strip() for name in names)
 
 
+def _read_alarm_actions(value: Any) -> dict[str, str | float]:
+    actions = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(actions, Mapping):
+        raise ValueError
+    minutes = _number(float, 0)
+    return {
+        _read_text(name): action if action in ("close", "pause") else minutes.read(action)
+        for name, action in actions.items()
+    }
+
+
 def _read_header_names(value: Any) -> tuple[str, ...]:
     return tuple(name.lower() for name in _read_names(value))
 
@@ -198,6 +203,26 @@ def _read_idf(value: Any) -> dict[str, float]:
     return weights
 
 
+class FeatureChoice(NamedTuple):
+    """A feature scheme by name, words that are left out, and weights of words."""
+
+    scheme: str
+    stop_words: tuple[str, ...] = ()
+    idf: dict[str, float] | None = None
+
+
+def _read_features(value: Any) -> FeatureChoice:
+    if isinstance(value, str) and value.startswith("{"):
+        value = json.loads(value)
+    if not isinstance(value, Mapping):
+        return FeatureChoice(_read_text(value))
+    if unknown := value.keys() - set(FeatureChoice._fields):
+        raise ValueError(unknown)
+    words, idf = value.get("stop_words", ()), value.get("idf")
+    weights = None if idf is None else _read_idf(idf)
+    return FeatureChoice(_read_text(value.get("scheme")), _read_words(words), weights)
+
+
 def _setting(default: Any, rule: Requirement) -> Any:
     return field(default=default, metadata={"rule": rule})
 
@@ -233,13 +258,12 @@ class SimhashSettings:
         IDENTITY_HEADERS, Requirement("a list of names of headers", _read_header_names)
     )
     extractor: str = _setting("auto", Requirement("a name or an import path", _read_text))
-    features: str = _setting("words-3", Requirement("the name of a feature scheme", _read_text))
-    stop_words: tuple[str, ...] = _setting(
-        (), Requirement("a list of words, or the path of a UTF-8 file of words", _read_words)
-    )
-    idf: dict[str, float] | None = _setting(
-        None,
-        Requirement("a mapping of words to weights, or the path of a JSON file of one", _read_idf),
+    features: FeatureChoice = _setting(
+        "words-3",
+        Requirement(
+            "the name of a feature scheme, or a mapping of 'scheme', 'stop_words' and 'idf'",
+            _read_features,
+        ),
     )
     min_tokens: int = _setting(50, _number(int, 0))
     follow_duplicate_links: bool = _setting(False, _BOOLEAN)
@@ -260,8 +284,6 @@ class SimhashSettings:
     max_waiting: int | None = _setting(None, _number(int, 0))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))
-    max_tags: int = _setting(MAX_TAGS, _number(int, 1))
-    max_depth: int = _setting(MAX_DEPTH, _number(int, 1, MAX_DEPTH))
     decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
     report_file: str | None = _setting(
         None, Requirement("the path of a file that ends in .html", _read_html_path)
@@ -269,16 +291,25 @@ class SimhashSettings:
     prometheus_file: str | None = _setting(
         None, Requirement("the path of a file that ends in .prom", _read_prometheus_path)
     )
-    alarm_share: float = _setting(0.95, _number(float, 0, 1))
-    pause_alarms: tuple[str, ...] = _setting(
-        (), Requirement("a list of names of alarms", _read_names)
+    on_alarm: Mapping[str, str | float] | None = _setting(
+        None,
+        Requirement("a mapping of alarms to 'close', 'pause' or minutes", _read_alarm_actions),
     )
-    pause_minutes: float | None = _setting(None, _number(float, 0))
 
     @property
-    def pause_seconds(self) -> float:
-        """The length of a host's pause after an alarm; ``inf`` means to the end of the crawl."""
-        return inf if self.pause_minutes is None else SECONDS_A_MINUTE * self.pause_minutes
+    def closing_alarms(self) -> frozenset[str]:
+        """The alarms that close the spider."""
+        actions = self.on_alarm or {}
+        return frozenset(name for name, action in actions.items() if action == "close")
+
+    @property
+    def pauses(self) -> dict[str, float]:
+        """For how many seconds an alarm pauses its host; ``inf`` means to the end of the crawl."""
+        return {
+            name: inf if isinstance(action, str) else SECONDS_A_MINUTE * action
+            for name, action in (self.on_alarm or {}).items()
+            if action != "close"
+        }
 
     @classmethod
     def is_enabled(cls, source: SettingsSource) -> bool:

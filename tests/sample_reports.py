@@ -33,7 +33,7 @@ HOSTILE = [
 
 
 def collected(*records: Record) -> dict[str, Any]:
-    collector = Collector(duplicate_share=0.95)
+    collector = Collector()
     for one in records:
         collector.add(one)
     return report_of(collector, CrawlInfo(name="news", settings={"SIMHASH_SHARE": "0.9"}))

@@ -84,7 +84,7 @@ def test_pause_after_a_wall_behind_a_redirect_is_of_the_site_that_was_asked(
     site["/help"] = article(prose("help"), [*(f"/help{i}" for i in range(3)), site.url + "/late"])
     for i in range(3):
         site[f"/help{i}"] = article(prose(f"help{i}x"))
-    result = crawl(SIMHASH_PAUSE_ALARMS="one_text", SIMHASH_REPORT_FILE="report.html")
+    result = crawl(SIMHASH_ON_ALARM={"one_text": "pause"}, SIMHASH_REPORT_FILE="report.html")
     (alarm,) = json.loads((tmp_path / "report.json").read_text())["alarms"]
     assert (alarm["name"], alarm["subject"]) == ("one_text", f"{login}/login?next={MEMBERS[0]}")
     assert f"http://{alarm['host']}" == site.url

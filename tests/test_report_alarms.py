@@ -157,7 +157,7 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
     wall = [record(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
     watch = Watch(0.9)
     before = [(alarm.name, alarm.page) for one in wall for alarm in watch.look(one)]
-    watch = watch.resumed(0.9, {})
+    watch = watch.resumed({})
     after = [(alarm.name, alarm.page - 400) for one in wall for alarm in watch.look(one)]
     assert before == after == [("one_text", 10), ("trap", 20), ("duplicates", 181)]
 
@@ -165,7 +165,7 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
 def test_host_that_had_text_before_a_crawl_was_resumed_is_watched_for_it() -> None:
     watch = Watch(1.0)
     assert not list(watch.look(record(f"{SITE}/")))
-    watch = watch.resumed(1.0, {})
+    watch = watch.resumed({})
     gone = [skipped(f"{SITE}/gone{i}", "no_text") for i in range(30)]
     assert [alarm.name for one in gone for alarm in watch.look(one)] == ["no_text"]
 

@@ -24,7 +24,7 @@ SITE = "http://a.example"
 
 
 def collect(*records: Record) -> Collector:
-    collector = Collector(duplicate_share=0.95)
+    collector = Collector()
     for one in records:
         collector.add(one)
     return collector

@@ -133,8 +133,11 @@ def test_report_that_cannot_be_written_at_the_end_is_an_error_in_the_log(
         ({"SIMHASH_REPORT_FILE": "report.txt"}, "must be the path of a file that ends in .html"),
         ({"SIMHASH_REPORT_FILE": "%(day)s.html"}, "no % but in"),
         ({"SIMHASH_REPORT_FILE": "job.json/a.html"}, "a path that can be written"),
-        ({"CLOSESPIDER_SIMHASH_ALARMS": ["fire"]}, "may name one_text, trap"),
-        ({"SIMHASH_PAUSE_ALARMS": "trap,duplicates"}, "may name one_text, trap, no_text: got 'dup"),
+        ({"SIMHASH_ON_ALARM": {"fire": "close"}}, "may name one_text, trap"),
+        (
+            {"SIMHASH_ON_ALARM": '{"duplicates": 5}'},
+            "one_text, trap, no_text for a pause: got 'dup",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_stop_the_crawl(
@@ -176,7 +179,7 @@ def test_trap_is_recognised_within_50_pages_and_the_crawl_ends(
     site.pages = Endless()
     result = crawl(
         SIMHASH_ACTION="observe",
-        CLOSESPIDER_SIMHASH_ALARMS="trap",
+        SIMHASH_ON_ALARM={"trap": "close"},
         CLOSESPIDER_PAGECOUNT=500,
         SIMHASH_REPORT_FILE=REPORT,
     )
@@ -196,7 +199,7 @@ def test_resumed_crawl_is_closed_again_by_what_it_meets_itself(
         site[day] = article(prose("calendar"))
     settings = {
         "JOBDIR": "job",
-        "CLOSESPIDER_SIMHASH_ALARMS": "trap",
+        "SIMHASH_ON_ALARM": {"trap": "close"},
         "SIMHASH_REPORT_FILE": REPORT,
     }
     first = crawl(**settings)
@@ -230,7 +233,7 @@ def test_trap_pauses_its_site_and_no_other(site: Site, crawl: CrawlFixture, tmp_
     result = crawl(
         "Errback",
         SIMHASH_ACTION="observe",
-        SIMHASH_PAUSE_ALARMS="trap",
+        SIMHASH_ON_ALARM={"trap": "pause"},
         CLOSESPIDER_PAGECOUNT=500,
         SIMHASH_REPORT_FILE=REPORT,
     )
@@ -248,8 +251,7 @@ def test_site_is_asked_again_when_its_pause_is_over_and_paused_again(
     site.pages = Endless()
     result = crawl(
         SIMHASH_ACTION="observe",
-        SIMHASH_PAUSE_ALARMS="trap",
-        SIMHASH_PAUSE_MINUTES=0,
+        SIMHASH_ON_ALARM={"trap": 0},
         CLOSESPIDER_PAGECOUNT=90,
         SIMHASH_REPORT_FILE=REPORT,
     )

@@ -301,7 +301,7 @@ def test_any_text_stays_text(text: str) -> None:
     ["x", "\x00", *(pytest.param(c, marks=pytest.mark.long) for c in '"\U0001f600\u05d0')],
 )
 def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
-    collector = Collector(duplicate_share=0.95)
+    collector = Collector()
     for i in range(3000):
         site = f"http://{i % 50}{char * 5000}"
         url = f"{site}/{i % 40}{char * 5000}/{i % 7}{char * 5000}?{i % 30}{char * 5000}=1"

@@ -57,12 +57,36 @@ def test_home_folder_is_expanded() -> None:
 def test_words_and_weights_from_files(tmp_path: Path) -> None:
     (tmp_path / "stop.txt").write_text("the\nof und\n", encoding="utf-8")
     (tmp_path / "idf.json").write_text(json.dumps({"lamp": 3.5}))
-    settings = read(
-        SIMHASH_STOP_WORDS=str(tmp_path / "stop.txt"), SIMHASH_IDF=tmp_path / "idf.json"
-    )
-    assert settings.stop_words == ("of", "the", "und")
-    assert settings.idf == {"lamp": 3.5}
-    assert read(SIMHASH_STOP_WORDS=["a"], SIMHASH_IDF={"a": 1}).idf == {"a": 1.0}
+    files = {"stop_words": str(tmp_path / "stop.txt"), "idf": tmp_path / "idf.json"}
+    scheme = "words-1-idf"
+    found = read(SIMHASH_FEATURES={"scheme": scheme, **files}).features
+    assert found == (scheme, ("of", "the", "und"), {"lamp": 3.5})
+    values = {"scheme": scheme, "stop_words": ["a"], "idf": {"a": 1}}
+    for value in (values, json.dumps(values)):
+        assert read(SIMHASH_FEATURES=value).features == (scheme, ("a",), {"a": 1.0})
+    assert read(SIMHASH_FEATURES="words-2").features == ("words-2", (), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stop_words", [1]),
+        ("stop_words", "/no/such/file"),
+        ("idf", "/no/such/file"),
+        ("idf", ["a"]),
+        ("idf", {"a": "heavy"}),
+        ("idf", {"a": float("nan")}),
+        ("idf", {"a": float("inf"), "b": 1}),
+        ("idf", {"a": -1, "b": 1}),
+        ("idf", {"a": 0}),
+        ("idf", {}),
+        ("stop", ["a"]),
+        ("scheme", ""),
+    ],
+)
+def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=r"^SIMHASH_FEATURES must be "):
+        read(SIMHASH_FEATURES={"scheme": "words-1-idf", name: value})
 
 
 @pytest.mark.parametrize(
@@ -83,16 +107,8 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_SCOPE", "page"),
         ("SIMHASH_EXTRACTOR", ""),
         ("SIMHASH_FEATURES", 3),
-        ("SIMHASH_STOP_WORDS", [1]),
-        ("SIMHASH_STOP_WORDS", "/no/such/file"),
-        ("SIMHASH_IDF", "/no/such/file"),
-        ("SIMHASH_IDF", ["a"]),
-        ("SIMHASH_IDF", {"a": "heavy"}),
-        ("SIMHASH_IDF", {"a": float("nan")}),
-        ("SIMHASH_IDF", {"a": float("inf"), "b": 1}),
-        ("SIMHASH_IDF", {"a": -1, "b": 1}),
-        ("SIMHASH_IDF", {"a": 0}),
-        ("SIMHASH_IDF", {}),
+        ("SIMHASH_FEATURES", {"idf": {"a": 1}}),
+        ("SIMHASH_FEATURES", "{words"),
         ("SIMHASH_VERIFY", "often"),
         ("SIMHASH_TAKES", "links"),
         ("SIMHASH_TAKES", ["items"]),
@@ -104,16 +120,16 @@ def test_words_and_weights_from_files(tmp_path: Path) -> None:
         ("SIMHASH_WORKERS", -1),
         ("SIMHASH_WORKERS", "many"),
         ("SIMHASH_MAX_WAITING", -1),
-        ("SIMHASH_MAX_TAGS", 0),
-        ("SIMHASH_MAX_DEPTH", 256),
         ("SIMHASH_PAGE_TIMEOUT", 0),
         ("SIMHASH_PAGE_TIMEOUT", float("inf")),
         ("SIMHASH_PAGE_TIMEOUT", float("nan")),
         ("SIMHASH_MAX_BODY_BYTES", 0),
         ("SIMHASH_DECISIONS_FILE", 7),
-        ("SIMHASH_PAUSE_ALARMS", 7),
-        ("SIMHASH_PAUSE_ALARMS", [7]),
-        ("SIMHASH_PAUSE_MINUTES", -1),
+        ("SIMHASH_ON_ALARM", 7),
+        ("SIMHASH_ON_ALARM", ["trap"]),
+        ("SIMHASH_ON_ALARM", {"trap": -1}),
+        ("SIMHASH_ON_ALARM", {"trap": "stop"}),
+        ("SIMHASH_ON_ALARM", "trap"),
     ],
 )
 def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) -> None:
@@ -132,7 +148,7 @@ def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) 
 )
 def test_password_of_a_server_is_never_shown(address: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        read(SIMHASH_ALARM_SHARE=address)
+        read(SIMHASH_SHARE=address)
     assert "s3" not in str(refused.value)
     assert "cret" not in str(refused.value)
     assert "db.example/0" in str(refused.value)

@@ -51,10 +51,17 @@ from scrapy_simhash.decision.holdings import (
 )
 from scrapy_simhash.decision.noise import NO_CUTS, Cuts, Differences, differences, stripped
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.settings import ITEMS, MAX_DEPTH, MAX_TAGS, TEXT
+from scrapy_simhash.settings import ITEMS, TEXT
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
+
+# Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
+# 340,000 tags, trafilatura took 13 s and 713 MB.
+MAX_TAGS = 200_000
+# libxml2 leaves out elements nested deeper than 256 levels, and everything after them: two pages
+# that differ there would look the same.
+MAX_DEPTH = 255
 
 # A target and its parameters, up to the next comma outside of quotes (RFC 8288, section 3).
 _LINK = re.compile(r'<([^<>]*)>((?:[^",<]|"[^"]*")*)')
@@ -146,8 +153,6 @@ class Analyser:
     extractor: str
     scheme: FeatureScheme
     verify: bool
-    max_tags: int
-    max_depth: int
     takes: str
     identity: str
 
@@ -159,14 +164,11 @@ class Analyser:
         stop_words: Iterable[str] = (),
         idf: Mapping[str, float] | None = None,
         verify: bool = True,
-        max_tags: int = MAX_TAGS,
-        max_depth: int = MAX_DEPTH,
         takes: str = ITEMS,
     ) -> Analyser:
         """Return the analyser for these settings; *verify* asks for content and values.
 
         *takes* says what the spider takes from a page: :data:`ITEMS` or :data:`TEXT`.
-        Pages with more than *max_tags* tags, or nested deeper than *max_depth*, are refused.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
         Where resiliparse cannot be imported, *extractor* "auto" is "trafilatura".
 
@@ -183,7 +185,7 @@ class Analyser:
                 f"content 6 for {takes}" if verify else "unverified",
             ]
         )
-        return cls(extractor, scheme, verify, max_tags, max_depth, takes, identity)
+        return cls(extractor, scheme, verify, takes, identity)
 
     @property
     def reads_urls(self) -> bool:
@@ -286,11 +288,11 @@ class Analyser:
 
     def _tree(self, html: str) -> HtmlElement | None:
         """Return the tree of a page, which must be within the limits."""
-        if (tags := html.count("<")) > self.max_tags:
-            raise AnalysisError("too_many_tags", f"{tags:,} tags are more than {self.max_tags:,}")
+        if (tags := html.count("<")) > MAX_TAGS:
+            raise AnalysisError("too_many_tags", f"{tags:,} tags are more than {MAX_TAGS:,}")
         tree = parse(html)
-        if tree is not None and is_deeper(tree, self.max_depth):
-            raise AnalysisError("too_deep", f"nested deeper than {self.max_depth} levels")
+        if tree is not None and is_deeper(tree, MAX_DEPTH):
+            raise AnalysisError("too_deep", f"nested deeper than {MAX_DEPTH} levels")
         return tree
 
 

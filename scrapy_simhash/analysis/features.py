@@ -157,7 +157,7 @@ class FeatureScheme:
         )
         if (scheme.weights == "idf") != bool(scheme.idf):
             raise SettingsError(
-                f"a feature scheme (SIMHASH_FEATURES) has an idf table (SIMHASH_IDF) exactly when "
+                "a feature scheme (SIMHASH_FEATURES) has an idf table exactly when "
                 f"its name ends in -idf: got {name!r} with a table of {len(scheme.idf)} words"
             )
         if scheme.tokeniser == "jieba":

@@ -17,7 +17,6 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import CrawlInfo, comparison_of, report_of
 from scrapy_simhash.report.html import html_of, short_tables, shown
-from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
     import argparse
@@ -95,7 +94,7 @@ def _report(feeds: list[Path]) -> Document:
 
     :raises FeedError: one cannot be read, or no feed has a decision.
     """
-    collector = Collector(SimhashSettings().alarm_share)
+    collector = Collector()
     for feed in feeds:
         try:
             _read(feed, collector)

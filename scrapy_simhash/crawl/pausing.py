@@ -12,11 +12,13 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
-from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, check_alarms
 from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Request
@@ -27,42 +29,42 @@ logger = logging.getLogger(__name__)
 
 
 class SimhashPauseMiddleware:
-    """Ignore the requests to a host after one of ``SIMHASH_PAUSE_ALARMS`` was raised on it.
+    """Ignore the requests to a host after an alarm that pauses it, by ``SIMHASH_ON_ALARM``.
 
-    The pause lasts for ``SIMHASH_PAUSE_MINUTES``, or to the end of the crawl.  Such a request is
-    counted as ``simhash/paused_requests``; its errback gets a
+    The pause lasts for some minutes, or to the end of the crawl.  Such a request is counted as
+    ``simhash/paused_requests``; its errback gets a
     :class:`~scrapy_simhash.crawl.exceptions.SitePaused`.
     Requests without a callback (robots.txt, media pipelines) pass.
     """
 
-    def __init__(self, stats: StatsCollector, alarms: frozenset[str], seconds: float) -> None:
+    def __init__(self, stats: StatsCollector, pauses: Mapping[str, float]) -> None:
         self.stats = stats
-        self.alarms = alarms
-        self.seconds = seconds
+        self.pauses = pauses
         self._again = RareWarning(logger)
-        self._until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
         self._ends: dict[str, float] = {}  # host -> end of its pause, by monotonic()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
-        if not settings.pause_alarms:
+        if not settings.pauses:
             raise NotConfigured  # without a message: this is the default
-        alarms = alarm_names("SIMHASH_PAUSE_ALARMS", settings.pause_alarms, SITE_ALARMS)
-        middleware = cls(crawler.stats, alarms, settings.pause_seconds)
+        check_alarms(settings.pauses, SITE_ALARMS, " for a pause")
+        middleware = cls(crawler.stats, settings.pauses)
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
-        if alarm.name not in self.alarms:
+        seconds = self.pauses.get(alarm.name)
+        if seconds is None:
             return
-        message = f"No more requests to {alarm.host} {self._until}, after the alarm {alarm.name}"
+        until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
+        message = f"No more requests to {alarm.host} {until}, after the alarm {alarm.name}"
         extra: dict[str, object] = {"spider": spider}
         if alarm.host in self._ends:
             self._again.log(message, extra)
         else:
             logger.warning("%s", message, extra=extra)
-        self._ends[alarm.host] = monotonic() + self.seconds
+        self._ends[alarm.host] = monotonic() + seconds
 
     def process_request(self, request: Request) -> None:
         if not self._ends or request.callback is NO_CALLBACK:

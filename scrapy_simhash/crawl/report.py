@@ -15,8 +15,7 @@ from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.run import WORKERS, JobState
-from scrapy_simhash.crawl.setup import RareWarning, active_settings, alarm_names, file_path
-from scrapy_simhash.errors import SettingsError
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, check_alarms, file_path
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.alarms import ALARMS, Alarm
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
     from scrapy_simhash.report.record import Record
@@ -37,22 +35,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSE_PREFIX = "CLOSESPIDER_SIMHASH"
-CLOSE_SETTING = f"{CLOSE_PREFIX}_ALARMS"
 # Saving takes about 10 ms (1.5 MB); a kill costs the report the minutes since.
 SAVE_SECONDS = 300.0
-
-
-def _refuse_misspelt(settings: BaseSettings) -> None:
-    """Refuse settings that look like :data:`CLOSE_SETTING`: nothing else would read them.
-
-    :raises SettingsError: there is one.
-    """
-    for name in settings:
-        if str(name).startswith(CLOSE_PREFIX) and name != CLOSE_SETTING:
-            raise SettingsError(
-                f"{name} is not a setting of scrapy-simhash; did you mean {CLOSE_SETTING}?"
-            )
 
 
 class Writing(NamedTuple):
@@ -67,8 +51,8 @@ class SimhashReport:
     """Collect the decisions; at close, write ``SIMHASH_REPORT_FILE`` and log what stands out.
 
     An alarm is logged, counted as ``simhash/alarms/<name>``, sent as the signal
-    ``alarm_raised``, and closes the spider where ``CLOSESPIDER_SIMHASH_ALARMS`` names it. With a
-    ``JOBDIR``, a crawl that is resumed goes on counting, and raises alarms anew.
+    ``alarm_raised``, and closes the spider where ``SIMHASH_ON_ALARM`` says so.  With a ``JOBDIR``,
+    a crawl that is resumed goes on counting, and raises alarms anew.
     """
 
     def __init__(
@@ -101,15 +85,13 @@ class SimhashReport:
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
             writing = Writing(path, workers, settings.page_timeout)
         state = JobState(crawler, "report", Collector)
-        pauses = dict.fromkeys(settings.pause_alarms, settings.pause_seconds)
+        check_alarms(settings.on_alarm or (), ALARMS)
         collector = state.load()
         if collector is None:
-            collector = Collector(settings.alarm_share, pauses)
+            collector = Collector(settings.pauses)
         else:
-            collector.watch = collector.watch.resumed(settings.alarm_share, pauses)
-        _refuse_misspelt(crawler.settings)
-        closing = alarm_names(CLOSE_SETTING, crawler.settings.getlist(CLOSE_SETTING), ALARMS)
-        extension = cls(crawler, collector, state, closing, writing)
+            collector.watch = collector.watch.resumed(settings.pauses)
+        extension = cls(crawler, collector, state, settings.closing_alarms, writing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
@@ -189,9 +171,7 @@ class SimhashReport:
         ours = sorted(name for name in settings if name.startswith("SIMHASH_"))
         return CrawlInfo(
             name=spider.name,
-            settings={
-                name: shortened(masked(repr(settings[name]))) for name in (*ours, CLOSE_SETTING)
-            },
+            settings={name: shortened(masked(repr(settings[name]))) for name in ours},
             versions={
                 "Python": platform.python_version(),
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},

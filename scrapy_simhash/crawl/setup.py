@@ -196,14 +196,15 @@ def unwritable(setting: str, path: str, exc: Exception) -> SettingsError:
     )
 
 
-def alarm_names(setting: str, names: Iterable[str], known: Iterable[str]) -> frozenset[str]:
-    """Return the names of alarms that a setting lists.
+def check_alarms(names: Iterable[str], known: Iterable[str], doing: str = "") -> None:
+    """Check the names of alarms in ``SIMHASH_ON_ALARM``; *doing* says for what they are used.
 
     :raises SettingsError: a name is not among the *known* ones.
     """
     if unknown := sorted(set(names) - {*known}):
-        raise SettingsError(f"{setting} may name {', '.join(known)}: got {unknown[0]!r}")
-    return frozenset(names)
+        raise SettingsError(
+            f"SIMHASH_ON_ALARM may name {', '.join(known)}{doing}: got {unknown[0]!r}"
+        )
 
 
 class RareWarning:

@@ -31,6 +31,8 @@ TRAP_PAGES = 20
 # The pages of a trap repeat a few texts; print views have one text each.
 TRAP_TEXTS = 4
 NO_TEXT_PAGES = 20
+# More than this share of the last pages were duplicates.
+DUPLICATE_SHARE = 0.95
 SHARE_WINDOW = 200
 
 # At most this many hosts and patterns are watched; those with the fewest pages are forgotten.
@@ -129,13 +131,13 @@ class Watch:
         self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
-    def resumed(self, share: float, pauses: Mapping[str, float]) -> Watch:
+    def resumed(self, pauses: Mapping[str, float]) -> Watch:
         """Return the watch for a crawl that is resumed.
 
         It raises alarms for what it sees itself: the pages that closed the crawl before must not
         close it again.  It knows the hosts that had text before.
         """
-        watch = Watch(share, pauses)
+        watch = Watch(self.share, pauses)
         watch.pages = self.pages
         watch._hosts = self._hosts
         return watch

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.hashes import hash_of
-from scrapy_simhash.report.alarms import Alarm, Watch
+from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, Watch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.urls import MAX_URL, Address
@@ -151,7 +151,11 @@ class Collector:
     *pauses* are those of :class:`~scrapy_simhash.report.alarms.Watch`.
     """
 
-    def __init__(self, duplicate_share: float, pauses: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        pauses: Mapping[str, float] | None = None,
+        duplicate_share: float = DUPLICATE_SHARE,
+    ) -> None:
         self.watch = Watch(duplicate_share, pauses)
         # By name and subject: the first of each.
         self.alarms: dict[tuple[str, str], Alarm] = {}
