@@ -277,7 +277,6 @@ class SimhashSettings:
     rules_audit: int = _setting(150, _number(int, 0, 1_000_000_000))
     probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool = _setting(False, _BOOLEAN)
-    expire_days: float | None = _setting(None, _number(float, 0))
     workers: int = _setting(
         "auto", Requirement("'auto' or a whole number from 0 to 256", _read_workers)
     )

@@ -208,6 +208,17 @@ def test_sites_and_spiders_are_forgotten(
     assert (found["forgotten"], found["pages"]) == (forgotten, 5 - forgotten)
 
 
+def test_pages_that_no_crawl_has_met_for_some_days_are_forgotten(site: Site, folder: Path) -> None:
+    with closing(sqlite3.connect(folder / INDEX)) as connection:
+        old = "UPDATE pages SET judged_at = judged_at - 86400 * 3 WHERE url LIKE '%/a'"
+        connection.execute(old)
+        connection.commit()
+    assert simhash_json(folder, "forget", str(INDEX), "--days", "4")["forgotten"] == 0
+    assert simhash_json(folder, "forget", str(INDEX), "--days", "2.5")["forgotten"] == 1
+    found = simhash_json(folder, "check", str(INDEX), site.url + "/a")
+    assert found["representative"] == site.url + "/b"
+
+
 def test_whole_index_is_verified(folder: Path) -> None:
     assert simhash_json(folder, "repair", str(INDEX)) == {"clean": True, "problems": []}
     assert simhash(folder, "repair", str(INDEX)).stdout == "The index is whole.\n"

@@ -257,14 +257,6 @@ def test_forgotten_duplicate_leaves_its_group(index: Blocking) -> None:
     assert groups(index) == {"a": None, "c": "a"}
 
 
-def test_old_pages_expire(index: Blocking) -> None:
-    index.check_and_add(page("old", 0b0))
-    index.check_and_add(replace(page("copy", 0b1), judged_at=1000))
-    index.check_and_add(replace(page("new", 0xFF00), judged_at=1000))
-    assert index.expire(before=1000) == 1
-    assert groups(index) == {"copy": None, "new": None}
-
-
 def test_withdrawn_page_takes_its_copies_with_it(index: Blocking) -> None:
     new = page("a", 0b0)
     decision = index.check_and_add(new)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,21 +86,6 @@ def test_page_that_a_callback_failed_on_is_not_skipped_as_unchanged(
         "seen_before",
         "pass",
     )
-
-
-def test_old_pages_are_forgotten_when_a_crawl_starts(crawl: CrawlFixture, tmp_path: Path) -> None:
-    crawl()
-    with closing(sqlite3.connect(tmp_path / index_of("links"))) as connection:
-        connection.execute("UPDATE pages SET judged_at = judged_at - 86400 * 3")
-        connection.commit()
-    result = crawl(SIMHASH_EXPIRE_DAYS=4)
-    assert {d["verdict"] for d in result.decisions[3:]} == {"refresh"}
-    with closing(sqlite3.connect(tmp_path / index_of("links"))) as connection:
-        connection.execute("UPDATE pages SET judged_at = judged_at - 86400 * 3")
-        connection.commit()
-    result = crawl(SIMHASH_EXPIRE_DAYS=2)
-    assert "3 old pages forgotten" in result.log
-    assert {d["verdict"] for d in result.decisions[6:]} == {"unique"}
 
 
 def test_page_behind_a_redirect_is_judged_at_its_last_address(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import survey
 from scrapy_simhash.index.opening import open_existing
@@ -69,13 +71,13 @@ def test_pages_are_chosen_by_spider_and_address(index_place: str) -> None:
     with Blocking(opened) as index:
         by_id = {row.id: row.page.url.rpartition("/")[2] for row in index.rows()}
 
-        def chosen(spider: str | None, end: str | None) -> set[str]:
-            is_meant = None if end is None else lambda url: url.endswith(end)
-            ids = index.run(survey.ids_where(opened, spider, is_meant))
-            return {by_id[row_id] for row_id in ids}
+        def chosen(is_meant: Callable[[Page], bool]) -> set[str]:
+            return {by_id[row_id] for row_id in index.run(survey.ids_where(opened, is_meant))}
 
-        assert chosen("two", None) == {"11-0", "11-1"}
-        assert chosen("two", "-1") == {"11-1"}
-        assert chosen(None, "-3") == {"1-3"}
-        assert chosen("three", None) == set()
-        assert len(chosen(None, None)) == 27
+        def judged_by(spider: str) -> Callable[[Page], bool]:
+            return index.run(survey.judged_by(opened, spider))
+
+        assert chosen(judged_by("two")) == {"11-0", "11-1"}
+        assert chosen(judged_by("three")) == set()
+        assert chosen(lambda page: page.url.endswith("-3")) == {"1-3"}
+        assert len(chosen(lambda _: True)) == 27

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,7 +22,7 @@ from scrapy_simhash.commands.base import (
 )
 from scrapy_simhash.index.opening import file_of, open_existing
 from scrapy_simhash.index.sqlite.repair import Problem, repair
-from scrapy_simhash.index.survey import Survey, ids_where, survey
+from scrapy_simhash.index.survey import Survey, ids_where, judged_by, survey
 from scrapy_simhash.urls import host_of, scope_key
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from scrapy_simhash.decision.page import Page
+
 BAD = 1
+SECONDS_A_DAY = 86_400
 
 
 class StatsCommand(Subcommand[Survey]):
@@ -89,13 +93,13 @@ class Forgotten:
 
 
 class ForgetCommand(Subcommand[Forgotten]):
-    """Forgets a page, a site, or the pages that a spider's crawls judged last.
+    """Forgets a page, a site, old pages, or those that a spider's crawls judged last.
 
     The place of a kept page is taken by the oldest of its group that stays.
     """
 
     name = "forget"
-    summary = "Take pages out of an index: one, those of a site, or those of a spider"
+    summary = "Take pages out of an index: one, those of a site or of a spider, or old ones"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index(parser)
@@ -103,11 +107,14 @@ class ForgetCommand(Subcommand[Forgotten]):
         which.add_argument("--url", help="the page at this address")
         which.add_argument("--site", help="the pages of this host, or of this registered domain")
         which.add_argument("--spider", help="the pages that crawls of this spider judged last")
+        which.add_argument(
+            "--days", type=float, help="the pages that no crawl has met for so many days"
+        )
 
     async def find(self, options: argparse.Namespace) -> Forgotten:
         async with open_existing(options.index) as index:
-            ids = await ids_where(index, options.spider, _meant(options))
-            forgotten = await index.forget(ids)
+            meant = _meant(options) or await judged_by(index, options.spider)
+            forgotten = await index.forget(await ids_where(index, meant))
             pages, kept = await index.counts()
         return Forgotten(forgotten, pages, kept)
 
@@ -118,13 +125,16 @@ class ForgetCommand(Subcommand[Forgotten]):
         )
 
 
-def _meant(options: argparse.Namespace) -> Callable[[str], bool] | None:
-    """Return whether the URL of a page is meant, as a function; None if every URL is."""
+def _meant(options: argparse.Namespace) -> Callable[[Page], bool] | None:
+    """Return whether a page is meant, as a function; None if its spider decides."""
     if options.url is not None:
-        return lambda url: url == options.url
+        return lambda page: page.url == options.url
+    if options.days is not None:
+        before = time.time() - options.days * SECONDS_A_DAY
+        return lambda page: page.judged_at < before
     if options.site is not None:
         site = options.site.lower()
-        return lambda url: site in (host_of(url), scope_key("site", url, ""))
+        return lambda page: site in (host_of(page.url), scope_key("site", page.url, ""))
     return None
 
 

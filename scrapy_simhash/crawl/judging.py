@@ -68,8 +68,6 @@ DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 VARIANT_FLAG = "variant"
 
-SECONDS_A_DAY = 86_400
-
 
 class SimhashDownloaderMiddleware:
     """Judge each HTML page that a spider is to get, and drop or flag the near-duplicates.
@@ -154,7 +152,6 @@ class SimhashDownloaderMiddleware:
             extra={"spider": spider},
         )
         say_what_is_between(self.crawler, self)
-        await self._expire(spider)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         try:
@@ -192,18 +189,6 @@ class SimhashDownloaderMiddleware:
             scope = scope_key(self.settings.scope, response.url, self.spider_name, asker)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
-
-    async def _expire(self, spider: Spider) -> None:
-        """Forget what was judged too long ago."""
-        if self.settings.expire_days is None:
-            return
-        try:
-            before = time.time() - self.settings.expire_days * SECONDS_A_DAY
-            expired = await self.index.expire(before)
-        except IndexUnavailableError as exc:
-            logger.warning("Old pages stay: %(error)s", {"error": exc}, extra={"spider": spider})
-        else:
-            logger.info("%(n)d old pages forgotten", {"n": expired}, extra={"spider": spider})
 
     def process_request(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from."""

@@ -179,10 +179,6 @@ class Index(ABC):
         """
 
     @abstractmethod
-    async def expire(self, before: float) -> int:
-        """Forget the pages that were judged last before a time: see :meth:`forget`."""
-
-    @abstractmethod
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         """Return the run of *spider* that begins, and the crawl that it is part of.
 

@@ -36,11 +36,6 @@ class MemoryIndex(LocalIndex):
     def __str__(self) -> str:
         return "memory:"
 
-    async def expire(self, before: float) -> int:
-        return await self.forget(
-            [row.id for row in self._rows.values() if row.page.judged_at < before]
-        )
-
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         number = next(self._runs)
         crawl = None if name is None else self._named.get(name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
-from scrapy_simhash.decision.page import Row
+from scrapy_simhash.decision.page import Page, Row
 from scrapy_simhash.errors import IndexMismatchError
 from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
@@ -98,20 +98,15 @@ async def survey(place: str) -> Survey:
         )
 
 
-async def ids_where(
-    index: LastingIndex, spider: str | None, is_meant: Callable[[str], bool] | None
-) -> list[int]:
-    """Return the ids of the pages that crawls of *spider* judged last, whose URL *is_meant*.
+async def ids_where(index: LastingIndex, is_meant: Callable[[Page], bool]) -> list[int]:
+    """Return the ids of the pages that are meant."""
+    return [row.id async for row in index.brief_rows() if is_meant(row.page)]
 
-    None means every spider, or every URL.
-    """
+
+async def judged_by(index: LastingIndex, spider: str) -> Callable[[Page], bool]:
+    """Return a function that says whether a crawl of *spider* judged a page last."""
     crawls = {crawl.id for crawl in await index.crawls() if crawl.spider == spider}
-    return [
-        row.id
-        async for row in index.brief_rows()
-        if (spider is None or row.page.crawl in crawls)
-        and (is_meant is None or is_meant(row.page.url))
-    ]
+    return lambda page: page.crawl in crawls
 
 
 async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules]:

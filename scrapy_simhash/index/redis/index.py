@@ -13,7 +13,6 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -170,10 +169,6 @@ class RedisIndex(LastingIndex):
                     await self._until_done(row_id, self._with_heir)
                     forgotten += 1
         return forgotten
-
-    async def expire(self, before: float) -> int:
-        judged_before = self._store.rows(partial(self._store.scan, before=before))
-        return await self.forget([row.id async for row in judged_before])
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         return await self._store.crawls.begin(spider, name, joins)

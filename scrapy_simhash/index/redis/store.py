@@ -229,12 +229,9 @@ class Store:
                 for stored in await read(scope, span):
                     yield stored.row
 
-    async def scan(
-        self, scope: Scope, numbers: range, before: float | None = None
-    ) -> list[StoredRow]:
-        """Return the rows of a span without sketches; with *before*, those judged before it."""
-        limit = "" if before is None else repr(before)
-        found = await self.script(scope, _SCAN, numbers.start, numbers.stop - 1, limit)
+    async def scan(self, scope: Scope, numbers: range) -> list[StoredRow]:
+        """Return the rows of a span without sketches."""
+        found = await self.script(scope, _SCAN, numbers.start, numbers.stop - 1)
         pairs = zip(found[::2], found[1::2], strict=True)
         return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 

@@ -102,11 +102,6 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         """Bytes of memory that the tables take, approximately."""
         return self._tables.nbytes
 
-    async def expire(self, before: float) -> int:
-        with schema.errors_translated(self.path):
-            ids = self._rows.ids_before(before)
-        return await self.forget(ids)
-
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
             return self._crawls.begin(spider, name, joins)

@@ -172,11 +172,6 @@ class Rows:
         """Yield all rows without their sketches, oldest first."""
         return map(row_of, self._connection.execute(_SELECT_BRIEF))
 
-    def ids_before(self, before: float) -> list[int]:
-        """Return the ids of the rows that were judged last before a time."""
-        found = self._connection.execute("SELECT id FROM pages WHERE judged_at < ?", (before,))
-        return [row_id for (row_id,) in found]
-
     def insert(self, row_id: int, page: Page, representative: int | None) -> None:
         """Store a page as a new row."""
         self._connection.execute(_INSERT, (row_id, *_values(page, representative)))
