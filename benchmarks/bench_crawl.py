@@ -97,8 +97,6 @@ class Mode:
             "SIMHASH_EXTRACTOR": self.extractor,
             "SIMHASH_WORKERS": self.workers,
             "SIMHASH_INDEX": str(folder / "bench.simhash"),
-            # All pages are start pages, so that every crawl gets the same ones.
-            "SIMHASH_PROTECT_START_REQUESTS": False,
         }
 
 

@@ -118,7 +118,7 @@ def measure(kind: str, pages: int) -> Iterator[tuple[str, dict[str, Any]]]:
         indexes: dict[str, tuple[Callable[[], Index], RedisServer | None]] = {
             "memory": (lambda: MemoryIndex(parameters), None),
             "file": (lambda: SQLiteIndex(folder / "pages.simhash", parameters), None),
-            "redis": (lambda: RedisIndex(server.url, parameters, 1_000_000), server),
+            "redis": (lambda: RedisIndex(f"{server.url}?pages={1_000_000}", parameters), server),
         }
         for name, (made, own) in indexes.items():
             yield name, asyncio.run(flood(made(), kind, pages, own))

@@ -171,12 +171,12 @@ def in_redis(parameters: Parameters) -> RedisIndex:
     """An index in a server of its own, which ends with the benchmark."""
     folder = OPEN.enter_context(tempfile.TemporaryDirectory())
     server = OPEN.enter_context(RedisServer(Path(folder)))
-    return RedisIndex(server.url, parameters, 100_000)
+    return RedisIndex(f"{server.url}?pages={100_000}", parameters)
 
 
 def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -> Judge:
     """The whole plug-in without Scrapy, with SIMHASH_TAKES = "text" and all links known."""
-    defaults = SimhashSettings.read({})
+    defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
     index = kind(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
     loop = asyncio.new_event_loop()

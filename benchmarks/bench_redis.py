@@ -126,7 +126,7 @@ def crawler(
     to: Any,
 ) -> None:
     async def crawl() -> Told:
-        async with RedisIndex(url, parameters, planned) as index:
+        async with RedisIndex(f"{url}?pages={planned}", parameters) as index:
             start.wait()
             return await judge(index, (page(i, parameters, near) for i in numbers), every)
 
@@ -252,7 +252,7 @@ def atomicity(pairs: int, processes: int = 16) -> dict[str, Any]:
     """Let all processes judge the same pages, each its own near copy: one of each must be kept."""
     with server() as own:
         told = crawl(own.url, PLAIN, [range(pairs)] * processes, near=lambda n: 1 << n if n else 0)
-        counts = asyncio.run(counted(RedisIndex(own.url, PLAIN, pairs)))
+        counts = asyncio.run(counted(RedisIndex(f"{own.url}?pages={pairs}", PLAIN)))
     return {**summary(told), "pages": pairs, "kept": counts.kept, "stored": counts.pages}
 
 
@@ -265,7 +265,7 @@ def restarts(fsync: str, times: int = 20, pages: int = 40_000) -> dict[str, Any]
     """Kill and restart the server while pages are judged; count the stored pages that it lost."""
     with server("--appendonly", "yes", "--appendfsync", fsync) as own:
         taken: set[int] = set()
-        index = RedisIndex(own.url, PLAIN, pages)
+        index = RedisIndex(f"{own.url}?pages={pages}", PLAIN)
 
         async def crawl_on() -> tuple[Counter[str], set[int]]:
             verdicts: Counter[str] = Counter()
@@ -335,7 +335,7 @@ def network(cut_seconds: float = 30.0) -> dict[str, Any]:
                 pages = {"latency": 200, "cut": int(200 * (cut_seconds + 5)), "storm": 2_000}[name]
                 every = {"latency": 0.02, "cut": 0.005, "storm": 0.005}[name]
                 disturbing = threading.Thread(target=disturb)
-                index = RedisIndex(url, PLAIN, pages)
+                index = RedisIndex(f"{url}?pages={pages}", PLAIN)
 
                 async def disturbed(
                     index: RedisIndex = index,

@@ -47,7 +47,6 @@ def plugged_in(folder: Path, workers: int) -> dict[str, Any]:
     return {
         "ADDONS": {"scrapy_simhash.Addon": 500},
         "SIMHASH_ACTION": "drop",
-        "SIMHASH_PROTECT_START_REQUESTS": False,
         "SIMHASH_WORKERS": workers,
         "SIMHASH_INDEX": str(folder / "soak.simhash"),
         "SIMHASH_DECISIONS_FILE": str(folder / "decisions.jsonl"),

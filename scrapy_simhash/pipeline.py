@@ -104,8 +104,8 @@ class Pipeline:
     ) -> tuple[Page, PageAnalysis]:
         """Return a page as an index sees it, met by a *run* of *spider*, and its analysis.
 
-        The index says what is known of the page's site.
-        Without a run, and with ``SIMHASH_SINCE = "ever"``, all kept pages stand for others.
+        The index says what is known of the page's site.  Without a run, and if
+        ``SIMHASH_SKIP_UNCHANGED`` is "moved", all kept pages stand for others.
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
@@ -120,6 +120,7 @@ class Pipeline:
             )
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
+        takes_all = self.settings.skip_unchanged == "moved"
         page = Page(
             url=url,
             request_fingerprint=request_fingerprint,
@@ -129,7 +130,7 @@ class Pipeline:
             tokens=analysis.tokens,
             judged_at=time.time(),
             crawl=None if run is None else run.id,
-            met_by=None if run is None or self.settings.since == "ever" else met_by(run.crawl),
+            met_by=None if run is None or takes_all else met_by(run.crawl),
             content_fingerprint=_second_fingerprint(content, analysis.values),
             addresses=analysis.addresses,
             own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,

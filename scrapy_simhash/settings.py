@@ -25,8 +25,6 @@ from scrapy_simhash.errors import SettingsError
 PREFIX = "SIMHASH_"
 SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
-# The tables of an index in Redis are planned for this many pages by default.
-EXPECTED_PAGES = 1_000_000
 # What the spider takes from pages: fields, links and files, or texts alone.
 ITEMS, TEXT = "items", "text"
 # By these headers of a request, a site knows who asks.
@@ -92,6 +90,10 @@ def _read_boolean(value: Any) -> bool:
         return known[str(value).lower()]
     except KeyError:
         raise ValueError from None
+
+
+def _read_skip_unchanged(value: Any) -> bool | str:
+    return value if value == "moved" else _read_boolean(value)
 
 
 def _read_text(value: Any) -> str:
@@ -212,6 +214,8 @@ class FeatureChoice(NamedTuple):
 
 
 def _read_features(value: Any) -> FeatureChoice:
+    if isinstance(value, FeatureChoice):
+        return value
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     if not isinstance(value, Mapping):
@@ -247,9 +251,7 @@ class SimhashSettings:
         None,
         Requirement("'memory:', the path of a file, or the URL of a Redis server", _read_index),
     )
-    expected_pages: int = _setting(EXPECTED_PAGES, _number(int, 1))
     scope: str = _setting("global", _choice(*SCOPES))
-    since: str = _setting("crawl", _choice("crawl", "ever"))
     crawl: str | None = _setting(None, Requirement("the name of a crawl", _read_text))
     ignore_meta: tuple[str, ...] = _setting(
         (), Requirement("a list of names in meta and cb_kwargs", _read_names)
@@ -259,15 +261,13 @@ class SimhashSettings:
     )
     extractor: str = _setting("auto", Requirement("a name or an import path", _read_text))
     features: FeatureChoice = _setting(
-        "words-3",
+        FeatureChoice("words-3"),
         Requirement(
             "the name of a feature scheme, or a mapping of 'scheme', 'stop_words' and 'idf'",
             _read_features,
         ),
     )
     min_tokens: int = _setting(50, _number(int, 0))
-    follow_duplicate_links: bool = _setting(False, _BOOLEAN)
-    protect_start_requests: bool = _setting(True, _BOOLEAN)
     only: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     except_: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
@@ -276,13 +276,14 @@ class SimhashSettings:
     rules: str = _setting("suggest", _choice("suggest", "use", "off"))
     rules_audit: int = _setting(150, _number(int, 0, 1_000_000_000))
     probes: int = _setting(3, _number(int, 0, 4))
-    skip_unchanged: bool = _setting(False, _BOOLEAN)
+    skip_unchanged: bool | str = _setting(
+        False, Requirement("True, False or 'moved'", _read_skip_unchanged)
+    )
     workers: int = _setting(
         "auto", Requirement("'auto' or a whole number from 0 to 256", _read_workers)
     )
     max_waiting: int | None = _setting(None, _number(int, 0))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
-    max_body_bytes: int = _setting(5 * 1024 * 1024, _number(int, 1))
     decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
     report_file: str | None = _setting(
         None, Requirement("the path of a file that ends in .html", _read_html_path)

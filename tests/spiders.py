@@ -54,6 +54,15 @@ class Links(Spider):
         return response.follow(link)
 
 
+class StartsAnyPage(Links):
+    """Want the start page dropped, too, if it is a copy."""
+
+    name = "links"
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.start_urls[0], meta={"simhash": "drop"}, dont_filter=True)
+
+
 class OtherLinks(Links):
     name = "other links"
 

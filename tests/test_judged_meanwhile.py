@@ -142,7 +142,7 @@ def test_copy_that_is_judged_while_its_page_teaches_does_not_lead_on() -> None:
     async def told() -> list[str]:
         crawler = get_crawler(Links)
         crawler.crawling = True
-        settings = SimhashSettings.read({})
+        settings = SimhashSettings()
         pipeline = Pipeline.of(settings)
         middleware = SimhashDownloaderMiddleware(
             crawler,

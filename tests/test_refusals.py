@@ -131,14 +131,6 @@ def test_a_misspelt_spider_makes_no_index(project: Path) -> None:
     assert simhash(project, "stats", "--spider", "gone").returncode == 0
 
 
-def test_links_that_no_drop_can_follow_are_warned_of(site: Site, crawl: CrawlFixture) -> None:
-    site["/"] = article(prose("start"))
-    warning = "SIMHASH_FOLLOW_DUPLICATE_LINKS has no effect"
-    assert warning in crawl(SIMHASH_FOLLOW_DUPLICATE_LINKS=True).log
-    settings = {"SIMHASH_FOLLOW_DUPLICATE_LINKS": True, "SIMHASH_ACTION": "flag"}
-    assert warning not in crawl(**settings).log
-
-
 def test_summary_says_what_scrapy_does_not_count(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"), ["/a", "/b"])
     site["/a"] = site["/b"] = article(prose("the same text"))

@@ -39,7 +39,6 @@ def test_two_spiders_share_workers_and_an_index_of_the_same_name(
         SIMHASH_INDEX=index,
         SIMHASH_WORKERS=2,
         SIMHASH_ACTION="observe",
-        SIMHASH_PROTECT_START_REQUESTS=False,
     )
     assert result.returncode == 0, result.log
     verdicts = Counter(d["verdict"] for d in result.decisions)

@@ -70,19 +70,19 @@ def folders(parent: Path, *names: str) -> list[Path]:
     return made
 
 
-@pytest.mark.parametrize(("since", "again"), [("crawl", 1 + ITEMS), ("ever", 1)])
+@pytest.mark.parametrize(("skipped", "again"), [(False, 1 + ITEMS), ("moved", 1)])
 def test_next_crawl_gets_what_has_another_address_now(
-    site: Site, tmp_path: Path, lasting_place: str, since: str, again: int
+    site: Site, tmp_path: Path, lasting_place: str, skipped: bool | str, again: int
 ) -> None:
-    settings = {"SIMHASH_INDEX": lasting_place, "SIMHASH_SINCE": since}
+    settings: dict[str, Any] = {"SIMHASH_INDEX": lasting_place, "SIMHASH_SKIP_UNCHANGED": skipped}
     items = []
     for folder in folders(tmp_path, "first", "second", "third"):
         start = open_session(site, folder.name)
         result = run_job(crawl_job(site, folder, start=start, **settings), folder)
         items.append(len(result.items))
     assert items == [1 + ITEMS, again, again]
-    assert result.stats.get("simhash/moved", 0) == (1 + ITEMS if since == "crawl" else 0)
-    assert ("21 at another address than before" in result.log) == (since == "crawl")
+    assert result.stats.get("simhash/moved", 0) == (0 if skipped else 1 + ITEMS)
+    assert ("21 at another address than before" in result.log) == (not skipped)
 
 
 def test_copies_within_the_next_crawl_are_dropped(site: Site, crawl: CrawlFixture) -> None:

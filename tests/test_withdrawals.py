@@ -68,7 +68,7 @@ def test_crawl_whose_failed_pages_stay_in_the_index_passed_not_all_pages_on(
     refusals: int, delivered: bool
 ) -> None:
     """Otherwise the next crawl would skip a page as unchanged that no spider could use."""
-    index, settings = BusyIndex(refusals), SimhashSettings.read({})
+    index, settings = BusyIndex(refusals), SimhashSettings()
     crawler = get_crawler(Links)
     crawler.crawling, crawler.engine = True, Mock()
     pipeline = Pipeline.of(settings)

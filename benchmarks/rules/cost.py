@@ -78,7 +78,7 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
     with tempfile.TemporaryDirectory() as folder:
         for start in range(0, REQUESTS, BATCH):  # as many as may be under way
             pipeline = Pipeline.of(settings)
-            index = open_index("memory:", pipeline.parameters, REQUESTS)
+            index = open_index("memory:", pipeline.parameters)
             parts = Parts(pipeline, index, RequestFacts(crawler, settings))
             learned = SimhashRulesMiddleware(crawler, parts, Path(folder, f"{start}.sqlite"))
             learned._learner._sightings = met

@@ -87,8 +87,7 @@ class CopyCommand(Subcommand[Copied]):
             parameters = replace(
                 pipeline.parameters, scheme=built_for.scheme, scope=built_for.scope
             )
-            expected = pipeline.settings.expected_pages
-            async with open_lasting(options.target, parameters, expected) as target:
+            async with open_lasting(options.target, parameters) as target:
                 copied = 0
                 with progress("Copying pages", (await source.counts()).pages) as advance:
                     async for _ in copy(source, target):
@@ -191,9 +190,8 @@ async def _import_source(
     """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
     verdicts: Counter[str] = Counter()
     source = source_at(source_place)
-    expected = pipeline.settings.expected_pages
     async with (
-        open_index(index_place, pipeline.parameters, expected) as index,
+        open_index(index_place, pipeline.parameters) as index,
         source.analysed(pipeline, index, spider) as pages,
     ):
         async for _, page in pages:
@@ -268,8 +266,7 @@ class RebuildCommand(Subcommand[Rebuilt]):
             return None if request is None else page._replace(request_fingerprint=request)
 
         total = len(requests)
-        expected = pipeline.settings.expected_pages
-        async with open_index(options.new, pipeline.parameters, expected) as index:
+        async with open_index(options.new, pipeline.parameters) as index:
             for source in map(source_at, options.sources):
                 async with source.analysed(pipeline, index, options.spider, wanted) as pages:
                     async for url, page in pages:

@@ -59,6 +59,10 @@ _ROOT = re.compile(rb"<([a-z_][^\s/>]*)", re.I)
 _HTML_TAGS = _HTML_4_TAGS | {"dialog", "main", "picture", "search", "slot", "template"}
 
 
+# On a page of 50 MB, trafilatura took 1 GB of memory and over 10 seconds.
+MAX_BODY_BYTES = 5 << 20
+
+
 class Selection:
     """Chooses the pages that are judged: by ``SIMHASH_ONLY`` and ``SIMHASH_EXCEPT``, and by kind.
 
@@ -82,7 +86,7 @@ class Selection:
             return "status"
         if not _is_html(response):
             return "not_html"
-        if len(response.body) > self._settings.max_body_bytes:
+        if len(response.body) > MAX_BODY_BYTES:
             return "too_large"
         if wish is None and _is_fragment(response.body):
             return "not_html"
@@ -178,11 +182,11 @@ class Policy:
         returns anything else, the page passes, and ``simhash/policy_errors`` counts it.
         """
         settings = self.settings
-        if settings.protect_start_requests and is_start_request(request):
+        wish = request.meta.get(META_KEY)
+        if is_start_request(request) and wish not in ACTIONS:
             return "pass"
         if decision.reason == "wall":
             return "pass"
-        wish = request.meta.get(META_KEY)
         action = _ACTION_TAKEN[wish if wish in ACTIONS else settings.action]
         if action == "drop" and is_inline(request) and wish != "drop":
             action = "flag"  # somebody waits for the page

@@ -317,8 +317,7 @@ class SimhashDownloaderMiddleware:
         if decision.may_be_noise and not may_be_missing:
             self._visits.consider(request, response, page)
         action = self._policy.action(request, response, decision)
-        is_followed = action == "flag" and self.settings.follow_duplicate_links
-        if action == "pass" or is_followed:
+        if action == "pass":
             self._reach.hand([response.url], self.index.noise(page.section).cuts)
             if self._facts.leads_on(request):
                 self._reach.hand(one.address for one in page.holds.addresses)

@@ -30,29 +30,20 @@ class _TellingMiddleware(BaseSpiderMiddleware):
 
 
 class SimhashLinksMiddleware(_TellingMiddleware):
-    """Drop the requests from a flagged response, unless ``SIMHASH_FOLLOW_DUPLICATE_LINKS`` is set.
+    """Drop the requests from a flagged response.
 
     Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
     is a copy from its page, the verdict of that page is removed from it, and the redirects of that
     page are marked.
     """
 
-    def __init__(self, crawler: Crawler, follow: bool) -> None:
-        super().__init__(crawler)
-        self.follow = follow
-
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = active_settings(crawler)
-        if settings.follow_duplicate_links and settings.action == "drop":
-            logger.warning(
-                "SIMHASH_FOLLOW_DUPLICATE_LINKS has no effect on dropped pages, whose links nobody "
-                "sees: set SIMHASH_ACTION to 'flag'"
-            )
-        return cls(crawler, settings.follow_duplicate_links)
+        active_settings(crawler)
+        return cls(crawler)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        if response is not None and not self.follow and _is_cut(request, response):
+        if response is not None and _is_cut(request, response):
             self.crawler.stats.inc_value("simhash/links_not_followed")
             return None
         request.meta.pop(DECISION_META_KEY, None)

@@ -122,9 +122,7 @@ def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters
     """
 
     def taken(place: str) -> Index:
-        return INDEXES.take(
-            (place, parameters), lambda: open_index(place, parameters, settings.expected_pages)
-        )
+        return INDEXES.take((place, parameters), lambda: open_index(place, parameters))
 
     try:
         return taken(index_place(settings, crawler.spidercls.name, crawler.settings))

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Index, LastingIndex
-from scrapy_simhash.settings import EXPECTED_PAGES, MEMORY, extra_version, is_in_redis, masked
+from scrapy_simhash.settings import MEMORY, extra_version, is_in_redis, masked
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.redis.index import RedisIndex
     from scrapy_simhash.index.sqlite.index import SQLiteIndex
 
 
-def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES) -> Index:
+def open_index(place: str, parameters: Parameters) -> Index:
     """Return the index at *place*, made where there is none.
 
-    *place* is ``memory:``, the path of a file, or the URL of a Redis server, whose tables are
-    planned for *expected_pages* in a scope.
+    *place* is ``memory:``, the path of a file, or the URL of a Redis server.
 
     :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
     :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
@@ -32,12 +31,10 @@ def open_index(place: str, parameters: Parameters, expected_pages: int = EXPECTE
         from scrapy_simhash.index.memory import MemoryIndex
 
         return MemoryIndex(parameters)
-    return open_lasting(place, parameters, expected_pages)
+    return open_lasting(place, parameters)
 
 
-def open_lasting(
-    place: str, parameters: Parameters, expected_pages: int = EXPECTED_PAGES
-) -> LastingIndex:
+def open_lasting(place: str, parameters: Parameters) -> LastingIndex:
     """Return the index at *place*, which outlives this process; see :func:`open_index`.
 
     :raises IndexUnavailableError: *place* is in memory.
@@ -45,7 +42,7 @@ def open_lasting(
     if place == MEMORY:
         raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
     if is_in_redis(place):
-        return _redis_index()(place, parameters, expected_pages)
+        return _redis_index()(place, parameters)
     return _sqlite_index()(place, parameters)
 
 

@@ -23,6 +23,8 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import masked
 
 PREFIX = "simhash"
+# Buckets and tables are planned for this many pages.
+PAGES = 1_000_000
 CLIENT_NAME = "scrapy-simhash"
 PORT = 6379
 SENTINEL_PORT = 26379
@@ -35,7 +37,7 @@ _ID_BITS = 32
 _FORM = (
     "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// (TLS), redis+cluster://HOST:PORT,"
     "HOST:PORT or redis+sentinel://HOST:PORT,HOST:PORT/SERVICE[/DATABASE], each with rediss too, "
-    "and after a ? any of prefix, client_name, ssl_ca_certs, ssl_certfile and ssl_keyfile"
+    "and after a ? any of prefix, pages, client_name, ssl_ca_certs, ssl_certfile and ssl_keyfile"
 )
 _KINDS = {"": "single", "cluster": "cluster", "sentinel": "sentinel"}
 _TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
@@ -44,6 +46,8 @@ _TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 @dataclass(frozen=True)
 class ServerAddress:
     """The data needed to reach the server, and the *prefix* of all keys there.
+
+    A new index is planned for a number of *pages* in its largest scope.
 
     *hosts* are (name, port): the server, some nodes of the cluster, or the sentinels, which know
     the server as *service*.  *tls* are further arguments of redis-py.
@@ -57,6 +61,7 @@ class ServerAddress:
     database: int = 0
     service: str = ""
     prefix: str = PREFIX
+    pages: int = PAGES
     client_name: str = CLIENT_NAME
     tls: tuple[tuple[str, str], ...] = ()
     shown: str = ""
@@ -96,8 +101,10 @@ class ServerAddress:
         if not kind and len(hosts) > 1:
             raise ValueError("there must be one host")
         options = dict(parse_qsl(url.query, strict_parsing=True) if url.query else ())
-        options = {"prefix": PREFIX, "client_name": CLIENT_NAME, **options}
+        options = {"prefix": PREFIX, "pages": str(PAGES), "client_name": CLIENT_NAME, **options}
         prefix, client_name = options.pop("prefix"), options.pop("client_name")
+        if (pages := int(options.pop("pages"))) < 1:
+            raise ValueError("pages must be at least 1")
         if unknown := [name for name in options if name not in _TLS_FILES]:
             raise ValueError(f"{unknown[0]} is not known here")
         if "{" in prefix or "}" in prefix:
@@ -111,6 +118,7 @@ class ServerAddress:
             database=database,
             service=service,
             prefix=prefix,
+            pages=pages,
             client_name=client_name,
             tls=tuple(options.items()),
             shown=shown,

@@ -51,7 +51,7 @@ _NO_ID = bytes(ID_BYTES)
 
 
 class RedisIndex(LastingIndex):
-    """An index in the server at a URL, created for *pages* in each scope if there is none.
+    """An index in the server at a URL, created if there is none.
 
     A page is on the server before :meth:`add` returns.  Whether it survives a restart of
     the server depends on the server's persistence (docs/redis.md).
@@ -61,12 +61,12 @@ class RedisIndex(LastingIndex):
     :raises IndexUnavailableError: the server cannot be reached, or evicts keys.
     """
 
-    def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
+    def __init__(self, url: str, parameters: Parameters) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
         self._learned = Learned(parameters.share, self._store.exchange_state)
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
-        near, pages = _run_apart(self._open(pages))
+        near, pages = _run_apart(self._open())
         self._buckets = Buckets(near, pages)
         self._script = Script(
             "buckets.lua", "groups.lua", "look_up.lua", near.script, "add_page.lua"
@@ -80,11 +80,11 @@ class RedisIndex(LastingIndex):
             return None
         share = 1.0 if about.is_verified else None
         parameters = Parameters(about.scheme, about.scope, about.distance, about.min_tokens, share)
-        return cls(url, parameters, about.pages)
+        return cls(url, parameters)
 
-    async def _open(self, pages: int) -> tuple[Near, int]:
+    async def _open(self) -> tuple[Near, int]:
         try:
-            about = await self._store.open(self.parameters, pages)
+            about = await self._store.open(self.parameters)
             async for site, state in self._store.templates():
                 self._learned.restore(site, state)
             if about.is_verified:

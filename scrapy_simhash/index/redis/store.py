@@ -91,13 +91,14 @@ class Store:
         except (ValueError, TypeError) as exc:
             raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
 
-    async def open(self, parameters: Parameters, pages: int) -> IndexInfo:
+    async def open(self, parameters: Parameters) -> IndexInfo:
         """Return the parameters of the index; if there is none, create it with these.
 
         :raises IndexUnavailableError: the server evicts keys.
         :raises IndexMismatchError: the index was built with other parameters.
         """
         await self._refuse_eviction()
+        pages = self.server.address.pages
         wanted = IndexInfo(
             scheme=parameters.scheme,
             scope=parameters.scope,
