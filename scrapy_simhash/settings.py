@@ -271,7 +271,6 @@ class SimhashSettings:
     only: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     except_: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
-    refused_items: str = _setting("withdraw", _choice("withdraw", "keep"))
     walls: str = _setting("pass", _choice("pass", "drop"))
     rules: str = _setting("suggest", _choice("suggest", "use", "off"))
     rules_audit: int = _setting(150, _number(int, 0, 1_000_000_000))

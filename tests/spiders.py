@@ -329,6 +329,18 @@ class Refuses:
         return item
 
 
+class KeepsPages(Policy):
+    """Take no page back after its item was refused."""
+
+    def takes_back(self, item: Any, response: Response) -> bool:
+        return False
+
+
+class FailsToTakeBack(Policy):
+    def takes_back(self, item: Any, response: Response) -> bool:
+        raise RuntimeError("no idea")
+
+
 class ReviewsPass(Policy):
     """Reviews pass, whatever they are like."""
 

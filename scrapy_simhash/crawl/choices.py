@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from lxml.html.defs import tags as _HTML_4_TAGS
 from scrapy import signals as scrapy_signals
@@ -194,6 +194,13 @@ class Policy:
             return "drop"
         return action if decision.is_duplicate else "pass"
 
+    def takes_back(self, item: Any, response: Response) -> bool:
+        """Return whether a kept page is taken back, since a pipeline dropped or failed on an item.
+
+        Its next copy is then passed on: a pipeline may accept that one's item.
+        """
+        return True
+
 
 class CarefulPolicy:
     """A policy whose mistakes cost no page."""
@@ -210,14 +217,22 @@ class CarefulPolicy:
             if action not in get_args(Action):
                 raise ValueError(f"{action!r} is no action")
         except Exception as exc:
-            logger.debug("Error in SIMHASH_POLICY", exc_info=True)
-            self._warning.log(
-                f"Page passed, since SIMHASH_POLICY failed: {response.url}: {exc!r}",
-                extra={"spider": self._crawler.spider},
-            )
-            self._crawler.stats.inc_value("simhash/policy_errors")
+            self._note(exc, f"Page passed, since SIMHASH_POLICY failed: {response.url}")
             return "pass"
         return action
+
+    def takes_back(self, item: Any, response: Response) -> bool:
+        """Return what the policy says, or true if it fails."""
+        try:
+            return self._policy.takes_back(item, response)
+        except Exception as exc:
+            self._note(exc, f"Page taken back, since SIMHASH_POLICY failed: {response.url}")
+            return True
+
+    def _note(self, exc: Exception, what: str) -> None:
+        logger.debug("Error in SIMHASH_POLICY", exc_info=True)
+        self._warning.log(f"{what}: {exc!r}", extra={"spider": self._crawler.spider})
+        self._crawler.stats.inc_value("simhash/policy_errors")
 
 
 def policy_of(settings: SimhashSettings, crawler: Crawler) -> CarefulPolicy:
@@ -229,13 +244,14 @@ def policy_of(settings: SimhashSettings, crawler: Crawler) -> CarefulPolicy:
         return CarefulPolicy(crawler, Policy(crawler))
     try:
         policy = build_from_crawler(load_object(settings.policy), crawler)
-        if not callable(getattr(policy, "action", None)):
-            raise TypeError("it has no method 'action'")
+        for method in ("action", "takes_back"):
+            if not callable(getattr(policy, method, None)):
+                raise TypeError(f"it has no method {method!r}")
     except NotConfigured:
         raise
     except Exception as exc:
         raise SettingsError(
-            f"SIMHASH_POLICY must be a class with a method 'action', as scrapy_simhash.Policy has, "
+            f"SIMHASH_POLICY must be a class with the methods of scrapy_simhash.Policy, "
             f"or the import path of one: got {settings.policy!r} ({exc})"
         ) from exc
     return CarefulPolicy(crawler, cast("Policy", policy))

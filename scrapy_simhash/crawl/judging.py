@@ -131,9 +131,8 @@ class SimhashDownloaderMiddleware:
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
-        if settings.refused_items == "withdraw":
-            crawler.signals.connect(middleware.page_failed, scrapy_signals.item_dropped)
-            crawler.signals.connect(middleware.page_failed, scrapy_signals.item_error)
+        crawler.signals.connect(middleware.item_refused, scrapy_signals.item_dropped)
+        crawler.signals.connect(middleware.item_refused, scrapy_signals.item_error)
         return middleware
 
     async def spider_opened(self, spider: Spider) -> None:
@@ -169,11 +168,13 @@ class SimhashDownloaderMiddleware:
         finally:
             await give_back(self._parts)
 
-    def page_failed(self, response: Response, spider: Spider) -> None:
-        """Take back a page on which a callback failed, or an item of which was refused.
+    def item_refused(self, item: Any, response: Response, spider: Spider) -> None:
+        """Take back a page of which a pipeline refused an item, if the policy has it so."""
+        if self._policy.takes_back(item, response):
+            self.page_failed(response, spider)
 
-        It must not stand for its copies.
-        """
+    def page_failed(self, response: Response, spider: Spider) -> None:
+        """Take back a page on which a callback failed: it must not stand for its copies."""
         request = getattr(response, "request", None)  # for an errback, this is a Failure
         if request is None:
             return
