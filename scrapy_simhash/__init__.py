@@ -9,6 +9,11 @@ In a Scrapy project: ``ADDONS = {"scrapy_simhash.Addon": 500}``.  Without Scrapy
     >>> c = simhash(scheme.features("Simhash votes bit by bit for a fingerprint"))
     >>> hamming_distance(a, b) < hamming_distance(a, c)
     True
+    >>> from scrapy_simhash import PermutedTables
+    >>> tables = PermutedTables(distance=3)
+    >>> tables.add(a, item=1)
+    >>> tables.nearest(a ^ 0b101).distance
+    2
 """
 
 from __future__ import annotations

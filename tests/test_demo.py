@@ -52,8 +52,22 @@ def test_last_lines_say_where_to_look_next(output: Path) -> None:
     assert all((FOLDER / page).exists() for page in pages)
 
 
-def test_summary_in_the_readme_is_that_of_the_demo(output: Path) -> None:
-    (shown,) = [block.text for block in blocks("README.md") if block.language == "text"]
+def shown_in(document: str, start: str) -> str:
+    return next(block.text for block in blocks(document) if block.text.startswith(start))
+
+
+def test_pair_in_the_readme_is_of_the_demo(decisions: dict[str, dict[str, str]]) -> None:
+    shown = shown_in("README.md", "http://127.0.0.1/article")
+    told = dict(re.findall(r"^http://127.0.0.1(\S+) +(\w+)", shown, re.MULTILINE))
+    kept, copy = told
+    assert told == {kept: "kept", copy: decisions[copy]["verdict"]}
+    assert decisions[copy]["representative"].endswith(kept)
+    assert f"of {kept}: nothing" in shown
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
+def test_summary_in_the_documents_is_that_of_the_demo(output: Path, document: str) -> None:
+    shown = shown_in(document, "INFO: Near-duplicates").rstrip()
     # The order of pages, session ids and clocks decide these.
     vary = r"[\d,.]+(?=(?: (?:near-duplicates|exact ones|bytes|ms))\b)"
     summary = r"[\d,.]+".join(map(re.escape, re.split(vary, shown)))
