@@ -37,7 +37,7 @@ from tests.conftest import (
 )
 from tests.forking import Job
 from tests.pages import UNIQUE
-from tests.parked import rules_in_use
+from tests.parked import rules_in_use, teach
 from tests.test_rules_crawl import rules_stats
 
 PAGES = 150
@@ -166,10 +166,7 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
-        for i in range(300):
-            url = f"http://a.com/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 300)
         again = [Request(f"http://a.com/a/p{i}?sid=2") for i in range(100)]
         parked = []
         for request in again:
@@ -190,10 +187,7 @@ def test_what_other_middlewares_add_to_a_request_before_it_is_parked_does_not_co
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
-        for i in range(60):
-            url = f"http://a.com/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 60)
         request = Request("http://a.com/a/p1?sid=2")
         as_made = rules._facts.read(request)
         request.headers["Authorization"] = "Basic of a middleware"

@@ -35,7 +35,7 @@ from tests.conftest import (
 )
 from tests.forking import Job
 from tests.pages import UNIQUE
-from tests.parked import parked_in, rules_in_use
+from tests.parked import parked_in, rules_in_use, teach
 from tests.test_rules_crawl import rules_stats
 
 HOST = "http://a.com"
@@ -86,10 +86,7 @@ class Requests:
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
-        for i in range(60):
-            url = f"{HOST}/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 60)
         yield Requests(rules, sent)
 
 

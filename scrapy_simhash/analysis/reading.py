@@ -11,6 +11,10 @@ from scrapy_simhash.analysis.fingerprint import compiled
 # "next" link (measured on such blocks: 0.8 to 1).  A list of operands that are links has 0.71.
 LINK_SHARE = 0.8
 
+# All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
+# 8,000 bytes).  A longer one is not a real address, and is ignored.
+MAX_ADDRESS = 8_000
+
 # Of a name, its beginning counts: half a megabyte of name before each of 200,000 values took 31 s.
 MAX_NAME = 100
 
@@ -30,8 +34,7 @@ class Block(NamedTuple):
     """The text of one block-level element and its id.
 
     *is_beside* says that the block is in a sidebar or the like, *is_links* that it consists of
-    links, *is_heading* that it is in an ``h1``, *is_in_content* that it is in a ``main`` or
-    ``article``.
+    links, *is_heading* that it is in an ``h1``.
     """
 
     text: str
@@ -39,7 +42,6 @@ class Block(NamedTuple):
     is_beside: bool
     is_links: bool
     is_heading: bool = False
-    is_in_content: bool = False
 
 
 # What a walk meets, in order: an element with its attributes (names and values in turn); the end of

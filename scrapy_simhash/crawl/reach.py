@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -225,8 +224,7 @@ class Reach:
         self._handed = KnownAddresses()
         self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
-        pages = attrgetter("pages")
-        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials, pages)
+        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials)
 
     def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
