@@ -29,7 +29,7 @@ from scrapy_simhash.index.redis.near import (
 from scrapy_simhash.tables.batch.snapshot import (
     BLOCK,
     MAGIC,
-    Pair,
+    MatchedPair,
     Snapshot,
     save_snapshot,
     stream_matches,
@@ -211,7 +211,7 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
 class Matches:
     """All pairs within the distance."""
 
-    pairs: list[Pair]
+    pairs: list[MatchedPair]
 
 
 class MatchCommand(Subcommand[Matches]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash._version import __version__
 from scrapy_simhash.decision.page import VARIANT_REASONS
-from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, Source
+from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _shares(collector: Collector) -> list[dict[str, Any]]:
     ]
 
 
-def _sources(sources: Mapping[str, Source], name: str) -> list[dict[str, Any]]:
+def _sources(sources: Mapping[str, SourceCount], name: str) -> list[dict[str, Any]]:
     """Return the sources with most duplicates."""
     ranked = sorted(sources.items(), key=lambda item: -item[1].duplicates)
     return [{name: key, **asdict(source)} for key, source in ranked[:ROWS]]
