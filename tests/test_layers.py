@@ -26,7 +26,7 @@ LAYERS = [
     {"decision"},
     {"tables"},
     {"settings"},
-    {"errors", "files", "hashes", "urls", "_version"},
+    {"errors", "files", "hashes", "urls"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}

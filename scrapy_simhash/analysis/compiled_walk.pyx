@@ -27,9 +27,8 @@ from lxml.includes.tree cimport (
     xmlNode,
 )
 
-from scrapy_simhash.analysis import elements
+from scrapy_simhash.analysis import reading
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.reading import LINK_SHARE, Block
 
 
 cdef extern from "_murmur3.h":
@@ -52,7 +51,8 @@ cdef enum:
     SLOTS = 1024  # for the names of one document
     TRIES = 8
 
-cdef double link_share = LINK_SHARE
+cdef double link_share = reading.LINK_SHARE
+cdef object Block = reading.Block
 cdef object new_tuple = tuple.__new__
 
 import_lxml__etree()
@@ -245,11 +245,11 @@ cdef class Walk:
         if flags & NEVER_BESIDE_FLAG or node.properties == NULL:
             return False
         cdef const xmlAttr *role = attribute(node, "role")
-        if role != NULL and value_of(role) in elements.BESIDE_ROLES:
+        if role != NULL and value_of(role) in reading.BESIDE_ROLES:
             return True
         names = f"{value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
         is_named = (
-            elements.is_named_beside_in_content if self.contents else elements.is_named_beside
+            reading.is_named_beside_in_content if self.contents else reading.is_named_beside
         )
         if names == " " or not is_named(names):
             return False

@@ -21,21 +21,24 @@ from lxml import etree
 from lxml.html import HtmlElement, fromstring
 from w3lib.encoding import html_to_unicode
 
-from scrapy_simhash.analysis.elements import (
+from scrapy_simhash.analysis.features import TOKEN
+from scrapy_simhash.analysis.fingerprint import hash_feature
+from scrapy_simhash.analysis.reading import (
     BESIDE_ELEMENTS,
     BESIDE_ROLES,
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     HIDDEN_ELEMENTS,
+    LINK_SHARE,
+    MAX_ADDRESS,
     NEVER_BESIDE,
     UNSEEN_ELEMENTS,
+    Block,
+    Event,
     is_named_beside,
     is_named_beside_in_content,
     remembering,
 )
-from scrapy_simhash.analysis.features import TOKEN
-from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.reading import LINK_SHARE, MAX_ADDRESS, Block, Event
 
 compiled_walk: ModuleType | None
 try:

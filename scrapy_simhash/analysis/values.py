@@ -41,17 +41,19 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.elements import (
+from scrapy_simhash.analysis.reading import (
     BESIDE_ELEMENTS,
     BESIDE_ROLES,
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     LINK_RELATIONS,
+    MAX_ADDRESS,
     MAX_REMEMBERED,
     WHOLE_PAGE,
+    Event,
+    literals,
     without_digits,
 )
-from scrapy_simhash.analysis.reading import MAX_ADDRESS, Event, literals
 from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
 from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address

@@ -20,12 +20,13 @@ from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import SimhashError, SourceError
-from scrapy_simhash.index.redis.near import (
+from scrapy_simhash.index.redis.buckets import (
     BYTES_PER_PAGE_WITH_KEYS,
     NearKeys,
     bytes_per_page,
     plan,
 )
+from scrapy_simhash.tables import PermutedTables
 from scrapy_simhash.tables.batch.snapshot import (
     BLOCK,
     MAGIC,
@@ -35,7 +36,6 @@ from scrapy_simhash.tables.batch.snapshot import (
     stream_matches,
 )
 from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
-from scrapy_simhash.tables.engine import PermutedTables
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash._version import __version__
 from scrapy_simhash.decision.page import VARIANT_REASONS
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
 from scrapy_simhash.report.record import OUTCOMES, Outcome
@@ -55,7 +55,7 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     differences = _differences(collector)
     return {
         "schema": SCHEMA,
-        "scrapy_simhash": __version__,
+        "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
         "made": iso_time(datetime.now(timezone.utc).timestamp()),
         "totals": _totals(collector),

@@ -22,8 +22,15 @@ from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
-from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question
-from scrapy_simhash.index.redis.near import NearKeys, NearTables, design_named
+from scrapy_simhash.index.redis.buckets import (
+    ID_BYTES,
+    Buckets,
+    Near,
+    NearKeys,
+    NearTables,
+    Question,
+    design_named,
+)
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
     StoredRow,

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.tables.engine import PermutedTables
+from scrapy_simhash.tables import PermutedTables
 
 if TYPE_CHECKING:
     from types import TracebackType
