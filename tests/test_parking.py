@@ -306,7 +306,7 @@ def test_the_rules_of_a_site_are_audited_together(
     ends = {"a.example": ("?sid=1", ".print"), "other.example": ("?sid=1",)}
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
         for host, aliases in ends.items():
-            site = rules._index.address_rules.site(host)
+            site = rules._index.learned.rules.site(host)
             for rule in (SID, AddressRule("suffix", "a.example", ".print", "")):
                 hypothesis = site.put_on_trial(replace(rule, host=host), 0.0)
                 assert hypothesis is not None
@@ -336,7 +336,7 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     trap = AddressRule("trap", "a.example", "a.example/day/N", "")
     refuted = AddressRule("suffix", "a.example", ".print", "")
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        hypothesis = rules._index.address_rules.site("a.example").put_on_trial(SID, 0.0)
+        hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
         assert hypothesis is not None
         hypothesis.freeze(["/"], 0.0)
         assert rules._parking is not None

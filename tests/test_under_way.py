@@ -171,7 +171,7 @@ def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
-    rule = next(iter(requests.rules._index.address_rules.all())).rule
+    rule = next(iter(requests.rules._index.learned.rules.all())).rule
     requests.rules._learner.fail(rule, "/a/*", is_apart=False)
     requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
     assert requests.paths == []
@@ -186,7 +186,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
         AddressRule("parameter", "a.com", "sid", ""),
         AddressRule("suffix", "a.com", ".print", ""),
     }
-    site = requests.rules._index.address_rules.site("a.com")
+    site = requests.rules._index.learned.rules.site("a.com")
     for rule in both:
         hypothesis = site.put_on_trial(rule, 0.0)
         assert hypothesis is not None

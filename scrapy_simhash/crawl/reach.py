@@ -73,7 +73,7 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
         rules = _rules_of_copies(index, Address.of(page.url).host)
-        variant = _leading_on(reach, page, decision, index.noise(page.section).cuts, rules)
+        variant = _leading_on(reach, page, decision, index.learned.noise(page.section).cuts, rules)
         if variant is not None:
             await index.keep(page)
             return Decisions(variant, decision)
@@ -85,7 +85,7 @@ def _rules_of_copies(index: Index, host: str) -> Iterator[AddressRule]:
     # Not before the first duplicate: no rules may be learned in this crawl.
     from scrapy_simhash.url_rules.evidence import MOST_DOUBT
 
-    known = index.address_rules.about(host)
+    known = index.learned.rules.about(host)
     return (one.rule for one in known if one.doubt <= MOST_DOUBT)
 
 
@@ -255,7 +255,8 @@ class Reach:
             if not _may_be_about(rule, url):
                 continue
             short = rule.rewritten(url)
-            if short != url and (short in self._kept or _mark(short, rule) in self._kept):
+            # The second stands for an address with any value of the parameter that is dropped.
+            if short != url and (short in self._kept or f"{short} {rule.drop}" in self._kept):
                 trial.texts += 1
         self._kept.add([url, *_marks(url)])
 
@@ -366,8 +367,3 @@ def _marks(url: str) -> Iterable[str]:
         others = [*pieces[:place], *pieces[place + 1 :]]
         short = parts._replace(query="&".join(others)).geturl()
         yield f"{short} {piece.partition('=')[0]}"
-
-
-def _mark(short: str, rule: AddressRule) -> str:
-    """Return what :func:`_marks` yields for the parameter that a rule drops."""
-    return f"{short} {rule.drop}"

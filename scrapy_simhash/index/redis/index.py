@@ -72,7 +72,7 @@ class RedisIndex(LastingIndex):
     def __init__(self, url: str, parameters: Parameters, pages: int) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self._learned = Learned(parameters.share, self._store.exchange_state)
+        self.learned = Learned(parameters.share, self._store.exchange_state)
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
         near, pages = _run_apart(self._open(pages))
         self._buckets = Buckets(near, pages)
@@ -94,7 +94,7 @@ class RedisIndex(LastingIndex):
         try:
             about = await self._store.open(self.parameters, pages)
             async for site, state in self._store.templates():
-                self._learned.restore(site, state)
+                self.learned.restore(site, state)
             if about.is_verified:
                 return NearKeys(about.pages), about.pages
             design = design_named(about.tables, about.distance)
@@ -159,7 +159,7 @@ class RedisIndex(LastingIndex):
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:
             return
-        self._learned.forget(scope, request_fingerprint)
+        self.learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
@@ -224,7 +224,7 @@ class RedisIndex(LastingIndex):
 
     async def close(self) -> None:
         """Store what was learned, and close the connections of the running loop."""
-        await self._learned.store_all()
+        await self.learned.store_all()
         await self._store.server.close_client()
 
     def _most(self, page: Page) -> int:
