@@ -65,11 +65,11 @@ def _as_they_are(modules: list[Extension], **_options: object) -> list[Extension
     return modules
 
 
-def repository() -> str:
-    """Return the address of the repository, empty if setup.cfg has none: no link is made then."""
+def stated(name: str) -> str:
+    """Return what setup.cfg says of the package; empty if nothing: without url, no link is made."""
     config = ConfigParser()
     config.read(FOLDER / "setup.cfg", encoding="utf-8")
-    return config["metadata"].get("url", "")
+    return config["metadata"].get(name, "")
 
 
 def page_of_the_package(url: str) -> str:
@@ -77,10 +77,9 @@ def page_of_the_package(url: str) -> str:
 
     On the page of the package a relative link leads nowhere.
     """
-    version = (FOLDER / "scrapy_simhash" / "_version.py").read_text("utf-8").split('"')[1]
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     if url:
-        return re.sub(r"\]\((?!https?:|#)", f"]({url}/blob/v{version}/", text)
+        return re.sub(r"\]\((?!https?:|#)", f"]({url}/blob/v{stated('version')}/", text)
     return re.sub(r"\[([^][]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)
 
 
@@ -92,6 +91,6 @@ def links(url: str) -> dict[str, str]:
 
 setup(
     ext_modules=extensions(os.environ.get("SIMHASH_BUILD", "")),
-    long_description=page_of_the_package(repository()),
-    project_urls=links(repository()),
+    long_description=page_of_the_package(stated("url")),
+    project_urls=links(stated("url")),
 )

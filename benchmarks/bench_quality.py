@@ -185,7 +185,7 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:
         section, folder = section_of(HOST + path), folder_of(HOST + path)
-        content = content_of(source.blocks, index.template(folder), source.title)
+        content = content_of(source.blocks, index.learned.template(folder), source.title)
         text = fingerprint_text(source.text, scheme)
         if not text.tokens and content is None:
             return "skipped", None, None
@@ -203,7 +203,7 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
             site=host_of(HOST),
             section=section,
             blocks=() if content is None else content.blocks,
-            view_under=None if index.template(folder) else partial(view_of, source),
+            view_under=None if index.learned.template(folder) else partial(view_of, source),
         )
         decision = loop.run_until_complete(index.check_and_add(page))
         return decision.verdict, decision.representative, decision.distance

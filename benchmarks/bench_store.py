@@ -113,7 +113,7 @@ async def judged(path: Path, first: int, count: int, start: Barrier) -> tuple[An
             kept += decision.verdict == "unique"
         ended = time.perf_counter()
         grown = resident_bytes() - before - 2 * seconds.itemsize * count
-        tables = index.nbytes
+        tables = index._tables.nbytes
     taken = seconds.tobytes(), processor_seconds.tobytes()
     return kept, started, ended, grown, tables, *taken
 

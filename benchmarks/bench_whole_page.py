@@ -62,7 +62,7 @@ async def judged(
         text = " ".join(gold[path].casefold().split())
         try:
             fetched = Fetched(HOST + path, body, None, path.encode())
-            page, _ = await pipeline.page(fetched, workers, index, "bench")
+            page, _ = await pipeline.page(fetched, workers, index.learned, "bench")
         except AnalysisError:
             got.add(text)
             continue

@@ -21,9 +21,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash._version import __version__
-
 if TYPE_CHECKING:
+    __version__: str
+
     from scrapy_simhash.addon import Addon
     from scrapy_simhash.analysis.features import FeatureScheme
     from scrapy_simhash.analysis.fingerprint import (
@@ -85,9 +85,12 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name == "__version__":
+        found: Any = import_module("importlib.metadata").version("scrapy-simhash")
+    elif name in _MODULES:
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+        found = module if name == "signals" else getattr(module, name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES[name]}")
-    found = module if name == "signals" else getattr(module, name)
     globals()[name] = found  # so that this function is not asked again
     return found

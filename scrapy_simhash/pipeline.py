@@ -19,7 +19,8 @@ from scrapy_simhash.decision.holdings import PageValues
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page, View, met_by
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.index.base import Index, Run
+from scrapy_simhash.index.base import Run
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.settings import ITEMS, SimhashSettings
 from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
@@ -98,13 +99,13 @@ class Pipeline:
         self,
         fetched: Fetched,
         workers: Workers,
-        known: Index,
+        known: Learned,
         spider: str,
         run: Run | None = None,
     ) -> tuple[Page, PageAnalysis]:
         """Return a page as an index sees it, met by a *run* of *spider*, and its analysis.
 
-        The index says what is known of the page's site.  Without a run, and if
+        *known* says what is known of the page's site.  Without a run, and if
         ``SIMHASH_SKIP_UNCHANGED`` is "moved", all kept pages stand for others.
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.index import opening
-from scrapy_simhash.index.base import Index
+from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ atexit.register(LOOP.close)
 
 
 class Blocking:
-    """An index whose coroutines are run to their end.
+    """An index, or what it has learned, whose coroutines are run to their end.
 
     What yields asynchronously gives a list; ``len()`` counts representatives.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Any) -> None:
         self.index = index
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -42,6 +42,8 @@ class Blocking:
         if name == "index":  # not made
             raise AttributeError(name)
         found = getattr(self.index, name)
+        if isinstance(found, Learned):
+            return Blocking(found)
         if not inspect.ismethod(found):
             return found
 
@@ -54,7 +56,8 @@ class Blocking:
         return call
 
     def __len__(self) -> int:
-        return self.run(self.index.counts()).kept
+        kept: int = self.run(self.index.counts()).kept
+        return kept
 
     def __str__(self) -> str:
         return str(self.index)

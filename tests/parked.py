@@ -16,6 +16,7 @@ from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.url_rules.learner import PageForRules
 from tests.conftest import path_of
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
@@ -37,6 +38,14 @@ def rules_in_use(
         rules = SimhashRulesMiddleware(crawler, parts, folder / "parked.sqlite")
         yield rules, sent
         rules.close(is_done=True)
+
+
+def teach(rules: SimhashRulesMiddleware, pages: int) -> None:
+    """Have the rules learn that ``sid`` does not matter, from pages at two addresses each."""
+    for number in range(pages):
+        url = f"http://a.com/a/p{number}"
+        rules._learner.learn(PageForRules(url, url))
+        rules._learner.learn(PageForRules(f"{url}?sid=1", url))
 
 
 def parked_in(file: Path) -> set[str]:

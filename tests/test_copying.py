@@ -124,7 +124,7 @@ def test_what_sites_repeat_is_copied(path: str, redis_url: str) -> None:
     with opened(path, verified=True) as source, opened(redis_url, verified=True) as target:
         copied(source, target)
     with opened(redis_url, verified=True) as target:
-        assert target.template("site.example") == {1}
+        assert target.learned.template("site.example") == {1}
 
 
 def test_index_of_another_kind_is_no_target(path: str, redis_url: str) -> None:

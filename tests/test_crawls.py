@@ -171,7 +171,7 @@ def test_page_that_was_taken_back_is_not_stored_once_more(place: str) -> None:
         for i in range(2, 60):  # until the template is settled
             other = page_with_content(f"{i}", range(300 * i, 300 * i + 200))
             index.check_and_add(replace(other, blocks=(1, i)))
-        assert index.template("site.example") == {1}
+        assert index.learned.template("site.example") == {1}
 
 
 class NotYet(MemoryIndex):

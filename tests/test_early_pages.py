@@ -62,7 +62,7 @@ def test_early_page_is_found_by_what_it_is_under_the_template(index: Blocking) -
     copy = replace(later_page("copy"), blocks=(7,))
     assert index.check(copy) == UNIQUE
     settle(index)
-    assert index.template("site.example") == {FRAME}
+    assert index.learned.template("site.example") == {FRAME}
     assert index.check(copy).representative == "http://site.example/early"
 
 
@@ -145,7 +145,7 @@ def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking
     assert index.check(framed("b", 3, 1)).is_duplicate  # nothing is known of one page
     other = with_values(framed("other", 4, 0xFFFFFFFF), 2)
     assert index.check_and_add(other).is_kept
-    assert index.template("site.example") == frozenset()
+    assert index.learned.template("site.example") == frozenset()
     assert index.check(framed("b", 3, 1)) == UNIQUE
 
 
@@ -155,4 +155,4 @@ def test_pages_that_are_like_one_another_do_not_make_their_text_a_template(index
         alike = replace(page_with_content(f"m{i}", range(500, 700), 1, 1), heading=i)
         alike = with_values(replace(alike, blocks=(FRAME, 9)), i)
         assert index.check_and_add(alike).verdict == ("variant" if i else "unique")
-    assert index.template("site.example") == {FRAME}
+    assert index.learned.template("site.example") == {FRAME}

@@ -284,7 +284,7 @@ def test_failed_commit_leaves_nothing_behind(tmp_path: Path) -> None:
     with open_index(path, PARAMETERS) as index, open_index(path, PARAMETERS) as other:
         index.check_and_add(page("a", 0xFF, scope="one"))
         connection = index._connection
-        index.index._connection = FailsOnce(connection)  # type: ignore[attr-defined]
+        index.index._connection = FailsOnce(connection)
         with pytest.raises(IndexUnavailableError, match="disk I/O error"):
             index.check_and_add(page("refused", 0b0, scope="one"))
         # It has the number that the refused page had.
@@ -292,4 +292,4 @@ def test_failed_commit_leaves_nothing_behind(tmp_path: Path) -> None:
         assert index.check_and_add(page("d", 0b1, scope="two")) == near("b", 1)
         assert index.check_and_add(page("c", 0b1, scope="one")) == UNIQUE
         assert index.counts().pages == 4
-        index.index._connection = connection  # type: ignore[attr-defined]
+        index.index._connection = connection

@@ -26,7 +26,7 @@ LAYERS = [
     {"decision"},
     {"tables"},
     {"settings"},
-    {"errors", "files", "hashes", "urls", "_version"},
+    {"errors", "files", "hashes", "urls"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 KNOWS_SCRAPY = {"addon", "commands", "crawl", "testing.child"}
@@ -113,6 +113,14 @@ def test_rules_are_imported_only_if_they_are_on(rules: str) -> None:
     assert ("SimhashRulesMiddleware" in loaded) == (rules != "off")
     names = {f"scrapy_simhash.{name}" for name in ABOUT_RULES}
     assert names & loaded == (set() if rules == "off" else names)
+
+
+def test_commands_import_what_works_on_files_of_fingerprints_only_when_it_is_called() -> None:
+    code = (
+        "import sys; from scrapy_simhash.commands import subcommands; subcommands();"
+        "sys.exit('scrapy_simhash.tables.batch.snapshot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_workers_do_not_import_scrapy() -> None:

@@ -399,23 +399,23 @@ def test_the_sections_that_are_known_are_bounded(monkeypatch: pytest.MonkeyPatch
 
 def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
     with open_index(place, PARAMETERS) as index:
-        index.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))
-        assert index.noise("a.example/shop").cuts.parameters == {"s"}
-        assert not index.noise("a.example").cuts
-        assert not index.noise("a.example/blog").cuts
+        index.learned.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))
+        assert index.learned.noise("a.example/shop").cuts.parameters == {"s"}
+        assert not index.learned.noise("a.example").cuts
+        assert not index.learned.noise("a.example/blog").cuts
 
 
 def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
     section = "a.example/shop"
     with open_index(lasting_place, PARAMETERS) as index:
         for _ in range(AGREEING):
-            index.learn_noise(section, changed(7, *ALL_CUTS))
+            index.learned.learn_noise(section, changed(7, *ALL_CUTS))
     with open_index(lasting_place, PARAMETERS) as index:
-        assert set(index.noise(section).cuts.places[7]) == set(ALL_CUTS)
+        assert set(index.learned.noise(section).cuts.places[7]) == set(ALL_CUTS)
         assert [key for key, _ in index.templates()] == [noise_key(section)]
         for _ in range(AGREEING):
-            index.learn_noise(section, changed(8, WHOLE))
-        assert set(index.noise(section).cuts.places) == {7, 8}
+            index.learned.learn_noise(section, changed(8, WHOLE))
+        assert set(index.learned.noise(section).cuts.places) == {7, 8}
 
 
 # Real pages -------------------------------------------------------------------------------------

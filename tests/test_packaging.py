@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash._version import __version__
+from scrapy_simhash import __version__
 
 FOLDER = Path(__file__).parents[1]
 NAME = f"scrapy_simhash-{__version__}"

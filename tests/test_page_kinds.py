@@ -27,7 +27,9 @@ def is_duplicate(index: Blocking, html: str) -> bool:
     """Whether a page is one of those that were judged before it."""
     number = len(index.rows())
     url = f"http://{SITE}/{number}"
-    analysis = ANALYSER.analyse(html.encode(), "utf-8", url, Background(index.template(SITE)))
+    analysis = ANALYSER.analyse(
+        html.encode(), "utf-8", url, Background(index.learned.template(SITE))
+    )
     assert analysis.content is not None
     page = Page(
         url=url,

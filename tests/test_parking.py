@@ -37,7 +37,7 @@ from tests.conftest import (
 )
 from tests.forking import Job
 from tests.pages import UNIQUE
-from tests.parked import rules_in_use
+from tests.parked import rules_in_use, teach
 from tests.test_rules_crawl import rules_stats
 
 PAGES = 150
@@ -166,10 +166,7 @@ def test_what_was_parked_for_a_kept_page_is_sent_when_it_is_taken_back(
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
-        for i in range(300):
-            url = f"http://a.com/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 300)
         again = [Request(f"http://a.com/a/p{i}?sid=2") for i in range(100)]
         parked = []
         for request in again:
@@ -190,10 +187,7 @@ def test_what_other_middlewares_add_to_a_request_before_it_is_parked_does_not_co
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.com/") as (rules, sent):
-        for i in range(60):
-            url = f"http://a.com/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 60)
         request = Request("http://a.com/a/p1?sid=2")
         as_made = rules._facts.read(request)
         request.headers["Authorization"] = "Basic of a middleware"
@@ -312,7 +306,7 @@ def test_the_rules_of_a_site_are_audited_together(
     ends = {"a.example": ("?sid=1", ".print"), "other.example": ("?sid=1",)}
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
         for host, aliases in ends.items():
-            site = rules._index.address_rules.site(host)
+            site = rules._index.learned.rules.site(host)
             for rule in (SID, AddressRule("suffix", "a.example", ".print", "")):
                 hypothesis = site.put_on_trial(replace(rule, host=host), 0.0)
                 assert hypothesis is not None
@@ -342,7 +336,7 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     trap = AddressRule("trap", "a.example", "a.example/day/N", "")
     refuted = AddressRule("suffix", "a.example", ".print", "")
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        hypothesis = rules._index.address_rules.site("a.example").put_on_trial(SID, 0.0)
+        hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
         assert hypothesis is not None
         hypothesis.freeze(["/"], 0.0)
         assert rules._parking is not None

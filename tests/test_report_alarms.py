@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.alarms import Alarm, Watch
+from scrapy_simhash.report.alarms import Alarm, AlarmWatch
 from scrapy_simhash.report.record import Record
 from tests.reports import record, skipped
 
@@ -15,7 +15,7 @@ SITE = "http://a.example"
 
 
 def raised(records: Iterable[Record], share: float = 1.0) -> list[Alarm]:
-    watch = Watch(share)
+    watch = AlarmWatch(share)
     return [alarm for one in records for alarm in watch.look(one)]
 
 
@@ -114,7 +114,7 @@ def test_too_many_duplicates_are_one_alarm() -> None:
 
 def test_alarm_is_raised_again_when_its_pause_is_over_and_only_then() -> None:
     wall = [record(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(200)]
-    watch = Watch(1.0, pauses={"one_text": 60})
+    watch = AlarmWatch(1.0, pauses={"one_text": 60})
     alarms = [alarm for one in wall for alarm in watch.look(one)]
     pages = [alarm.page for alarm in alarms if alarm.name == "one_text"]
     assert pages == [10, 70, 130, 190]
@@ -122,7 +122,7 @@ def test_alarm_is_raised_again_when_its_pause_is_over_and_only_then() -> None:
 
 
 def test_wall_that_was_met_again_needs_its_evidence_anew() -> None:
-    watch = Watch(1.0, pauses={"one_text": 0})
+    watch = AlarmWatch(1.0, pauses={"one_text": 0})
     wall = [record(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(39)]
     pages = [one.page for page in wall for one in watch.look(page) if one.name == "one_text"]
     assert pages == [10, 20, 30]
@@ -155,7 +155,7 @@ def test_host_of_an_alarm_is_the_one_that_was_asked() -> None:
 
 def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
     wall = [record(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
-    watch = Watch(0.9)
+    watch = AlarmWatch(0.9)
     before = [(alarm.name, alarm.page) for one in wall for alarm in watch.look(one)]
     watch = watch.resumed({})
     after = [(alarm.name, alarm.page - 400) for one in wall for alarm in watch.look(one)]
@@ -163,7 +163,7 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
 
 
 def test_host_that_had_text_before_a_crawl_was_resumed_is_watched_for_it() -> None:
-    watch = Watch(1.0)
+    watch = AlarmWatch(1.0)
     assert not list(watch.look(record(f"{SITE}/")))
     watch = watch.resumed({})
     gone = [skipped(f"{SITE}/gone{i}", "no_text") for i in range(30)]

@@ -230,32 +230,32 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
             learner.learn(PageForRules(f"{url}?sid=1", url))
 
     with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
-        learn(Learner(one.address_rules), 0, 30)
-        one.store_rules("a.com")
-        two.store_rules("a.com")
-        (shared,) = two.address_rules.all()
+        learn(Learner(one.learned.rules), 0, 30)
+        one.learned.store_rules("a.com")
+        two.learned.store_rules("a.com")
+        (shared,) = two.learned.rules.all()
         before = shared.keys
         assert before >= 25
-        other = Learner(two.address_rules)
+        other = Learner(two.learned.rules)
         learn(other, 0, 30)
         assert before <= shared.keys <= 30, "these may be the same keys"
         learn(other, 30, 80)
         assert shared.learned is not None
-        two.store_rules("a.com")
-        one.store_rules("a.com")
-        (rule,) = one.address_rules.all()
+        two.learned.store_rules("a.com")
+        one.learned.store_rules("a.com")
+        (rule,) = one.learned.rules.all()
         assert rule.learned is not None
     with open_index(lasting_place, PARAMETERS) as later:
-        (rule,) = later.address_rules.all()
+        (rule,) = later.learned.rules.all()
         assert rule.keys == shared.keys
         assert rule.acts() == ["/a/*"]
         ((key, state),) = list(later.templates())
         assert key == rules_key("a.com")
         assert len(SiteRules.from_bytes(state, rule.seen).hypotheses) == 1
-        later.change_rules("a.com", lambda rules: rules.forget(rule.rule))
-        assert not list(later.address_rules.all())
+        later.learned.change_rules("a.com", lambda rules: rules.forget(rule.rule))
+        assert not list(later.learned.rules.all())
     with open_index(lasting_place, PARAMETERS) as last:
-        assert not list(last.address_rules.all())
+        assert not list(last.learned.rules.all())
 
 
 def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
@@ -270,30 +270,30 @@ def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
         open_index(lasting_place, PARAMETERS) as running,
         open_index(lasting_place, PARAMETERS) as command,
     ):
-        learner = Learner(running.address_rules)
+        learner = Learner(running.learned.rules)
         for i in range(4):
             url = f"http://a.com/a/p{i}"
             learner.learn(PageForRules(url, url))
             learner.learn(PageForRules(f"{url}?sid=1", url))
-        running.store_rules("a.com")
-        command.change_rules("a.com", freeze)
+        running.learned.store_rules("a.com")
+        command.learned.change_rules("a.com", freeze)
         assert learner.say("http://a.com/a/p1?sid=7").known is None
-        running.store_rules("a.com")
+        running.learned.store_rules("a.com")
         assert learner.say("http://a.com/a/p1?sid=7").known is not None
     with open_index(lasting_place, PARAMETERS) as later:
-        (found,) = later.address_rules.all()
+        (found,) = later.learned.rules.all()
         assert (found.rule, found.acts()) == (rule, ["/a/*"])
 
 
 def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
-        learner = Learner(index.address_rules)
+        learner = Learner(index.learned.rules)
         for i in range(5):
             url = f"http://a.com/a/p{i}"
             learner.learn(PageForRules(url, url))
             learner.learn(PageForRules(f"{url}?sid=1", url))
     with open_index(lasting_place, PARAMETERS) as later:
-        (rule,) = later.address_rules.all()
+        (rule,) = later.learned.rules.all()
         assert rule.keys in (2, 3)
 
 

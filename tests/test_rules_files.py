@@ -233,7 +233,7 @@ def test_frozen_rules_make_one_request_of_two_with_duplicate_url_discarder(
             hypothesis.freeze([where], 0.0)
 
     with open_index(str(empty / "other.simhash"), PARAMETERS) as index:
-        index.change_rules(host, freeze)
+        index.learned.change_rules(host, freeze)
     done = simhash_json(empty, "rules", "other.simhash", "--frozen", "--export", "dud.json")
     assert done["exported"] == 2
     aliases = ["/a/p?sid=1", "/a/p?sid=2", "/s/1/p", "/s/2/p"]

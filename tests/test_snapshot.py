@@ -18,7 +18,7 @@ from scrapy_simhash.tables import PermutedTables
 from scrapy_simhash.tables.batch import snapshot as codec
 from scrapy_simhash.tables.batch.snapshot import (
     BLOCK,
-    Pair,
+    MatchedPair,
     Snapshot,
     decode_block_in_python,
     encode_block_in_python,
@@ -156,7 +156,7 @@ def test_streamed_matches_are_those_of_a_linear_scan(tmp_path: Path) -> None:
     with Snapshot(saved(tmp_path / "a", stored)) as snapshot:
         found = [pair for pairs in stream_matches(queries, snapshot.blocks()) for pair in pairs]
     assert sorted(found) == sorted(
-        Pair(query, item, (value ^ other).bit_count())
+        MatchedPair(query, item, (value ^ other).bit_count())
         for query, value in enumerate(values)
         for item, other in enumerate(stored)
         if (value ^ other).bit_count() <= 3

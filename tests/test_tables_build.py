@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.tables import ReferenceTables, designs
+from scrapy_simhash.tables import PermutedTables, ReferenceTables, designs
 from scrapy_simhash.tables.design import Table
-from scrapy_simhash.tables.engine import PermutedTables
 from tests.engines import DISTANCES, ENDS_AND_MIDDLE, CompiledTables, each_engine, site
 
 PAIRS = st.lists(st.tuples(st.integers(0, 20) | st.integers(0, 2**64 - 1), st.integers(0, 9)))

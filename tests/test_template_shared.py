@@ -123,9 +123,9 @@ def test_processes_that_share_a_file_learn_from_each_other(tmp_path: Path) -> No
     with open_index(path, PARAMETERS) as one, open_index(path, PARAMETERS) as two:
         judge(one, 0, 90, block=7)
         judge(two, 100, 25, block=8)  # as many as make it due to be stored
-        assert 7 in two.template(SITE)
+        assert 7 in two.learned.template(SITE)
     with open_index(path, PARAMETERS) as index:
-        assert 7 in index.template(SITE)
+        assert 7 in index.learned.template(SITE)
 
 
 def test_one_process_stores_what_it_has_learned_as_it_is(lasting_place: str) -> None:
@@ -147,7 +147,7 @@ def test_last_to_end_does_not_undo_what_others_learned(tmp_path: Path) -> None:
         with open_index(path, PARAMETERS) as two:
             judge(two, 0, 40, block=7)
     with open_index(path, PARAMETERS) as index:
-        assert 7 in index.template(SITE)
+        assert 7 in index.learned.template(SITE)
 
 
 def test_damaged_template_is_replaced(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_damaged_template_is_replaced(tmp_path: Path) -> None:
             connection.commit()
         judge(index, 100, 1, block=7)
     with open_index(path, PARAMETERS) as index:
-        assert index.template(SITE) == {7}
+        assert index.learned.template(SITE) == {7}
 
 
 def test_template_that_could_not_be_stored_costs_no_page_and_is_stored_later(

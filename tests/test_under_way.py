@@ -35,7 +35,7 @@ from tests.conftest import (
 )
 from tests.forking import Job
 from tests.pages import UNIQUE
-from tests.parked import parked_in, rules_in_use
+from tests.parked import parked_in, rules_in_use, teach
 from tests.test_rules_crawl import rules_stats
 
 HOST = "http://a.com"
@@ -86,10 +86,7 @@ class Requests:
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
-        for i in range(60):
-            url = f"{HOST}/a/p{i}"
-            rules._learner.learn(PageForRules(url, url))
-            rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        teach(rules, 60)
         yield Requests(rules, sent)
 
 
@@ -174,7 +171,7 @@ def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
-    rule = next(iter(requests.rules._index.address_rules.all())).rule
+    rule = next(iter(requests.rules._index.learned.rules.all())).rule
     requests.rules._learner.fail(rule, "/a/*", is_apart=False)
     requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
     assert requests.paths == []
@@ -189,7 +186,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
         AddressRule("parameter", "a.com", "sid", ""),
         AddressRule("suffix", "a.com", ".print", ""),
     }
-    site = requests.rules._index.address_rules.site("a.com")
+    site = requests.rules._index.learned.rules.site("a.com")
     for rule in both:
         hypothesis = site.put_on_trial(rule, 0.0)
         assert hypothesis is not None

@@ -205,8 +205,8 @@ def test_kept_pages_teach_what_the_site_repeats_and_duplicates_do_not(index: Blo
         assert index.check_and_add(replace(unique, content_fingerprint=i << 40)) == UNIQUE
         copy = replace(unique, url="x", request_fingerprint=b"%020d" % i, blocks=(8, i))
         assert index.check_and_add(replace(copy, content_fingerprint=i << 40)).is_duplicate
-    assert index.template("site.example") == {7}
-    assert index.template("other.example") == frozenset()
+    assert index.learned.template("site.example") == {7}
+    assert index.learned.template("other.example") == frozenset()
 
 
 SECTIONS = ["site.example/de", "site.example/en", "site.example/fr", "site.example/ja"]
@@ -231,9 +231,11 @@ def teach_sections(index: Blocking, are_values: bool = False) -> None:
 
 def test_what_a_section_repeats_is_template_in_it(index: Blocking) -> None:
     teach_sections(index)
-    assert index.template("site.example") == {7}
-    assert [index.template(section) for section in SECTIONS] == [{7, 100 + i} for i in range(4)]
-    assert index.template("site.example/it") == {7}
+    assert index.learned.template("site.example") == {7}
+    assert [index.learned.template(section) for section in SECTIONS] == [
+        {7, 100 + i} for i in range(4)
+    ]
+    assert index.learned.template("site.example/it") == {7}
 
 
 def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) -> None:
@@ -282,14 +284,14 @@ def test_what_was_learned_is_there_after_reopening(lasting_place: str) -> None:
                 )
             )
     with open_index(lasting_place, PARAMETERS) as index:
-        assert index.template("site.example") == {1}
+        assert index.learned.template("site.example") == {1}
 
 
 def test_what_a_section_repeats_is_there_after_reopening(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         teach_sections(index)
     with open_index(lasting_place, PARAMETERS) as index:
-        assert index.template(SECTIONS[2]) == {7, 102}
+        assert index.learned.template(SECTIONS[2]) == {7, 102}
 
 
 def test_values_that_a_section_repeats_are_there_after_reopening(lasting_place: str) -> None:
@@ -297,10 +299,10 @@ def test_values_that_a_section_repeats_are_there_after_reopening(lasting_place: 
         teach_sections(index, are_values=True)
     with open_index(lasting_place, PARAMETERS) as index:
         repeated = {7, 102, *values([7, 102])}
-        assert index.template(SECTIONS[2]) == repeated
-        assert index.template(f"{SECTIONS[2]}/news") == repeated
-        assert index.repeated_blocks(SECTIONS[2]) == {7, 102}
-        assert index.template("site.example/it") == {7}, "values are those of one section"
+        assert index.learned.template(SECTIONS[2]) == repeated
+        assert index.learned.template(f"{SECTIONS[2]}/news") == repeated
+        assert index.learned.repeated_blocks(SECTIONS[2]) == {7, 102}
+        assert index.learned.template("site.example/it") == {7}, "values are those of one section"
 
 
 def test_plain_rule_ignores_the_content(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.analysis.elements import BESIDE_NAMES, BESIDE_ROLES
-from scrapy_simhash.analysis.reading import Block, Event
+from scrapy_simhash.analysis.reading import BESIDE_NAMES, BESIDE_ROLES, Block, Event
 from scrapy_simhash.analysis.tree import (
     MARK,
     compiled_walk,
@@ -188,7 +187,7 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
             assert not Counter((tag, name, value) for value in selected) - read
 
 
-@pytest.mark.parametrize("first", ["elements", "fingerprint", "reading"])
+@pytest.mark.parametrize("first", ["fingerprint", "reading"])
 def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> None:
     code = (
         f"import sys, scrapy_simhash.analysis.{first}; import scrapy_simhash.analysis.tree as tree;"

@@ -82,7 +82,7 @@ def _round(rules: tuple[AddressRule, ...], url_of: Callable[[int], str]) -> floa
             parts = Parts(pipeline, index, RequestFacts(crawler, settings))
             learned = SimhashRulesMiddleware(crawler, parts, Path(folder, f"{start}.sqlite"))
             learned._learner._sightings = met
-            site = index.address_rules.site(HOST)
+            site = index.learned.rules.site(HOST)
             for rule in rules:
                 hypothesis = site.put_on_trial(rule, 0.0)
                 assert hypothesis is not None

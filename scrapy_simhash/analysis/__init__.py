@@ -2,10 +2,9 @@
 
 A body comes in through ``Analyser.analyse`` (analyser.py), in a worker process.  tree.py decodes
 and parses it, marks its hidden words, and walks over its tree: it reads blocks of text and elements
-(reading.py), by what it knows of elements (elements.py).  extraction.py finds the main text by
-trafilatura, resiliparse, both of them, or a callable of the user's.  content.py makes the second
-view of the page from the same blocks; values.py makes values of all that is on it, for a spider
-that takes items.
+(reading.py).  extraction.py finds the main text by trafilatura, resiliparse, both of them, or a
+callable of the user's.  content.py makes the second view of the page from the same blocks;
+values.py makes values of all that is on it, for a spider that takes items.
 
 features.py cuts the main text into weighted features, and fingerprint.py hashes them and adds up
 their votes.  compiled.pyx does both in one pass, and compiled_walk.pyx does the walk, if they are

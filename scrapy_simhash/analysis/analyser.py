@@ -17,7 +17,6 @@ from scrapy_simhash.analysis.content import (
     pack_source,
     unpack_source,
 )
-from scrapy_simhash.analysis.elements import LINK_RELATIONS
 from scrapy_simhash.analysis.extraction import (
     ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
@@ -32,6 +31,7 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
+from scrapy_simhash.analysis.reading import LINK_RELATIONS
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import (
     NO_STATE,

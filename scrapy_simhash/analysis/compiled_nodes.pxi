@@ -87,15 +87,15 @@ cdef str text_of(const unsigned char *name):
 
 cdef int flags_of(str tag) except -1:
     return (
-        (BLOCK if tag in BLOCK_ELEMENTS else 0)
-        | (UNSEEN if tag in UNSEEN_ELEMENTS else 0)
-        | (CONTENT if tag in CONTENT_ELEMENTS else 0)
+        (BLOCK if tag in reading.BLOCK_ELEMENTS else 0)
+        | (UNSEEN if tag in reading.UNSEEN_ELEMENTS else 0)
+        | (CONTENT if tag in reading.CONTENT_ELEMENTS else 0)
         | (HEADING if tag == "h1" else 0)
         | (LINK if tag == "a" else 0)
-        | (BESIDE if tag in BESIDE_ELEMENTS else 0)
+        | (BESIDE if tag in reading.BESIDE_ELEMENTS else 0)
         | (NAV if tag == "nav" else 0)
-        | (NEVER_BESIDE_FLAG if tag in NEVER_BESIDE else 0)
+        | (NEVER_BESIDE_FLAG if tag in reading.NEVER_BESIDE else 0)
         | (MAIN if tag == "main" else 0)
-        | (HIDDEN if tag in HIDDEN_ELEMENTS else 0)
+        | (HIDDEN if tag in reading.HIDDEN_ELEMENTS else 0)
         | (DIALOG if tag == "dialog" else 0)
     )

@@ -27,19 +27,8 @@ from lxml.includes.tree cimport (
     xmlNode,
 )
 
-from scrapy_simhash.analysis.elements import (
-    BESIDE_ELEMENTS,
-    BESIDE_ROLES,
-    BLOCK_ELEMENTS,
-    CONTENT_ELEMENTS,
-    HIDDEN_ELEMENTS,
-    NEVER_BESIDE,
-    UNSEEN_ELEMENTS,
-    is_named_beside,
-    is_named_beside_in_content,
-)
+from scrapy_simhash.analysis import reading
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.reading import LINK_SHARE, Block
 
 
 cdef extern from "_murmur3.h":
@@ -62,7 +51,8 @@ cdef enum:
     SLOTS = 1024  # for the names of one document
     TRIES = 8
 
-cdef double link_share = LINK_SHARE
+cdef double link_share = reading.LINK_SHARE
+cdef object Block = reading.Block
 cdef object new_tuple = tuple.__new__
 
 import_lxml__etree()
@@ -241,9 +231,7 @@ cdef class Walk:
             number = hash_feature(text)
         if text:
             is_links = self.in_links >= link_share * shown
-            block = (
-                text, number, self.beside != NULL, is_links, self.headings > 0, self.contents > 0
-            )
+            block = text, number, self.beside != NULL, is_links, self.headings > 0
             self.blocks.append(new_tuple(Block, block))
         self.length = 0
         self.in_links = 0
@@ -257,10 +245,12 @@ cdef class Walk:
         if flags & NEVER_BESIDE_FLAG or node.properties == NULL:
             return False
         cdef const xmlAttr *role = attribute(node, "role")
-        if role != NULL and value_of(role) in BESIDE_ROLES:
+        if role != NULL and value_of(role) in reading.BESIDE_ROLES:
             return True
         names = f"{value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
-        is_named = is_named_beside_in_content if self.contents else is_named_beside
+        is_named = (
+            reading.is_named_beside_in_content if self.contents else reading.is_named_beside
+        )
         if names == " " or not is_named(names):
             return False
         below = following(<xmlNode *>node, node)

@@ -21,21 +21,24 @@ from lxml import etree
 from lxml.html import HtmlElement, fromstring
 from w3lib.encoding import html_to_unicode
 
-from scrapy_simhash.analysis.elements import (
+from scrapy_simhash.analysis.features import TOKEN
+from scrapy_simhash.analysis.fingerprint import hash_feature
+from scrapy_simhash.analysis.reading import (
     BESIDE_ELEMENTS,
     BESIDE_ROLES,
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     HIDDEN_ELEMENTS,
+    LINK_SHARE,
+    MAX_ADDRESS,
     NEVER_BESIDE,
     UNSEEN_ELEMENTS,
+    Block,
+    Event,
     is_named_beside,
     is_named_beside_in_content,
     remembering,
 )
-from scrapy_simhash.analysis.features import TOKEN
-from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.reading import LINK_SHARE, Block, Event
 
 compiled_walk: ModuleType | None
 try:
@@ -61,10 +64,6 @@ _BEGINNING = 50
 # A root that is closed where it begins would have no content.
 _CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*?)\s*/>", re.IGNORECASE)
 _ROOT_WITHIN = 4096
-
-# All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1, asks for
-# 8,000 bytes).  A longer one is not a real address, and is ignored.
-MAX_ADDRESS = 8_000
 
 # The combining grapheme joiner: a mark that is not seen, that is part of a token, and that no
 # normal form changes (Unicode 15, section 23.2).
@@ -265,8 +264,9 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> tuple[list[Block], l
         text = " ".join("".join(pieces).split())
         if text:
             is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            place = beside is not None, is_links, headings > 0, contents > 0
-            blocks.append(Block(text, hash_feature(text), *place))
+            blocks.append(
+                Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
+            )
         pieces.clear()
         in_links = 0
 

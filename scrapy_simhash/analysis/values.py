@@ -35,22 +35,25 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.elements import (
+from scrapy_simhash.analysis.reading import (
     BESIDE_ELEMENTS,
     BESIDE_ROLES,
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     LINK_RELATIONS,
+    MAX_ADDRESS,
     MAX_REMEMBERED,
     WHOLE_PAGE,
+    Event,
+    literals,
     without_digits,
 )
-from scrapy_simhash.analysis.reading import Event, literals
 from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
 from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
@@ -58,8 +61,6 @@ from scrapy_simhash.hashes import address_id, long_hash_of, mix
 
 # A text with under ten words, about: longer ones say what they are about.
 SMALL_BYTES = 60
-# All browsers and servers accept URLs of up to about this length (RFC 9110, section 4.1).
-MAX_ADDRESS = 8_000
 # A page with more addresses is not compared.
 MAX_ADDRESSES = 10_000
 # So many of the named elements around one tell where it is: a rotating box has a name of its own.
@@ -230,28 +231,21 @@ def _note_shapes(
 ) -> None:
     """Note what pages of this section hold less around what they show than others."""
     loose, chain_of, ids, bases, longs, texts, places, around, smalls = held
-    # Of each side of the first and the last long texts of an element: whether it may be missing.
-    free: dict[tuple[int, int, int], bool] = {}
     shapes: set[int] = set()
     first, count = dict.fromkeys(places, 0), Counter(places)
     for number, text, place, flags in zip(longs, texts, places, around, strict=True):
         ranks = first[place], count[place] - first[place] - 1
         first[place] += 1
-        is_free = [False, False]
+        sides = []  # what there may be before it, and behind it
         for side in (0, 1):
-            if flags >> side & 1:
-                continue
-            key = place, side, min(ranks[side], MOST_RANKS)
-            if key not in free:
-                shape = mix(mix(place, side), key[2]) & ~PLACE | ANYWHERE
+            there = flags >> side & 1
+            shape = mix(mix(place, side), min(ranks[side], MOST_RANKS)) & ~PLACE | ANYWHERE
+            if not there:
                 shapes.add(shape)
-                free[key] = shape in template
-            is_free[side] = free[key]
-        if is_own[number] and any(is_free):
-            befores = range(2) if is_free[0] else range(flags & 1, (flags & 1) + 1)
-            behinds = range(2) if is_free[1] else range(flags >> 1, (flags >> 1) + 1)
+            sides.append((0, 1) if not there and shape in template else (there,))
+        if is_own[number] and sides != [(flags & 1,), (flags >> 1,)]:
             found.shaped[ids[chain_of[number]] & ~PLACE | ANYWHERE] = tuple(
-                mix(mix(text, before), behind) >> 32 for before in befores for behind in behinds
+                mix(mix(text, before), behind) >> 32 for before, behind in product(*sides)
             )
     shape_of = dict.fromkeys(smalls, 0)
     bare = {

@@ -20,26 +20,20 @@ from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import SimhashError, SourceError
-from scrapy_simhash.index.redis.near import (
+from scrapy_simhash.index.redis.buckets import (
     BYTES_PER_PAGE_WITH_KEYS,
     NearKeys,
     bytes_per_page,
     plan,
 )
-from scrapy_simhash.tables.batch.snapshot import (
-    BLOCK,
-    MAGIC,
-    Pair,
-    Snapshot,
-    save_snapshot,
-    stream_matches,
-)
+from scrapy_simhash.tables import PermutedTables
 from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
-from scrapy_simhash.tables.engine import PermutedTables
 
 if TYPE_CHECKING:
     from rich.console import Console
     from typing_extensions import Self
+
+    from scrapy_simhash.tables.batch.snapshot import MatchedPair
 
 # The paper's batch has a million queries: the tables of the queries are planned for that.
 PLANNED_QUERIES = 1_000_000
@@ -211,7 +205,7 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
 class Matches:
     """All pairs within the distance."""
 
-    pairs: list[Pair]
+    pairs: list[MatchedPair]
 
 
 class MatchCommand(Subcommand[Matches]):
@@ -226,6 +220,8 @@ class MatchCommand(Subcommand[Matches]):
         add_distance(parser)
 
     async def find(self, options: argparse.Namespace) -> Matches:
+        from scrapy_simhash.tables.batch.snapshot import stream_matches
+
         chosen = design(PLANNED_QUERIES, options.distance)
         tables = PermutedTables(options.distance, chosen.tables)
         for fingerprints, items in read_blocks(options.queries, "reading queries"):
@@ -264,6 +260,8 @@ class PackCommand(Subcommand[Packed]):
         parser.add_argument("snapshot", help="the file to write")
 
     async def find(self, options: argparse.Namespace) -> Packed:
+        from scrapy_simhash.tables.batch.snapshot import save_snapshot
+
         tables = PermutedTables(0)
         for fingerprints, items in read_blocks(options.text, "reading"):
             tables.add_many(fingerprints, items)
@@ -284,6 +282,8 @@ def read_blocks(path: str, doing: str) -> Iterator[Block]:
     :raises SourceError: the file cannot be read, or a line is no fingerprint.
     :raises IndexFormatError: the file is a damaged snapshot.
     """
+    from scrapy_simhash.tables.batch.snapshot import BLOCK, MAGIC, Snapshot
+
     try:
         with Path(path).open("rb") as file:
             is_snapshot = file.read(len(MAGIC)) == MAGIC
@@ -291,7 +291,7 @@ def read_blocks(path: str, doing: str) -> Iterator[Block]:
             with Snapshot(path) as snapshot:
                 yield from _counted(snapshot.blocks(), doing, -(-len(snapshot) // BLOCK))
         else:
-            yield from _counted(_text_blocks(path), doing, None)
+            yield from _counted(_text_blocks(path, BLOCK), doing, None)
     except (OSError, UnicodeDecodeError) as exc:
         raise SourceError(f"{path} cannot be read: {exc}") from exc
 
@@ -303,11 +303,11 @@ def _counted(blocks: Iterator[Block], doing: str, total: int | None) -> Iterator
             advance(1)
 
 
-def _text_blocks(path: str) -> Iterator[Block]:
+def _text_blocks(path: str, size: int) -> Iterator[Block]:
     """Yield the fingerprints of a text file; their items are the numbers of their lines, from 1."""
     with Path(path).open(encoding="ascii") as file:
         lines = enumerate(file, start=1)
-        while block := list(islice(lines, BLOCK)):
+        while block := list(islice(lines, size)):
             fingerprints = array("Q")
             for number, line in block:
                 if not _FINGERPRINT.fullmatch(line.strip()):

@@ -211,7 +211,7 @@ async def _changed(
                 elif rule in rules.hypotheses:
                     rules.hypotheses[rule].freeze(names, time.time())
 
-        await index.change_rules(site, change)
+        await index.learned.change_rules(site, change)
         changed += len(meant)
     if options.forget:
         return FoundRules([], forgotten=changed)
@@ -319,7 +319,7 @@ async def _imported(options: argparse.Namespace) -> FoundRules:
                         both = hypothesis.frozen | where
                         hypothesis.freeze(both if len(both) <= MAX_FOLDERS else where, now)
 
-            await index.change_rules(site, change)
+            await index.learned.change_rules(site, change)
             imported += len(rules) - len(refused)
             if refused:
                 skipped[f"no room: at most {MAX_RULES} rules of a site are tried"] += len(refused)

@@ -88,7 +88,7 @@ async def analysed_page(
     :raises SourceError: it cannot be analysed, or has no text to compare.
     """
     try:
-        page, _ = await pipeline.page(fetched, InProcess(pipeline.analyser), known, spider)
+        page, _ = await pipeline.page(fetched, InProcess(pipeline.analyser), known.learned, spider)
     except AnalysisError as exc:
         if exc.reason == "no_text":
             raise SourceError(str(exc)) from exc
@@ -178,7 +178,7 @@ async def analysed_pages(
 
     async def analysed(fetched: Fetched) -> Page | None:
         try:
-            return (await pipeline.page(fetched, workers, known, spider))[0]
+            return (await pipeline.page(fetched, workers, known.learned, spider))[0]
         except AnalysisError:
             return None
 

@@ -309,7 +309,7 @@ class CrawlMissing:
 
     def _are_alike(self, one: PageText, other: PageText) -> bool:
         """Whether two pages say the same, as far as two pages alone can show it."""
-        template = self._index.repeated_blocks(one.page.section or one.page.site)
+        template = self._index.learned.repeated_blocks(one.page.section or one.page.site)
         return one.is_like(other) or has_same_text(
             one.page, other.page, self._index.parameters, template
         )

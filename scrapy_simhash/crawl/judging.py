@@ -200,7 +200,7 @@ class SimhashDownloaderMiddleware:
             return
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
-        self._reach.hand([request.url], self.index.noise(section_of(request.url)).cuts)
+        self._reach.hand([request.url], self.index.learned.noise(section_of(request.url)).cuts)
         self._reach.note_asked(request.url)
 
     def note_link(self, request: Request, response: Response) -> None:
@@ -319,7 +319,7 @@ class SimhashDownloaderMiddleware:
             self._visits.consider(request, response, page)
         action = self._policy.action(request, response, decision)
         if action == "pass":
-            self._reach.hand([response.url], self.index.noise(page.section).cuts)
+            self._reach.hand([response.url], self.index.learned.noise(page.section).cuts)
             if self._facts.leads_on(request):
                 self._reach.hand(one.address for one in page.holds.addresses)
         await self.index.learn(page, by_text)
@@ -373,7 +373,8 @@ class SimhashDownloaderMiddleware:
             response.headers.getlist("Link"),
         )
         run = await self._run.current()
-        return await self.pipeline.page(fetched, self.workers, self.index, self.spider_name, run)
+        known = self.index.learned
+        return await self.pipeline.page(fetched, self.workers, known, self.spider_name, run)
 
     def _dropped(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -74,7 +73,7 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
         reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
         rules = _rules_of_copies(index, Address.of(page.url).host)
-        variant = _leading_on(reach, page, decision, index.noise(page.section).cuts, rules)
+        variant = _leading_on(reach, page, decision, index.learned.noise(page.section).cuts, rules)
         if variant is not None:
             await index.keep(page)
             return Decisions(variant, decision)
@@ -86,7 +85,7 @@ def _rules_of_copies(index: Index, host: str) -> Iterator[AddressRule]:
     # Not before the first duplicate: no rules may be learned in this crawl.
     from scrapy_simhash.url_rules.evidence import MOST_DOUBT
 
-    known = index.address_rules.about(host)
+    known = index.learned.rules.about(host)
     return (one.rule for one in known if one.doubt <= MOST_DOUBT)
 
 
@@ -225,8 +224,7 @@ class Reach:
         self._handed = KnownAddresses()
         self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
-        pages = attrgetter("pages")
-        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials, pages)
+        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials)
 
     def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
@@ -257,7 +255,8 @@ class Reach:
             if not _may_be_about(rule, url):
                 continue
             short = rule.rewritten(url)
-            if short != url and (short in self._kept or _mark(short, rule) in self._kept):
+            # The second stands for an address with any value of the parameter that is dropped.
+            if short != url and (short in self._kept or f"{short} {rule.drop}" in self._kept):
                 trial.texts += 1
         self._kept.add([url, *_marks(url)])
 
@@ -368,8 +367,3 @@ def _marks(url: str) -> Iterable[str]:
         others = [*pieces[:place], *pieces[place + 1 :]]
         short = parts._replace(query="&".join(others)).geturl()
         yield f"{short} {piece.partition('=')[0]}"
-
-
-def _mark(short: str, rule: AddressRule) -> str:
-    """Return what :func:`_marks` yields for the parameter that a rule drops."""
-    return f"{short} {rule.drop}"

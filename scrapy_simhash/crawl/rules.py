@@ -86,7 +86,7 @@ class SimhashRulesMiddleware:
         self._parts = parts
         self._index = parts.index
         self._facts = parts.facts
-        self._learner = Learner(self._index.address_rules)
+        self._learner = Learner(self._index.learned.rules)
         self._state = JobState(crawler, "traps", DeadEnds)
         known = self._state.load()
         # So a run that is killed leaves no state, since that of its start is out of date.
@@ -175,7 +175,7 @@ class SimhashRulesMiddleware:
             if lesson.match is not None and not is_exempt(request):
                 self._count(lesson.match, decision, body_bytes)
             self._tell(lesson)
-            site = self._index.address_rules.take_due(Address.of(page.url).host)
+            site = self._index.learned.rules.take_due(Address.of(page.url).host)
             if site is not None:
                 task = asyncio.ensure_future(self._store(site))
                 self._storing.add(task)
@@ -185,7 +185,7 @@ class SimhashRulesMiddleware:
 
     async def _store(self, site: str) -> None:
         try:
-            await self._index.store_rules(site)
+            await self._index.learned.store_rules(site)
         except Exception:
             logger.debug("The rules of a site were not stored", exc_info=True)
 
@@ -243,7 +243,7 @@ class SimhashRulesMiddleware:
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, as the report shows them."""
-        known = [one for one in self._index.address_rules.all() if one.learned is not None]
+        known = [one for one in self._index.learned.rules.all() if one.learned is not None]
         known.sort(key=lambda one: (-self._saved(one).known, -one.keys))
         return [self._row(one) for one in known[:ROWS]]
 

@@ -16,6 +16,7 @@ import pickle
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
@@ -25,7 +26,6 @@ from cachetools import FIFOCache
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash._version import __version__
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.base import BEAT_SECONDS, Index
@@ -190,7 +190,7 @@ class JobState(Generic[T]):
         self._path = Path(folder, f"simhash-{name}.state") if folder else None
         self._name = name
         self._kind = kind
-        self._magic = f"scrapy-simhash {__version__} {name} state\n".encode()
+        self._magic = f"scrapy-simhash {version('scrapy-simhash')} {name} state\n".encode()
 
     def load(self) -> T | None:
         """Return what an earlier run has saved; a file that cannot be read is set aside."""

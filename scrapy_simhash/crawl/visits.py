@@ -90,7 +90,7 @@ class SecondVisits:
         workers: Workers,
     ) -> bool:
         """Learn from the second visit to a page; return whether it shows the text of the first."""
-        template = self._index.repeated_blocks(page.section or page.site)
+        template = self._index.learned.repeated_blocks(page.section or page.site)
         if page.url != first.page.url or not has_same_text(
             page, first.page, self._index.parameters, template
         ):
@@ -99,5 +99,5 @@ class SecondVisits:
         second = zlib.compress(response.body, 1)
         encoding = getattr(response, "encoding", None)
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url)
-        await self._index.learn_noise(page.section or page.site, found)
+        await self._index.learned.learn_noise(page.section or page.site, found)
         return True

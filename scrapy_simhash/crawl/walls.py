@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
@@ -76,7 +75,7 @@ class TellingPlaces:
 
     def __init__(self) -> None:
         self._groups = KnownAddresses(GROUP_SLOTS)
-        self._places: Heaviest[str, _Place] = Heaviest(PLACES, _Place, attrgetter("pages"))
+        self._places: Heaviest[str, _Place] = Heaviest(PLACES, _Place)
 
     def note_kept(self, url: str) -> None:
         """Note that the page at *url* has a text that was met nowhere else."""

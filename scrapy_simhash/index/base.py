@@ -18,14 +18,13 @@ import asyncio
 import os
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.decision.judge import Judged, Parameters, judge, stored_as
-from scrapy_simhash.decision.noise import Differences, Noise
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.site_knowledge import Learned
@@ -33,7 +32,6 @@ from scrapy_simhash.index.site_knowledge import Learned
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
 
 # The interval at which a run notes that it is running; after how long a silence it has ended.
 BEAT_SECONDS = 5.0
@@ -62,61 +60,18 @@ class Index(ABC):
 
     Only representatives are compared with: a page that was found to be a duplicate is stored with
     its representative, but nothing is ever a duplicate *of* it (a star, never a chain).  An index
-    has *parameters*.
+    has *parameters*; what is *learned* of sites says by what pages are judged.
 
     :raises IndexUnavailableError: (any coroutine) the index did not answer.  Everything is as it
         was, unless the method says something else.
     """
 
     parameters: Parameters
-    _learned: Learned
+    learned: Learned
 
     @abstractmethod
     def __str__(self) -> str:
         """Return where the index is, as SIMHASH_INDEX would name it."""
-
-    def template(self, folder: str) -> frozenset[int]:
-        """Return the ids of the blocks and values that the pages of a folder are known to repeat.
-
-        *folder* is that of :func:`~scrapy_simhash.urls.folder_of`.
-        """
-        return self._learned.template(folder)
-
-    def viewed(self, page: Page) -> Page:
-        """Return a page as it is under what its site is known to repeat by now.
-
-        That may have become known while the page was analysed.
-        """
-        return self._learned.viewed(page)
-
-    def repeated_blocks(self, section: str) -> frozenset[int]:
-        """Return the ids of the blocks that a section of a site, or the site, repeats."""
-        return self._learned.repeated_blocks(section)
-
-    def noise(self, section: str) -> Noise:
-        """Return what is known to change by itself in a section of a site."""
-        return self._learned.noise(section)
-
-    async def learn_noise(self, section: str, found: Differences) -> None:
-        """Learn from two visits to one page of a section what changes by itself, and store it."""
-        await self._learned.learn_noise(section, found)
-
-    @property
-    def address_rules(self) -> RuleBook:
-        """The rules for addresses that were learned, to be added to."""
-        return self._learned.rules
-
-    async def store_rules(self, site: str) -> None:
-        """Store the rules for the addresses of a site, and take over what others have stored."""
-        await self._learned.store_rules(site)
-
-    async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
-        """Change the rules for the addresses of a site; *change* may be called more than once.
-
-        A running crawl takes the changes over, but stores forgotten rules again.  On an error, they
-        may be stored or not.
-        """
-        await self._learned.change_rules(site, change)
 
     async def check_and_add(self, page: Page) -> Decision:
         """Judge *page*, store it, and learn from it: :meth:`add` and :meth:`learn`."""
@@ -134,7 +89,7 @@ class Index(ABC):
         """
 
     def _judge(self, page: Page, found: Found) -> Judged:
-        return judge(page, found, self.parameters, self._learned.of(page))
+        return judge(page, found, self.parameters, self.learned.of(page))
 
     @abstractmethod
     async def keep(self, page: Page) -> None:
@@ -154,9 +109,9 @@ class Index(ABC):
         stored with another second view.  If the index does not answer, they stay as they are: exact
         copies are found all the same.
         """
-        await self._learned.learn(page, decision)
+        await self.learned.learn(page, decision)
         with suppress(IndexUnavailableError):
-            for early in self._learned.take_settled(page):
+            for early in self.learned.take_settled(page):
                 now = await self.check(early)
                 if now.verdict == "refresh" and now.reason != "moved" and now.distance == 0:
                     await self.add(early)
@@ -255,10 +210,6 @@ class LastingIndex(Index):
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         """Return the number of a crawl as of this index, which takes it over if need be."""
 
-    async def adopt_template(self, site: str, state: bytes) -> None:
-        """Store what was learned of a site, beside what is known here."""
-        await self._learned.adopt(site, state)
-
 
 class LocalIndex(Index):
     """An index on this machine: a page is judged and stored in one transaction.
@@ -320,7 +271,7 @@ class LocalIndex(Index):
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:
             return
-        self._learned.forget(scope, request_fingerprint)
+        self.learned.forget(scope, request_fingerprint)
         with self._transaction():
             row = self._row_of_request(scope, request_fingerprint)
             if row is None or not row.is_kept:

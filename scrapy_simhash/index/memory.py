@@ -20,7 +20,7 @@ class MemoryIndex(LocalIndex):
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._learned = Learned(parameters.share)
+        self.learned = Learned(parameters.share)
         self._rows: dict[int, Row] = {}
         self._ids_by_request: dict[tuple[str, bytes], int] = {}
         # In order: the oldest first.

@@ -153,7 +153,11 @@ class Learned:
         await self._store(rules_key(site))
 
     async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
-        """Change the rules for the addresses of a site, here and in the store: see `Index`."""
+        """Change the rules for the addresses of a site; *change* may be called more than once.
+
+        A running crawl takes the changes over, but stores forgotten rules again.  On an error, they
+        may be stored or not.
+        """
         if self._exchange is not None:
             await self._exchange(rules_key(site), partial(self.rules.changed, site, change))
 

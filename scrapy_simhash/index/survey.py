@@ -139,7 +139,7 @@ async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row
         crawl.id: await target.adopt_crawl(crawl) for crawl in await source.crawls()
     }
     async for site, state in source.templates():
-        await target.adopt_template(site, state)
+        await target.learned.adopt(site, state)
     ids: dict[int | None, int | None] = {None: None}
     for are_kept in (True, False):
         async for row in source.rows():

@@ -110,7 +110,7 @@ def _known_text(record: Record) -> str | None:
     return decision.closest.url if is_like_itself else None
 
 
-class Watch:
+class AlarmWatch:
     """Looks at each decision and raises an alarm once for each subject and host.
 
     An alarm is raised if the share of duplicates among the last :data:`SHARE_WINDOW` judged pages
@@ -131,13 +131,13 @@ class Watch:
         self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
-    def resumed(self, pauses: Mapping[str, float]) -> Watch:
+    def resumed(self, pauses: Mapping[str, float]) -> AlarmWatch:
         """Return the watch for a crawl that is resumed.
 
         It raises alarms for what it sees itself: the pages that closed the crawl before must not
         close it again.  It knows the hosts that had text before.
         """
-        watch = Watch(self.share, pauses)
+        watch = AlarmWatch(self.share, pauses)
         watch.pages = self.pages
         watch._hosts = self._hosts
         return watch

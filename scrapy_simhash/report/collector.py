@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.hashes import hash_of
-from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, Watch
+from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.urls import MAX_URL, Address
@@ -92,7 +92,7 @@ class Novelty:
 
 
 @dataclass(slots=True)
-class Source:
+class SourceCount:
     """Judged pages of a site, of a pattern, or with a parameter; *body_bytes* of the duplicates."""
 
     pages: int = 0
@@ -124,13 +124,13 @@ class RuleCount(Spent):
 
 
 @dataclass(slots=True)
-class RedirectCount(Source):
+class RedirectCount(SourceCount):
     """Judged pages that were reached by a redirect from one pattern to another."""
 
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        Source.add(self, record)
+        SourceCount.add(self, record)
         if record.is_duplicate and len(self.examples) < EXAMPLES:
             urls = {"asked": record.redirects[0], "duplicate": record.url, "kept": record.kept_url}
             self.examples.append({name: shortened(url) for name, url in urls.items()})
@@ -148,7 +148,7 @@ class Collector:
     """What is kept of all records: less than 30 MB at any number of pages.
 
     It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* and
-    *pauses* are those of :class:`~scrapy_simhash.report.alarms.Watch`.
+    *pauses* are those of :class:`~scrapy_simhash.report.alarms.AlarmWatch`.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Collector:
         pauses: Mapping[str, float] | None = None,
         duplicate_share: float = DUPLICATE_SHARE,
     ) -> None:
-        self.watch = Watch(duplicate_share, pauses)
+        self.watch = AlarmWatch(duplicate_share, pauses)
         # By name and subject: the first of each.
         self.alarms: dict[tuple[str, str], Alarm] = {}
         self.pages = 0
@@ -176,12 +176,12 @@ class Collector:
         self.missed_shares: Counter[int] = Counter()
         self.near_misses: Largest[tuple[str, str, int]] = Largest(NEAR_MISSES)
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
-        self.sites: Heaviest[str, Source] = Heaviest(SITES, Source)
-        self.patterns: Heaviest[str, Source] = Heaviest(PATTERNS, Source)
+        self.sites: Heaviest[str, SourceCount] = Heaviest(SITES, SourceCount)
+        self.patterns: Heaviest[str, SourceCount] = Heaviest(PATTERNS, SourceCount)
         # By kind and place: what holds variants apart from their kept pages.
         self.novelties: Heaviest[tuple[str, str], Novelty] = Heaviest(NOVELTIES, Novelty)
         self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
-        self.parameters: Heaviest[tuple[str, str], Source] = Heaviest(PARAMETERS, Source)
+        self.parameters: Heaviest[tuple[str, str], SourceCount] = Heaviest(PARAMETERS, SourceCount)
         self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(RULES, RuleCount)
         self.redirected = 0
         self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash._version import __version__
 from scrapy_simhash.decision.page import VARIANT_REASONS
-from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, Source
+from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     differences = _differences(collector)
     return {
         "schema": SCHEMA,
-        "scrapy_simhash": __version__,
+        "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
         "made": iso_time(datetime.now(timezone.utc).timestamp()),
         "totals": _totals(collector),
@@ -185,7 +185,7 @@ def _shares(collector: Collector) -> list[dict[str, Any]]:
     ]
 
 
-def _sources(sources: Mapping[str, Source], name: str) -> list[dict[str, Any]]:
+def _sources(sources: Mapping[str, SourceCount], name: str) -> list[dict[str, Any]]:
     """Return the sources with most duplicates."""
     ranked = sorted(sources.items(), key=lambda item: -item[1].duplicates)
     return [{name: key, **asdict(source)} for key, source in ranked[:ROWS]]

@@ -21,8 +21,15 @@ from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
-from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Near, Question
-from scrapy_simhash.index.redis.near import NearKeys, NearTables, design_named
+from scrapy_simhash.index.redis.buckets import (
+    ID_BYTES,
+    Buckets,
+    Near,
+    NearKeys,
+    NearTables,
+    Question,
+    design_named,
+)
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
     StoredRow,
@@ -64,7 +71,7 @@ class RedisIndex(LastingIndex):
     def __init__(self, url: str, parameters: Parameters) -> None:
         self.parameters = parameters
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self._learned = Learned(parameters.share, self._store.exchange_state)
+        self.learned = Learned(parameters.share, self._store.exchange_state)
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
         near, pages = _run_apart(self._open())
         self._buckets = Buckets(near, pages)
@@ -86,7 +93,7 @@ class RedisIndex(LastingIndex):
         try:
             about = await self._store.open(self.parameters)
             async for site, state in self._store.templates():
-                self._learned.restore(site, state)
+                self.learned.restore(site, state)
             if about.is_verified:
                 return NearKeys(about.pages), about.pages
             design = design_named(about.tables, about.distance)
@@ -151,7 +158,7 @@ class RedisIndex(LastingIndex):
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:
             return
-        self._learned.forget(scope, request_fingerprint)
+        self.learned.forget(scope, request_fingerprint)
         row = await self._row_of_request(scope, request_fingerprint)
         if row is None or not row.is_kept:
             return
@@ -212,7 +219,7 @@ class RedisIndex(LastingIndex):
 
     async def close(self) -> None:
         """Store what was learned, and close the connections of the running loop."""
-        await self._learned.store_all()
+        await self.learned.store_all()
         await self._store.server.close_client()
 
     def _most(self, page: Page) -> int:

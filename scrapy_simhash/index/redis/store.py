@@ -24,7 +24,7 @@ from scrapy_simhash.index.base import (
     this_process,
 )
 from scrapy_simhash.index.redis.address import Keys, Scope, base_of
-from scrapy_simhash.index.redis.near import NearKeys, plan
+from scrapy_simhash.index.redis.buckets import NearKeys, plan
 from scrapy_simhash.index.redis.rows import (
     StoredRow,
     number_of,

@@ -70,7 +70,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
-        self._learned = Learned(parameters.share, self._exchange_state)
+        self.learned = Learned(parameters.share, self._exchange_state)
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
         self._seen_version = -1
@@ -96,11 +96,6 @@ class SQLiteIndex(LocalIndex, LastingIndex):
 
     def __str__(self) -> str:
         return str(self.path)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory that the tables take, approximately."""
-        return self._tables.nbytes
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
@@ -153,7 +148,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             return self._crawls.adopt(crawl)
 
     async def close(self) -> None:
-        await self._learned.store_all()
+        await self.learned.store_all()
         self._checkpoints.close()
         self._connection.close()
 
@@ -164,7 +159,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             connection.execute("BEGIN")
             self._tables.build(self._written_before(connection))
             for site, state in connection.execute("SELECT site, state FROM templates"):
-                self._learned.restore(site, state)
+                self.learned.restore(site, state)
 
     def _written_before(self, connection: sqlite3.Connection) -> Iterator[TableEntries]:
         """Yield the content of the tables: the segments, and the rows that are in no segment."""

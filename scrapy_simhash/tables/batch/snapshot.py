@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.tables.engine import PermutedTables
+from scrapy_simhash.tables import PermutedTables
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -209,7 +209,7 @@ def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
     return numbers.tobytes()
 
 
-class Pair(NamedTuple):
+class MatchedPair(NamedTuple):
     """The items of a query and of a stored fingerprint within the distance, and their distance."""
 
     query: int
@@ -219,7 +219,7 @@ class Pair(NamedTuple):
 
 def stream_matches(
     queries: PermutedTables, stored: Iterable[tuple[Sequence[int], Sequence[int]]]
-) -> Iterator[list[Pair]]:
+) -> Iterator[list[MatchedPair]]:
     """Yield, for each block of *stored*, all pairs within the distance of *queries*.
 
     *stored* yields (fingerprints, items), as :meth:`Snapshot.blocks` does.  Pairs come in the
@@ -228,7 +228,7 @@ def stream_matches(
     for fingerprints, items in stored:
         nearest, _ = queries.check_many(fingerprints)
         yield [
-            Pair(match.item, item, match.distance)
+            MatchedPair(match.item, item, match.distance)
             for found, fingerprint, item in zip(nearest, fingerprints, items, strict=True)
             if found >= 0
             for match in queries.matches(fingerprint)

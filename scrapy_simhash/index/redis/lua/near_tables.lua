@@ -2,7 +2,7 @@
 --
 -- ARGV 7: for each table, the numbers of bytes of the rest of a key and of the other bits, the
 -- number of buckets to read, and that of rests to look for, one byte each; then those rests, and the
--- other bits (see near.py).
+-- other bits (see buckets.py).
 
 -- At most this many entries are compared, in 4 ms.  Crafted pages could have any number with one key.
 local MOST_COMPARED = 50000
