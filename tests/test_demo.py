@@ -55,7 +55,7 @@ def test_last_lines_say_where_to_look_next(output: Path) -> None:
 def test_summary_in_the_readme_is_that_of_the_demo(output: Path) -> None:
     (shown,) = [block.text for block in blocks("README.md") if block.language == "text"]
     # The order of pages, session ids and clocks decide these.
-    vary = r"[\d,.]+(?=(?: (?:near-duplicates|exact ones|bytes|ms))\b)"
+    vary = r"[\d,.]+(?=(?: (?:exact|bytes|ms))\b)"
     summary = r"[\d,.]+".join(map(re.escape, re.split(vary, shown)))
     assert re.search(summary, (output / "crawl.log").read_text())
 

@@ -115,16 +115,25 @@ def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: Ba
 def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters) -> Index:
     """Return the index of a crawl, which the spiders of this process share.
 
-    It is in memory, and a warning says so, if no file can be written at the default place.
+    It is in memory, and a warning says so, if no file can be written at the default place.  If the
+    crawl only observes, its pages are in memory in any case, so that the next crawl starts as if it
+    had not been.
 
     :raises SettingsError: see :func:`index_place`.
     :raises FingerprintIndexError: it cannot be used.
     """
+    observes = settings.action == "observe"
+
+    def made(place: str) -> Index:
+        index = open_index(place, parameters, settings.expected_pages)
+        if not observes:
+            return index
+        from scrapy_simhash.index.memory import ObservingIndex
+
+        return ObservingIndex(index)
 
     def taken(place: str) -> Index:
-        return INDEXES.take(
-            (place, parameters), lambda: open_index(place, parameters, settings.expected_pages)
-        )
+        return INDEXES.take((place, parameters, observes), lambda: made(place))
 
     try:
         return taken(index_place(settings, crawler.spidercls.name, crawler.settings))

@@ -10,7 +10,7 @@ from itertools import count
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Found, Page, Row
-from scrapy_simhash.index.base import Counts, LocalIndex, Run
+from scrapy_simhash.index.base import Counts, Index, LocalIndex, Run
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.views import ViewTables
 
@@ -128,3 +128,21 @@ class MemoryIndex(LocalIndex):
             del self._ids_by_text[page.scope, page.digest]
         for view, fingerprint in self.parameters.views(page):
             self._tables.remove(page.scope, view, fingerprint, row.id)
+
+
+class ObservingIndex(MemoryIndex):
+    """The pages of a crawl that only observes, in memory; *index* gets none of them.
+
+    What is learned of sites is that of *index*, and stored there.
+    """
+
+    def __init__(self, index: Index) -> None:
+        super().__init__(index.parameters)
+        self._index = index
+        self._learned = index._learned
+
+    def __str__(self) -> str:
+        return f"memory: (what is learned goes to {self._index})"
+
+    async def close(self) -> None:
+        await self._index.close()
