@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,11 +91,8 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
     assert result.stats["simhash/dropped_bytes"] == len(body)
     assert result.stats["simhash/analysis_seconds"] > 0
     assert result.stats["simhash/index_seconds"] > 0
-    assert (
-        "4 pages judged, 3 unique, 0 variants, 0 near-duplicates and 1 exact ones (25.0%)"
-        in result.log
-    )
-    assert "dropped 1 pages" in result.log
+    assert "4 pages judged, 3 kept, 1 duplicates (25.0%; 1 exact)\n" in result.log
+    assert f"\n  1 dropped, of {len(body):,} bytes\n" in result.log
 
 
 def test_next_crawl_continues_from_the_index(twins: Site, crawl: CrawlFixture) -> None:
@@ -128,6 +127,33 @@ def test_observe_changes_nothing_but_the_account(twins: Site, crawl: CrawlFixtur
     assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
     assert result.verdicts()["/b"] == "near_duplicate"
     assert all(not item["flags"] for item in result.items)
+
+
+def test_observe_says_what_a_drop_would_save(twins: Site, crawl: CrawlFixture) -> None:
+    observed = crawl(SIMHASH_ACTION="observe", SIMHASH_REPORT_FILE="found.html")
+    said = "would drop 1 of 5 pages and not follow their links (about 1 requests fewer); "
+    assert f"\n  {said}see found.html; then remove SIMHASH_ACTION\n" in observed.log
+    assert "dropped" not in observed.log
+    dropping = crawl()
+    assert observed.stats["downloader/request_count"] == 5
+    assert dropping.stats["downloader/request_count"] == 4
+
+
+def test_observe_keeps_its_pages_to_itself(
+    twins: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl(SIMHASH_ACTION="observe")
+    held = {}
+    for index in (tmp_path / ".scrapy" / "simhash").glob("*.simhash"):
+        with closing(sqlite3.connect(index)) as connection:
+            held[index.name] = [
+                connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] > 0
+                for table in ("pages", "templates")
+            ]
+    assert held == {"links.observed.simhash": [True, False], "links.simhash": [False, True]}
+    stats = crawl().simhash_stats()
+    assert stats == crawl(SIMHASH_INDEX="other.simhash").simhash_stats()
+    assert "refresh" not in stats
 
 
 def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None:

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.opening import observed_place
 from scrapy_simhash.index.redis.address import ServerAddress
 from tests.fault_writer import page_of
 from tests.indexes import open_index
@@ -207,3 +208,19 @@ def test_url_says_all_that_is_needed() -> None:
     assert "p@ss" not in repr(address)
     assert ServerAddress.from_url("redis://:secret@host").user is None
     assert ServerAddress.from_url("redis://host").hosts == (("host", 6379),)
+
+
+@pytest.mark.parametrize(
+    ("place", "observed"),
+    [
+        ("memory:", "memory:"),
+        ("pages/shop.simhash", "pages/shop.observed.simhash"),
+        ("redis://u:p%40@a/0", "redis://u:p%40@a/0?prefix=simhash-observed"),
+        (
+            "redis+cluster://a,b:1?prefix=x&client_name=y",
+            "redis+cluster://a,b:1?prefix=x-observed&client_name=y",
+        ),
+    ],
+)
+def test_pages_of_crawls_that_observe_are_beside_the_index(place: str, observed: str) -> None:
+    assert observed_place(place) == observed

@@ -223,7 +223,7 @@ def test_data_folder_that_cannot_be_made_leaves_the_index_in_memory(
 
     monkeypatch.setattr("scrapy_simhash.crawl.setup.data_path", read_only)
     crawler = get_crawler(Links)
-    index = index_of(crawler, SimhashSettings(), PARAMETERS)
+    index, _ = index_of(crawler, SimhashSettings(), PARAMETERS)
     INDEXES.give_back(index)
     assert isinstance(index, MemoryIndex)
     assert parking_place(crawler, SimhashSettings(rules="use")) is None

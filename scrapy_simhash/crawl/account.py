@@ -16,6 +16,8 @@ from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, 
 from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
@@ -84,9 +86,12 @@ class SimhashAccount:
     is counted as ``simhash/feed_errors`` and warned of once a minute at most.
     """
 
-    def __init__(self, stats: StatsCollector, feed: DecisionsFeed | None) -> None:
+    def __init__(
+        self, stats: StatsCollector, feed: DecisionsFeed | None, observed: str | None = None
+    ) -> None:
         self.stats = stats
         self.feed = feed
+        self._observed = observed
         self._feed_warning = RareWarning(logger)
         self._crowd_warning = RareWarning(logger)
 
@@ -101,7 +106,10 @@ class SimhashAccount:
                 feed = DecisionsFeed(path)
             except (OSError, ValueError) as exc:
                 raise unwritable(name, place, exc) from exc
-        extension = cls(crawler.stats, feed)
+        observed = None
+        if settings.action == "observe":
+            observed = settings.report_file or "the report (set SIMHASH_REPORT_FILE)"
+        extension = cls(crawler.stats, feed, observed)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
@@ -121,7 +129,7 @@ class SimhashAccount:
             )
 
     def spider_closed(self, spider: Spider) -> None:
-        logger.info("%s", summary(self.stats), extra={"spider": spider})
+        logger.info("%s", summary(self.stats, self._observed), extra={"spider": spider})
         if self.feed is not None:
             self.feed.close()
 
@@ -155,6 +163,8 @@ class SimhashAccount:
             stats.inc_value("simhash/dropped_bytes", record.body_bytes)
         elif record.action == "flag":
             stats.inc_value("simhash/flagged")
+        elif record.why == "observed":
+            stats.inc_value("simhash/observed")
 
     def _note_crowd(self, record: Record, spider: Spider) -> None:
         """Count a page that more kept pages are like than one page is compared with."""
@@ -171,8 +181,11 @@ class SimhashAccount:
         self.stats.set_value(name, self.stats.get_value(name, 0.0) + seconds)
 
 
-def summary(stats: StatsCollector) -> str:
-    """Return the lines that say at close what was seen and saved."""
+def summary(stats: StatsCollector, observed: str | None) -> str:
+    """Return the lines that say at close what was seen and saved; nothing is said of zeros.
+
+    *observed*: the crawl only observes, and this shows what it has seen.
+    """
     ours = Counter(
         {
             name.removeprefix("simhash/"): value
@@ -180,48 +193,79 @@ def summary(stats: StatsCollector) -> str:
             if name.startswith("simhash/")
         }
     )
-    judged, duplicates = ours["judged"], ours["near_duplicate"] + ours["exact_duplicate"]
-    share = f" ({duplicates / judged:.1%})" if judged else ""
-    moved = f", {ours['moved']:,} at another address than before" if ours["moved"] else ""
-    lines = [
-        f"Near-duplicates: {judged:,} pages judged, {ours['unique']:,} unique, "
-        f"{ours['variant']:,} variants, {ours['near_duplicate']:,} near-duplicates and "
-        f"{ours['exact_duplicate']:,} exact ones{share}, {ours['refresh']:,} seen before{moved}",
-        f"dropped {ours['dropped']:,} pages of {ours['dropped_bytes']:,} bytes, flagged "
-        f"{ours['flagged']:,}, did not follow {ours['links_not_followed']:,} of their links",
-    ]
+    judged, exact = ours["judged"], ours["exact_duplicate"]
+    duplicates = ours["near_duplicate"] + exact
+    of_them = f" ({duplicates / judged:.1%}; {exact:,} exact)" if duplicates else ""
+    moved = f" ({ours['moved']:,} at another address than before)" if ours["moved"] else ""
+    counts = (
+        (judged, "pages judged"),
+        (ours["unique"], "kept"),
+        (ours["variant"], "variants"),
+        (duplicates, f"duplicates{of_them}"),
+        (ours["refresh"], f"passed again{moved}"),
+    )
+    lines = [f"Near-duplicates: {_listed(counts) or 'no page judged'}"]
+    if observed is not None:
+        lines.append(_advice(ours, observed))
+    done = (
+        (ours["dropped"], f"dropped, of {ours['dropped_bytes']:,} bytes"),
+        (ours["flagged"], "flagged"),
+        (ours["links_not_followed"], "of their links not followed"),
+    )
+    if said := _listed(done):
+        lines.append(said)
     if ours["dropped"]:
         lines.append(
             "dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
         )
     if ours["variant"]:
-        variants = ((ours[f"variant/{reason}"], what) for reason, what in _NEW.items())
-        counts = ", ".join(f"{pages:,} {what}" for pages, what in variants if pages)
-        lines.append(f"variants are near a kept page, and passed: {counts}")
+        variants = _listed((ours[f"variant/{reason}"], what) for reason, what in _NEW.items())
+        lines.append(f"variants are near a kept page, and are kept, too: {variants}")
     if elsewhere := ours["of_another_site"]:
         lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
     if visits := ours["second_visits"]:
         lines.append(f"{visits:,} second visits, to learn what changes by itself")
     if again := ours["asked_again"]:
         lines.append(f"{again:,} pages asked for again, since a wall had stood in for them")
-    if ours["rules/learned"] or ours["rules/known"]:
-        lines.append(
-            f"{ours['rules/learned']:,} rules for addresses learned; rules foretold "
-            f"{ours['rules/known']:,} duplicates of {ours['rules/known_bytes']:,} bytes"
-        )
-    if parked := ours["rules/parked"]:
-        lines.append(
-            f"parked {parked:,} requests by these rules; sent {ours['rules/released']:,} of "
-            f"them after all, and {ours['rules/audited']:,} to look whether the rules are right"
-        )
+    rules = (
+        (ours["rules/learned"], "rules for addresses learned"),
+        (ours["rules/known"], f"duplicates foretold, of {ours['rules/known_bytes']:,} bytes"),
+    )
+    if said := _listed(rules):
+        lines.append(said)
+    parked = (
+        (ours["rules/parked"], "requests parked by these rules"),
+        (ours["rules/released"], "of them sent after all"),
+        (ours["rules/audited"], "of them sent to look whether the rules are right"),
+    )
+    if said := _listed(parked):
+        lines.append(said)
     if skipped := ours["skipped"]:
         reasons = sorted(name for name in ours if name.startswith("skipped/"))
         listed = ", ".join(f"{name.rpartition('/')[2]} {ours[name]:,}" for name in reasons)
         lines.append(f"not judged: {skipped:,} ({listed})")
     if judged:
+        share = ours["analyses_avoided"] / judged
+        avoided = f"; {share:.1%} had the bytes of an earlier page" if share else ""
         lines.append(
             f"{1000 * ours['analysis_seconds'] / judged:.1f} ms a page in workers, "
-            f"{1000 * ours['index_seconds'] / judged:.2f} ms in the index; "
-            f"{ours['analyses_avoided'] / judged:.1%} had the bytes of an earlier page"
+            f"{1000 * ours['index_seconds'] / judged:.2f} ms in the index{avoided}"
         )
     return "\n  ".join(lines)
+
+
+def _listed(counts: Iterable[tuple[int, str]]) -> str:
+    """Return the numbers, each with what it counts, without zeros."""
+    return ", ".join(f"{number:,} {what}" for number, what in counts if number)
+
+
+def _advice(ours: Counter[str], shown_by: str) -> str:
+    """Return what would come of a crawl that drops."""
+    if not ours["observed"]:
+        return f"would drop none of {ours['judged']:,} pages"
+    needless = ours["needless_requests"]
+    fewer = f" and not follow their links (about {needless:,} requests fewer)" if needless else ""
+    return (
+        f"would drop {ours['observed']:,} of {ours['judged']:,} pages{fewer}; see {shown_by}; "
+        "then remove SIMHASH_ACTION"
+    )

@@ -22,7 +22,7 @@ from scrapy.utils.python import global_object_name
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.run import INDEXES, Shared
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
-from scrapy_simhash.index.opening import open_index
+from scrapy_simhash.index.opening import observed_place, open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
 
@@ -54,6 +54,8 @@ class Parts:
     pipeline: Pipeline
     index: Index
     facts: RequestFacts
+    # Where a crawl that only observes stores what it learns of sites.
+    learns_in: Index | None = None
 
 
 _PARTS: Shared[Parts] = Shared()
@@ -112,10 +114,14 @@ def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: Ba
     return url
 
 
-def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters) -> Index:
-    """Return the index of a crawl, which the spiders of this process share.
+def index_of(
+    crawler: Crawler, settings: SimhashSettings, parameters: Parameters
+) -> tuple[Index, Index | None]:
+    """Return the index of a crawl, which the spiders of this process share, and where it learns.
 
-    It is in memory, and a warning says so, if no file can be written at the default place.
+    It is in memory, and a warning says so, if no file can be written at the default place.  A crawl
+    that only observes has an index beside it: the next crawl starts as if it had not been, but for
+    what it has learned of sites.
 
     :raises SettingsError: see :func:`index_place`.
     :raises FingerprintIndexError: it cannot be used.
@@ -125,7 +131,8 @@ def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters
         return INDEXES.take((place, parameters), lambda: open_index(place, parameters))
 
     try:
-        return taken(index_place(settings, crawler.spidercls.name, crawler.settings))
+        place = index_place(settings, crawler.spidercls.name, crawler.settings)
+        index = taken(place)
     except (OSError, IndexUnavailableError) as exc:
         if settings.index is not None:
             raise
@@ -134,7 +141,12 @@ def index_of(crawler: Crawler, settings: SimhashSettings, parameters: Parameters
             "Set SIMHASH_INDEX to a place that can be written",
             {"error": exc},
         )
-        return taken(MEMORY)
+        place, index = MEMORY, taken(MEMORY)
+    if settings.action != "observe":
+        return index, None
+    pages = taken(observed_place(place))
+    pages.learned = index.learned
+    return pages, index
 
 
 def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
@@ -146,16 +158,18 @@ def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
 
     def made() -> Parts:
         pipeline = Pipeline.of(settings)
-        index = index_of(crawler, settings, pipeline.parameters)
-        return Parts(pipeline, index, RequestFacts(crawler, settings))
+        index, learns_in = index_of(crawler, settings, pipeline.parameters)
+        return Parts(pipeline, index, RequestFacts(crawler, settings), learns_in)
 
     return _PARTS.take(crawler, made)
 
 
 async def give_back(parts: Parts) -> None:
     """End one use of what the middlewares share; the last one of all crawls closes the index."""
-    if _PARTS.give_back(parts) and INDEXES.give_back(parts.index):
-        await parts.index.close()
+    if _PARTS.give_back(parts):
+        for index in (parts.index, parts.learns_in):
+            if index is not None and INDEXES.give_back(index):
+                await index.close()
 
 
 def _data_folder() -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
@@ -44,6 +45,21 @@ def open_lasting(place: str, parameters: Parameters) -> LastingIndex:
     if is_in_redis(place):
         return _redis_index()(place, parameters)
     return _sqlite_index()(place, parameters)
+
+
+def observed_place(place: str) -> str:
+    """Return the place of the pages of crawls that only observe, beside an index."""
+    if place == MEMORY:
+        return place
+    if not is_in_redis(place):
+        path = Path(place)
+        return str(path.with_name(f"{path.stem}.observed{path.suffix}"))
+    from scrapy_simhash.index.redis.address import PREFIX
+
+    url = urlsplit(place)
+    options = dict(parse_qsl(url.query))
+    options["prefix"] = f"{options.get('prefix', PREFIX)}-observed"
+    return url._replace(query=urlencode(options)).geturl()
 
 
 def open_existing(place: str) -> LastingIndex:
