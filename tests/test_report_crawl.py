@@ -64,11 +64,29 @@ def test_report_of_a_crawl_is_the_one_made_from_its_feed(
     crawl(SIMHASH_REPORT_FILE=REPORT)
     report = report_in(tmp_path)
     from_feed = simhash_json(tmp_path, "report", str(tmp_path / "decisions.jsonl"))
-    known_to_a_crawl = {"name", "made", "settings", "versions", "side_by_side"}
+    known_to_a_crawl = {"name", "made", "settings", "versions", "side_by_side", "crawls"}
     for key in report.keys() - known_to_a_crawl - {"totals"}:
         assert from_feed[key] == report[key]
     assert from_feed["totals"] == {**report["totals"], "links_not_followed": None}
     assert report["totals"]["redirected"] == 1
+
+
+def test_crawls_before_this_one_have_a_line_each(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = article(prose("same"))
+    for action in ("observe", "drop"):
+        crawl(SIMHASH_ACTION=action, SIMHASH_REPORT_FILE=REPORT)
+    lines = [
+        [line[name] for name in ("pages", "judged", "duplicates", "dropped", "items")]
+        for line in report_in(tmp_path)["crawls"]
+    ]
+    assert lines == [[3, 3, 1, 0, 3], [3, 3, 1, 1, 2]]
+    assert "This crawl, and those before it" in (tmp_path / "reports" / "links.html").read_text()
+    (tmp_path / "reports" / "links.json").write_text("no report")
+    crawl("Links", SIMHASH_REPORT_FILE=REPORT)
+    assert len(report_in(tmp_path)["crawls"]) == 1
 
 
 def test_password_in_a_setting_does_not_reach_the_report(

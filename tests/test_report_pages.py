@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -28,7 +29,7 @@ from scrapy_simhash.report.html import (
     text_of,
 )
 from scrapy_simhash.report.pairs import SHOWN_PAIRS
-from scrapy_simhash.report.record import OUTCOMES, WHYS
+from scrapy_simhash.report.record import OUTCOMES, WHYS, Action
 from tests.reports import line, record, skipped
 from tests.sample_reports import (
     HOSTILE,
@@ -90,11 +91,11 @@ def test_page_has_every_section_and_its_numbers() -> None:
     headings = [text_in(heading) for heading in page.iter("h2")]
     assert headings == [
         "In short",
-        "What was saved",
         "Alarms",
         "What to change",
-        "How much alike",
         "The largest groups",
+        "What was saved",
+        "How much alike",
         "Where duplicates come from",
         "Not judged, failed, slow",
         "Settings and versions",
@@ -106,6 +107,32 @@ def test_page_has_every_section_and_its_numbers() -> None:
     assert "1 page not judged 1.5% timed out : 1 page" in text
     assert "longer than 10 s" in text
     assert "SIMHASH_SHARE 0.9" in text
+
+
+@pytest.mark.parametrize(
+    ("action", "settings", "saved", "setting"),
+    [
+        ("drop", {}, "45 were dropped", 'SIMHASH_RULES = "use"'),
+        ("drop", {"SIMHASH_RULES": "'use'"}, "45 were dropped", ""),
+        ("pass", {}, "45 would be dropped", 'SIMHASH_ACTION = "drop"'),
+        ("flag", {}, "45 were flagged", 'SIMHASH_RULES = "use"'),
+    ],
+)
+def test_report_begins_with_what_happened_what_was_saved_and_the_next_step(
+    action: Action, settings: dict[str, str], saved: str, setting: str
+) -> None:
+    collector = Collector()
+    for one in session_ids():
+        is_duplicate = one.decision.is_duplicate
+        collector.add(replace(one, action=action) if is_duplicate else one)
+    report = report_of(collector, CrawlInfo(settings=settings))
+    summary = report["summary"]
+    assert summary["happened"].startswith("64 pages were judged: ")
+    assert summary["saved"].startswith(f"{saved}, and their links not followed; rules for")
+    assert summary["setting"] == setting
+    shown = text_in(parsed(html_of(report)))
+    assert summary["happened"] in shown
+    assert f"Next: {summary['next']} {setting}".strip() in shown
 
 
 def policy_of(page: Element) -> str:

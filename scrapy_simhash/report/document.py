@@ -23,6 +23,11 @@ SCHEMA = 1
 # At most this many rows of a table are shown: nobody reads more.
 ROWS = 20
 ALARMS_SHOWN = 50
+# Of several crawls whose reports had one place, the last are shown, with these counts.
+CRAWLS_SHOWN = 10
+CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
+# Rules are the next step if they make at least this share of the downloads needless.
+LEAST_NEEDLESS = 0.05
 # A rule is shown if it explains at least this many duplicates.
 MIN_SUPPORT = 3
 # The totals that are compared between two reports; times and bytes differ by accident.
@@ -40,6 +45,7 @@ class CrawlInfo:
 
     *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
     addresses that it has learned, *traps* the addresses that lead to ever more of their kind.
+    *earlier* has a row for each crawl that a report at the same place told of.
     """
 
     name: str = ""
@@ -48,20 +54,27 @@ class CrawlInfo:
     side_by_side: Sequence[Mapping[str, Any]] = ()
     rules: Sequence[Mapping[str, Any]] = ()
     traps: Sequence[Mapping[str, Any]] = ()
+    items: int | None = None
+    earlier: Sequence[Mapping[str, Any]] = ()
 
 
 def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     """Return the report, in values that JSON has; docs/report.md explains them."""
-    differences = _differences(collector)
+    differences, totals = _differences(collector), _totals(collector)
+    suggestions = [row for row in differences if row["advised"]]
+    made = iso_time(datetime.now(timezone.utc).timestamp())
+    crawl = {"ended": made, **{name: totals[name] for name in CRAWL_COUNTS}, "items": about.items}
     return {
         "schema": SCHEMA,
         "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
-        "made": iso_time(datetime.now(timezone.utc).timestamp()),
-        "totals": _totals(collector),
+        "made": made,
+        "summary": _summary(totals, len(collector.alarms), suggestions, about),
+        "crawls": [*about.earlier, crawl][-CRAWLS_SHOWN:],
+        "totals": totals,
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
-        "suggestions": [row for row in differences if row["advised"]],
+        "suggestions": suggestions,
         "rules": list(about.rules),
         "traps": list(about.traps),
         "outcomes": [
@@ -123,6 +136,58 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         },
         "sampled_share": collector.sample.share,
     }
+
+
+def _summary(
+    totals: Mapping[str, Any],
+    alarms: int,
+    suggestions: Sequence[Mapping[str, Any]],
+    about: CrawlInfo,
+) -> dict[str, str]:
+    """Return two sentences: what happened, and what was saved or could be; and the next step.
+
+    The *setting* is the line that makes the step; it is empty if there is none.
+    """
+    kept = totals["unique"] + totals["variant"]
+    happened = f"{totals['judged']:,} pages were judged: {kept:,} are kept"
+    if totals["variant"]:
+        happened += f" ({totals['variant']:,} of them variants)"
+    happened += f", {totals['duplicates']:,} are duplicates"
+    if totals["refresh"]:
+        happened += f", {totals['refresh']:,} were met before"
+    saved = []
+    if totals["observed"]:
+        saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
+    if totals["dropped"]:
+        saved.append(f"{totals['dropped']:,} were dropped, and their links not followed")
+    if totals["flagged"]:
+        saved.append(f"{totals['flagged']:,} were flagged, and their links not followed")
+    if more := sum(row["duplicates"] for row in suggestions):
+        saved.append(f"rules for addresses would make about {more:,} requests needless")
+    step, setting = _next_step(totals, alarms, more, about)
+    return {
+        "happened": f"{happened}.",
+        "saved": f"{'; '.join(saved) or 'Nothing was saved'}.",
+        "next": step,
+        "setting": setting,
+    }
+
+
+def _next_step(
+    totals: Mapping[str, Any], alarms: int, needless: int, about: CrawlInfo
+) -> tuple[str, str]:
+    def has(name: str, value: str) -> bool:
+        return repr(value) in about.settings.get(name, "")
+
+    if alarms:
+        return "Look at the alarms first.", ""
+    if totals["observed"]:
+        return "If the pairs below are one page to you:", 'SIMHASH_ACTION = "drop"'
+    if needless >= LEAST_NEEDLESS * totals["judged"] > 0 and not has("SIMHASH_RULES", "use"):
+        return "To let proven rules save these downloads:", 'SIMHASH_RULES = "use"'
+    if totals["variant"] > totals["duplicates"] and not has("SIMHASH_TAKES", "text"):
+        return "If your spider takes texts alone:", 'SIMHASH_TAKES = "text"'
+    return "There is nothing to change.", ""
 
 
 def _totals(collector: Collector) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Make the pictures of the report in report.md: ``python docs/make_pictures.py``.
+"""Make the picture of the report in the documents: ``python docs/make_picture.py``.
 
 The demo site is crawled, and Chromium, named by ``CHROMIUM`` or on the path, shows its report.
 Needs Playwright (``pip install playwright``).
@@ -17,10 +17,9 @@ from playwright.sync_api import sync_playwright
 
 DOCS = Path(__file__).parent
 DEMO = DOCS.parent / "example_project" / "demo.py"
-PICTURES = DOCS / "_static"
-MARGIN = 16
-# Name, colour scheme, and width in pixels.
-SHOTS = [("report-wide.png", "light", 800), ("report-narrow.png", "dark", 360)]
+PICTURE = DOCS / "_static" / "report.png"
+# Of the page as it begins, in pixels.
+WIDTH, HEIGHT = 1000, 760
 
 
 def main() -> None:
@@ -30,13 +29,9 @@ def main() -> None:
         report = Path(folder, "demo-output", "report.html")
         # A container has no rights for a sandbox.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, scheme, width in SHOTS:
-            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
-            page.goto(report.as_uri())
-            bottom = page.locator("figure.picture summary").first.bounding_box()["y"]
-            top = page.locator("figure.picture").bounding_box()["y"] - MARGIN
-            clip = {"x": 0, "y": top, "width": width, "height": bottom - top}
-            page.screenshot(path=PICTURES / name, full_page=True, clip=clip)
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page.goto(report.as_uri())
+        page.screenshot(path=PICTURE)
         browser.close()
 
 
