@@ -178,7 +178,7 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
     """The whole plug-in without Scrapy, with SIMHASH_TAKES = "text" and all links known."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
-    index = kind(Parameters("bench", min_tokens=defaults.min_tokens, **settings))
+    index = kind(Parameters("bench", **settings))
     loop = asyncio.new_event_loop()
     OPEN.callback(loop.close)
     scheme = FeatureScheme.from_name(*defaults.features)

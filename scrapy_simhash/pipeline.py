@@ -74,7 +74,6 @@ class Pipeline:
             scheme=analyser.identity,
             scope=settings.scope,
             distance=distance if settings.distance is None else settings.distance,
-            min_tokens=settings.min_tokens,
             share=settings.share if settings.verify else None,
         )
         return cls(settings, analyser, parameters)

@@ -267,7 +267,6 @@ class SimhashSettings:
             _read_features,
         ),
     )
-    min_tokens: int = _setting(50, _number(int, 0))
     only: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     except_: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))

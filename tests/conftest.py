@@ -219,7 +219,6 @@ def crawl_job(
         "SIMHASH_INDEX": None,
         # The copies on most sites here differ in a few words, which "items" keeps for them.
         "SIMHASH_TAKES": TEXT,
-        "SIMHASH_MIN_TOKENS": 20,
         "SIMHASH_DECISIONS_FILE": "decisions.jsonl",
     }
     (folder / "job.json").write_text(

@@ -14,7 +14,7 @@ import pytest
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
 
-FAST = ("-s", "SIMHASH_WORKERS=0", "-s", "SIMHASH_MIN_TOKENS=20")
+FAST = ("-s", "SIMHASH_WORKERS=0")
 
 
 @pytest.fixture

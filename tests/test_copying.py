@@ -152,7 +152,7 @@ def test_commands_tend_an_index_in_redis(
     site["/a"] = site["/copy"] = article(prose("lamp"))
     site["/b"] = article(prose("boat"))
     crawl(SIMHASH_INDEX=redis_url)
-    settings = ("-s", "SIMHASH_MIN_TOKENS=20", "-s", "SIMHASH_WORKERS=0")
+    settings = ("-s", "SIMHASH_WORKERS=0")
 
     stats = simhash(tmp_path, "stats", redis_url)
     assert (stats["pages"], stats["kept"]) == (4, 3)

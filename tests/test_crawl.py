@@ -173,7 +173,6 @@ def test_crawl_with_and_without_a_reactor(
     settings = {
         "TWISTED_REACTOR_ENABLED": reactor,
         "SIMHASH_WORKERS": 1,
-        "SIMHASH_MIN_TOKENS": 20,
         "SIMHASH_TAKES": TEXT,
     }
     result = simhash_crawl(spiders.Links, twins.url, arguments=arguments, **settings)

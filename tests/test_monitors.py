@@ -24,7 +24,6 @@ def monitored(site: Site, folder: Path, **settings: object) -> str:
         "SIMHASH_INDEX": "memory:",
         "SIMHASH_DECISIONS_FILE": folder / "decisions.jsonl",
         "SIMHASH_WORKERS": 0,
-        "SIMHASH_MIN_TOKENS": 20,
         "TELNETCONSOLE_ENABLED": False,
         **settings,
     }

@@ -47,7 +47,7 @@ def test_report_stands_there_when_the_crawl_ends(
     assert report["totals"]["duplicates"] == result.stats["simhash/exact_duplicate"] == 30
     assert report["totals"]["analysis_seconds"] > 0
     assert report["totals"]["links_not_followed"] == 0
-    assert report["settings"]["SIMHASH_MIN_TOKENS"] == "20"
+    assert report["settings"]["SIMHASH_TAKES"] == "'text'"
     assert report["versions"].keys() == {"Python", "scrapy-simhash", "Scrapy", "trafilatura"}
     assert "30         10   Ignore the parameter sid" in result.log
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == [

@@ -114,7 +114,6 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_TAKES", ["items"]),
         ("SIMHASH_SHARE", 0.4),
         ("SIMHASH_SHARE", 1.1),
-        ("SIMHASH_MIN_TOKENS", -1),
         ("SIMHASH_SKIP_UNCHANGED", "ever"),
         ("SIMHASH_WORKERS", -1),
         ("SIMHASH_WORKERS", "many"),
