@@ -18,10 +18,17 @@ from scrapy import Field, Item, Request, Selector, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.requests import MOST_CHARACTERS, VARIANTS_SEEN, RequestFacts
+from scrapy_simhash.crawl.requests import (
+    ASKERS_SEEN,
+    MOST_CHARACTERS,
+    VARIANTS_SEEN,
+    RequestFacts,
+    RequestVariants,
+)
 from scrapy_simhash.decision.page import PURPOSE_BYTES
 from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
 from tests.conftest import FOLDER, Crawl, CrawlFixture, Reply, Site, article, path_of, prose
+from tests.pages import UNIQUE
 from tests.spiders import ByRules
 from tests.test_items import shop_page
 
@@ -498,6 +505,21 @@ def test_the_page_that_rules_start_from_stands_for_those_they_follow(
         "/list/1": "exact_duplicate" if is_plain else "variant",
         "/list/2": "exact_duplicate",
     }
+
+
+@pytest.mark.parametrize("names", [ASKERS_SEEN, ASKERS_SEEN - 1])
+def test_requests_that_each_come_from_somebody_else_are_said_once(
+    caplog: pytest.LogCaptureFixture, names: int
+) -> None:
+    caplog.set_level("INFO", "scrapy_simhash")
+    crawler = get_crawler(Shop)
+    crawler.spider = Shop()
+    variants = RequestVariants(RequestFacts(crawler, SimhashSettings()))
+    for number in range(3 * ASKERS_SEEN):
+        headers = {"Authorization": f"signature {number % names}"}
+        variants.note(Request("http://a.example/", headers=headers), UNIQUE)
+    said = [one for one in caplog.messages if "SIMHASH_IDENTITY_HEADERS" in one]
+    assert len(said) == (names == ASKERS_SEEN)
 
 
 MANY = [f"/detail/{number}" for number in range(30)]

@@ -102,6 +102,8 @@ _PLAIN = (bool, int, float, complex, Decimal, date, time, timedelta, UUID, PureP
 
 # The log says that requests keep copies apart if they do so for over half of this many variants.
 VARIANTS_SEEN = 20
+# It says that each request seems to come from somebody else if this many of the first do.
+ASKERS_SEEN = 50
 # The keys and the distinct values of each that are remembered for it.
 MOST_KEYS = 100
 MOST_DISTINCT = 1_000
@@ -367,16 +369,27 @@ def _parts_of_function(function: FunctionType) -> list[Any]:
 
 
 class RequestVariants:
-    """Logs once in what requests differ, if that alone makes most variants of a crawl."""
+    """Logs once in what requests differ, if that alone makes most variants of a crawl, or all."""
 
     def __init__(self, facts: RequestFacts) -> None:
         self._facts = facts
         self._variants = self._by_request = 0
         self._distinct: defaultdict[str, set[bytes]] = defaultdict(set)
         self._is_said = False
+        self._askers: list[str] = []
 
     def note(self, request: Request, decision: Decision) -> None:
         """Note the decision on the page of a request."""
+        asker = self._facts.of(request).asker
+        if asker and len(self._askers) < ASKERS_SEEN:
+            self._askers.append(asker)
+            if len(self._askers) == len({*self._askers}) == ASKERS_SEEN:
+                logger.info(
+                    "Each request has another cookie jar, or other headers of those that say who "
+                    "asks, so no page has a copy. If a header is a signature, leave it out of "
+                    "SIMHASH_IDENTITY_HEADERS",
+                    extra={"spider": self._facts.crawler.spider},
+                )
         if decision.verdict != "variant" or self._is_said:
             return
         self._variants += 1
