@@ -118,5 +118,5 @@ def test_each_table_takes_its_time() -> None:
 
 
 def test_a_covering_for_another_distance_is_refused() -> None:
-    with pytest.raises(ValueError, match="got errors=2, distance=4, radius=1"):
-        covering_design(4, COVERINGS[0], radius=1)
+    with pytest.raises(ValueError, match="got errors=2, distance=4"):
+        covering_design(4, COVERINGS[0])

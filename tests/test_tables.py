@@ -74,8 +74,6 @@ def test_matches_are_those_of_a_linear_scan(
             tables.add(fingerprint, item)
         assert tables.matches(query) == expected
         assert tables.nearest(query) == min(expected, default=None)
-        met = tables.any(query)
-        assert met is None if not expected else met in expected
 
 
 @pytest.mark.skipif(CompiledTables is None, reason="not compiled")
@@ -116,7 +114,6 @@ def test_every_way_to_compare_finds_the_same() -> None:
             for query in stored[::40]:
                 assert tables.matches(query) == reference.matches(query)
                 assert tables.nearest(query) == reference.nearest(query)
-                assert tables.any(query) in reference.matches(query)
     finally:
         use_scanner(SCANNERS[0])
 
@@ -228,7 +225,7 @@ def test_distance_out_of_range_is_refused(engine: Any, distance: int) -> None:
 @pytest.mark.parametrize("wrong", [-1, 1 << 64, 1.0, float("nan"), "1", None])
 def test_what_is_no_fingerprint_is_refused(engine: Any, wrong: Any) -> None:
     tables = engine(3)
-    for call in (tables.nearest, tables.any, tables.matches):
+    for call in (tables.nearest, tables.matches):
         with pytest.raises((TypeError, ValueError), match="fingerprint must be"):
             call(wrong)
     with pytest.raises((TypeError, ValueError), match="fingerprint must be"):

@@ -54,7 +54,7 @@ typedef struct {
     uint32_t most;
 } Found;
 
-enum { SCAN_ALL = 0, SCAN_CLOSEST = 1, SCAN_ANY = 2 };
+enum { SCAN_ALL = 0, SCAN_CLOSEST = 1 };
 
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(address) __builtin_prefetch((address), 0, 0)
@@ -146,7 +146,7 @@ static int found_match(Found *found, uint64_t item, int distance, int limit, int
     }
     if (found_push(found, item))
         return -2;
-    if (mode == SCAN_ANY || (mode == SCAN_ALL && found->count >= found->most))
+    if (mode == SCAN_ALL && found->count >= found->most)
         return -1;
     return limit;
 }

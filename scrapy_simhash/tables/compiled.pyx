@@ -39,7 +39,6 @@ cdef extern from "_scan.h":
     enum: INLINE_SLOTS
     enum: SCAN_ALL
     enum: SCAN_CLOSEST
-    enum: SCAN_ANY
     ctypedef struct Line:
         uint32_t count
         uint32_t capacity
@@ -321,13 +320,6 @@ cdef class CompiledTables:
         """Return the closest item, the oldest of several; None if none is near enough."""
         cdef uint64_t value = to_fingerprint(fingerprint)
         if not self._search(value, SCAN_CLOSEST):
-            return None
-        return self._oldest(value)
-
-    def any(self, fingerprint):
-        """Return the first item that the search finds; it need not be the closest."""
-        cdef uint64_t value = to_fingerprint(fingerprint)
-        if not self._search(value, SCAN_ANY):
             return None
         return self._oldest(value)
 

@@ -143,11 +143,11 @@ def designs(distance: int) -> list[Design]:
         for count in range(distance + 1, distance + 1 + MAX_SPARE_BLOCKS)
         if comb(count, distance) <= MAX_TABLES
     ]
-    for covering in COVERINGS:
-        if covering.errors == distance:
-            found.append(covering_design(distance, covering, radius=0))
-        elif covering.errors == distance - 1:
-            found.append(covering_design(distance, covering, radius=1))
+    found += [
+        covering_design(distance, covering)
+        for covering in COVERINGS
+        if distance - covering.errors in (0, 1)
+    ]
     found += [lines_design(distance, lines) for lines in LINES if distance in lines.distances]
     return sorted(found, key=lambda d: (len(d.tables), d.probes))
 
@@ -210,7 +210,7 @@ class Covering:
     keys: str
 
 
-def covering_design(distance: int, covering: Covering, radius: int) -> Design:
+def covering_design(distance: int, covering: Covering) -> Design:
     """Return the tables of a covering: fewer than the paper's for keys of the same width.
 
     With radius 0, *distance* differing bits are in at most *distance* blocks, and at least one
@@ -218,10 +218,11 @@ def covering_design(distance: int, covering: Covering, radius: int) -> Design:
 
     :raises ValueError: the covering is for another number of errors.
     """
-    if covering.errors != distance - radius:
+    radius = distance - covering.errors
+    if radius not in (0, 1):
         raise ValueError(
-            f"errors of a covering must be distance - radius: "
-            f"got errors={covering.errors}, distance={distance}, radius={radius}"
+            f"errors of a covering must be distance, or one less: "
+            f"got errors={covering.errors}, distance={distance}"
         )
     tables = _tables(covering.blocks, covering.keys, radius)
     name = f"covering {len(tables)}" + (", r1" if radius else "")

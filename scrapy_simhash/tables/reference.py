@@ -142,13 +142,6 @@ class ReferenceTables:
             return Match(0, items[0], fingerprint)
         return min(self.matches(fingerprint), default=None)
 
-    def any(self, fingerprint: int) -> Match | None:
-        """Return the first item that the search finds; it need not be the closest."""
-        check_fingerprint(fingerprint)
-        for found, distance in self._within(fingerprint):
-            return Match(distance, self._items[found][0], found)
-        return None
-
     def check_and_add(self, fingerprint: int, item: int) -> Match | None:
         """Return the result of :meth:`nearest`; if it is None, store *item*."""
         check_item(item)
