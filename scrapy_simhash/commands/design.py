@@ -267,7 +267,7 @@ class PackCommand(Subcommand[Packed]):
             tables.add_many(fingerprints, items)
         fingerprints, items = tables.entries()
         try:
-            save_snapshot(options.snapshot, fingerprints, items, distance=0)
+            save_snapshot(options.snapshot, fingerprints, items)
             return Packed(len(items), Path(options.snapshot).stat().st_size)
         except OSError as exc:
             raise SimhashError(f"{options.snapshot} cannot be written: {exc}") from exc

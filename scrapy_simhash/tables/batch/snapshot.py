@@ -5,7 +5,7 @@ A *snapshot* is such a file::
     magic | header's length | header, JSON | directory | items   | blocks | checksum
       8           4                          24 a block  4 each              32
 
-The header has version, count and distance.  Fingerprints are sorted and stand in blocks of 1,024.
+The header has version and count.  Fingerprints are sorted and stand in blocks of 1,024.
 The directory has, for each block, its first fingerprint, where the block begins, and the parameter
 of its codes.  Items stand in the order of the fingerprints.  Numbers are little-endian; the
 checksum is BLAKE2b of all bytes before it.
@@ -42,7 +42,6 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,8 +50,6 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.tables import PermutedTables
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 MASK = (1 << 64) - 1
@@ -66,20 +63,8 @@ _CHECKSUM_BYTES = 32
 _CHUNK = 1 << 22
 
 
-@dataclass(frozen=True)
-class Header:
-    """How many fingerprints a snapshot has, and the distance that they were saved for."""
-
-    count: int
-    distance: int
-    version: int = VERSION
-
-
 def save_snapshot(
-    path: str | os.PathLike[str],
-    fingerprints: Sequence[int],
-    items: Sequence[int],
-    distance: int,
+    path: str | os.PathLike[str], fingerprints: Sequence[int], items: Sequence[int]
 ) -> None:
     """Write a snapshot in one step: at *path* stands the old file or the whole new one.
 
@@ -88,7 +73,7 @@ def save_snapshot(
 
     :raises OSError: it cannot be written; the old file is unchanged.
     """
-    header = json.dumps(asdict(Header(len(fingerprints), distance))).encode()
+    header = json.dumps({"count": len(fingerprints), "version": VERSION}).encode()
     blocks, directory = _encoded(fingerprints)
     head = MAGIC + _LENGTH.pack(len(header)) + header
     digest = hashlib.blake2b(digest_size=_CHECKSUM_BYTES)
@@ -154,20 +139,15 @@ class Snapshot:
                 f"{self.path} is a snapshot of version {fields.get('version')}; this release "
                 f"reads version {VERSION}"
             )
-        self.header = Header(fields["count"], fields["distance"])
+        self._count: int = fields["count"]
         directory = start + length
-        self._items_at = directory + _ENTRY.size * -(-self.header.count // BLOCK)
+        self._items_at = directory + _ENTRY.size * -(-self._count // BLOCK)
         self._entries = list(_ENTRY.iter_unpack(self._map[directory : self._items_at]))
-        self._blocks_at = self._items_at + 4 * self.header.count
+        self._blocks_at = self._items_at + 4 * self._count
 
     def __len__(self) -> int:
         """Return how many fingerprints there are, repeated ones included."""
-        return self.header.count
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the file."""
-        return len(self._map)
+        return self._count
 
     def blocks(self) -> Iterator[tuple[array[int], array[int]]]:
         """Yield (fingerprints, items) of 1,024 at a time, ascending."""
@@ -175,7 +155,7 @@ class Snapshot:
 
     def _block(self, number: int) -> tuple[array[int], array[int]]:
         first, offset, r = self._entries[number]
-        count = min(BLOCK, self.header.count - number * BLOCK)
+        count = min(BLOCK, self._count - number * BLOCK)
         at = self._items_at + 4 * BLOCK * number
         items = array("I", self._map[at : at + 4 * count])
         if sys.byteorder == "big":
@@ -193,12 +173,7 @@ class Snapshot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
