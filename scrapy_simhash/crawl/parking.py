@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import gmtime, strftime
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request
 
     from scrapy_simhash.settings import SimhashSettings
+    from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
     from scrapy_simhash.url_rules.learner import Learner, RuleMatch
     from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
@@ -92,19 +93,6 @@ class Asked(NamedTuple):
     pattern: str
     tries: int
     tests_rule: bool
-
-
-class RuleOwner(Protocol):
-    """Knows whether its rules hold, which no learner has learned."""
-
-    def room_to_audit(self, what: str) -> int | None:
-        """Return how many parked requests may be sent to test *what*; None if it does not hold.
-
-        It is called when nothing else is left to crawl.
-        """
-
-    def note_audited(self, what: str, requests: int) -> None:
-        """Note that requests are sent to test *what*."""
 
 
 class Target(NamedTuple):
@@ -172,7 +160,7 @@ class Parking:
         self,
         crawler: Crawler,
         learner: Learner,
-        owners: Mapping[Kind, RuleOwner],
+        owners: Mapping[Kind, Traps | MissingPages[Any]],
         settings: SimhashSettings,
         facts: RequestFacts,
         place: Path,

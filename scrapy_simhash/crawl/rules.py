@@ -17,7 +17,6 @@ from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, s
 from scrapy_simhash.crawl.parking import (
     MAX_COUNTED,
     Parking,
-    RuleOwner,
     is_exempt,
     parking_place,
 )
@@ -94,7 +93,7 @@ class SimhashRulesMiddleware:
         traps, missing = self._dead_ends = known or DeadEnds(Traps(), MissingPages())
         self._parking = None
         if place is not None:
-            owners: dict[Kind, RuleOwner] = {"trap": traps, "missing": missing}
+            owners: dict[Kind, Traps | MissingPages[Any]] = {"trap": traps, "missing": missing}
             learner, settings = self._learner, parts.pipeline.settings
             self._parking = Parking(crawler, learner, owners, settings, self._facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)

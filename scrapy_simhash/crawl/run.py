@@ -15,7 +15,6 @@ import logging
 import pickle
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
@@ -50,25 +49,17 @@ AGAIN_SECONDS = 1.0
 MAX_BEGUN = 1_000
 
 
-@dataclass
-class _Held(Generic[T]):
-    resource: T
-    users: int = 0
-
-
 class Shared(Generic[T]):
     """Resources by key; all users of a key at the same time get the same resource."""
 
     def __init__(self) -> None:
-        self._held: dict[Hashable, _Held[T]] = {}
+        # Each resource as often as it is used.
+        self._held: dict[Hashable, list[T]] = {}
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the resource of *key*; *make* makes it if it has no user yet."""
-        if key not in self._held:
-            self._held[key] = _Held(make())
-        held = self._held[key]
-        held.users += 1
-        return held.resource
+        self._held[key] = [*held, held[0]] if (held := self._held.get(key)) else [make()]
+        return self._held[key][0]
 
     def give_back(self, resource: T) -> bool:
         """End one use of *resource*; return whether it was the last, so the caller must close it.
@@ -76,11 +67,11 @@ class Shared(Generic[T]):
         Users are counted in one thread; closing may take place in another one.
         """
         for key, held in self._held.items():
-            if held.resource is resource:
-                held.users -= 1
-                if not held.users:
+            if held[0] is resource:
+                held.pop()
+                if not held:
                     del self._held[key]
-                return not held.users
+                return not held
         return False
 
 

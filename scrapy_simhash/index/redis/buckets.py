@@ -30,11 +30,9 @@ share 0.9 of their shingles are within 7 bits in half of the cases, and have a k
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from math import log2
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.sketch import keys
@@ -65,6 +63,8 @@ REQUESTS, TEXTS, NEAR = 1, 2, 16
 
 # The name of a bucket, and an entry there without the id of its page.
 BucketEntry = tuple[bytes, bytes]
+# What is near a page, and how it is found.
+Near: TypeAlias = "NearTables | NearKeys"
 
 
 def number_bits(pages: int) -> int:
@@ -76,27 +76,6 @@ def entry_of(tag: int, width: int, key: bytes) -> BucketEntry:
     """Return the entry of a hash of 5 bytes or more, in buckets with numbers of *width* bits."""
     number = int.from_bytes(key[:3], "big") & (1 << width) - 1
     return (tag << MAX_NUMBER_BITS | number).to_bytes(4, "big"), key[-CHECK_BYTES:]
-
-
-class Near(Protocol):
-    """What is near a page, and how it is found."""
-
-    @property
-    def name(self) -> str:
-        """The name that is stored with the index."""
-
-    @property
-    def script(self) -> str:
-        """The part of add_page.lua that looks for it."""
-
-    def has_text(self, page: Page) -> bool:
-        """Whether a page is found by its text."""
-
-    def question(self, page: Page) -> tuple[bytes, bytes]:
-        """Return the names of the buckets to read, and what to look for there."""
-
-    def entries(self, page: Page) -> Iterable[BucketEntry]:
-        """Return all entries that a representative may have."""
 
 
 class Question(NamedTuple):
@@ -212,72 +191,39 @@ def _beside(width: int, numbers: Sequence[int]) -> int:
     return sum(number << width * place for place, number in enumerate(reversed(numbers)))
 
 
-@dataclass(frozen=True)
 class PackedTable:
-    """A table whose key is one block, and the width of its buckets' numbers."""
+    """A table whose key is one block, in buckets whose numbers have *width* bits."""
 
-    table: Table
-    tag: int
-    width: int
-
-    @cached_property
-    def turn(self) -> int:
-        """The number of bits to rotate a fingerprint left, which brings its key to the front."""
-        return BITS - self.table.mask.bit_length()
-
-    @cached_property
-    def number_bits(self) -> int:
-        return min(self.width, self.table.key_bits)
-
-    @cached_property
-    def rest_bits(self) -> int:
-        return self.table.key_bits - self.number_bits
-
-    @cached_property
-    def rest_bytes(self) -> int:
-        return -(-self.rest_bits // 8)
-
-    @cached_property
-    def other_bytes(self) -> int:
-        return -(-(BITS - self.table.key_bits) // 8)
-
-    @cached_property
-    def fields(self) -> int:
-        """The number of buckets that a look-up reads."""
-        return 1 + self.table.radius * self.number_bits
-
-    @cached_property
-    def rests(self) -> int:
-        """The number of rests that a look-up searches for in the bucket of its own key."""
-        return 1 + self.table.radius * self.rest_bits if self.rest_bits else 0
-
-    @cached_property
-    def _field_factor(self) -> int:
-        return _repeat(32, self.fields)
-
-    @cached_property
-    def _field_flips(self) -> int:
-        return _beside(32, [0, *(1 << bit for bit in range(self.fields - 1))])
-
-    @cached_property
-    def _rest_factor(self) -> int:
-        return _repeat(8 * self.rest_bytes, self.rests)
-
-    @cached_property
-    def _rest_flips(self) -> int:
-        return _beside(8 * self.rest_bytes, [0, *(1 << bit for bit in range(self.rests - 1))])
+    def __init__(self, table: Table, tag: int, width: int) -> None:
+        self._tag = tag
+        self._key_bits = table.key_bits
+        # To the left, which brings the key to the front.
+        self._turn = BITS - table.mask.bit_length()
+        self.number_bits = min(width, table.key_bits)
+        self.rest_bits = table.key_bits - self.number_bits
+        self.rest_bytes = -(-self.rest_bits // 8)
+        self.other_bytes = -(-(BITS - table.key_bits) // 8)
+        # How many buckets a look-up reads, and how many rests it looks for in that of its own key.
+        self.fields = 1 + table.radius * self.number_bits
+        self.rests = 1 + table.radius * self.rest_bits if self.rest_bits else 0
+        flips = [0, *(1 << bit for bit in range(BITS))]
+        self._field_factor = _repeat(32, self.fields)
+        self._field_flips = _beside(32, flips[: self.fields])
+        self._rest_factor = _repeat(8 * self.rest_bytes, self.rests)
+        self._rest_flips = _beside(8 * self.rest_bytes, flips[: max(1, self.rests)])
 
     def parts(self, fingerprint: int) -> tuple[int, int, int]:
         """Return the number of the bucket, the rest of the key, and all other bits."""
-        turned = (fingerprint << self.turn | fingerprint >> BITS - self.turn) & _ALL
-        key, other_bits = turned >> BITS - self.table.key_bits, BITS - self.table.key_bits
+        turned = (fingerprint << self._turn | fingerprint >> BITS - self._turn) & _ALL
+        other_bits = BITS - self._key_bits
+        key = turned >> other_bits
         number, rest = key >> self.rest_bits, key & (1 << self.rest_bits) - 1
         return number, rest, turned & (1 << other_bits) - 1
 
     def question(self, fingerprint: int) -> tuple[bytes, bytes]:
         """Return the names of the buckets to read, and what near_tables.lua has to know."""
         number, rest, other = self.parts(fingerprint)
-        name = self.tag << MAX_NUMBER_BITS | number
+        name = self._tag << MAX_NUMBER_BITS | number
         names = (name * self._field_factor ^ self._field_flips).to_bytes(4 * self.fields, "big")
         rests = (rest * self._rest_factor ^ self._rest_flips).to_bytes(
             self.rest_bytes * self.rests, "big"
@@ -288,7 +234,7 @@ class PackedTable:
     def entry(self, fingerprint: int) -> BucketEntry:
         """Return the entry of a fingerprint."""
         number, rest, other = self.parts(fingerprint)
-        name = self.tag << MAX_NUMBER_BITS | number
+        name = self._tag << MAX_NUMBER_BITS | number
         entry = rest.to_bytes(self.rest_bytes, "big") + other.to_bytes(self.other_bytes, "big")
         return name.to_bytes(4, "big"), entry
 
@@ -313,13 +259,16 @@ class NearTables:
         self._tables = _packed(design, pages)
 
     def has_text(self, page: Page) -> bool:
+        """Whether a page is found by its text."""
         return True
 
     def question(self, page: Page) -> tuple[bytes, bytes]:
+        """Return the names of the buckets to read, and what to look for there."""
         asked = [table.question(page.fingerprint) for table in self._of(page)]
         return b"".join(names for names, _ in asked), b"".join(wanted for _, wanted in asked)
 
     def entries(self, page: Page) -> list[BucketEntry]:
+        """Return all entries that a representative may have."""
         return [table.entry(page.fingerprint) for table in self._of(page)]
 
     def _of(self, page: Page) -> Sequence[PackedTable]:
@@ -327,7 +276,7 @@ class NearTables:
 
 
 class NearKeys:
-    """The keys of the sketches of an index, for *pages* in a scope."""
+    """The keys of the sketches of an index, for *pages* in a scope; see :class:`NearTables`."""
 
     name = "keys"
     script = "near_keys.lua"
