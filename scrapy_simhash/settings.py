@@ -71,29 +71,21 @@ def _choice(*choices: str) -> Requirement:
     return Requirement(" or ".join(map(repr, choices)), read)
 
 
-def _number(kind: type[int] | type[float], low: float, high: float | None = None) -> Requirement:
+def _number(kind: type[int] | type[float], low: float, high: float = inf) -> Requirement:
     def read(value: Any) -> float:
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
         number = kind(value)
-        if not low <= number <= (float("inf") if high is None else high) or number == float("inf"):
+        if not low <= number <= high or number == inf:
             raise ValueError
         return number
 
-    span = f"from {low} to {high}" if high is not None else f"of at least {low}"
+    span = f"from {low} to {high}" if high < inf else f"of at least {low}"
     return Requirement(f"a {'whole ' if kind is int else ''}number {span}", read)
 
 
-def _read_boolean(value: Any) -> bool:
-    known = {"true": True, "1": True, "false": False, "0": False}
-    try:
-        return known[str(value).lower()]
-    except KeyError:
-        raise ValueError from None
-
-
-def _read_skip_unchanged(value: Any) -> bool | str:
-    return value if value == "moved" else _read_boolean(value)
+def _read_skip_unchanged(value: Any) -> Any:
+    return value if value == "moved" else _BOOLEAN.read(value)
 
 
 def _read_text(value: Any) -> str:
@@ -115,18 +107,14 @@ def _read_path(value: Any) -> str:
     return str(Path(_read_text(value)).expanduser())
 
 
-def _read_html_path(value: Any) -> str:
-    path = _read_path(value)
-    if not path.endswith((".html", ".htm")):
-        raise ValueError
-    return path
+def _path_with(*ends: str) -> Requirement:
+    def read(value: Any) -> str:
+        path = _read_path(value)
+        if not path.endswith(ends):
+            raise ValueError
+        return path
 
-
-def _read_prometheus_path(value: Any) -> str:
-    path = _read_path(value)
-    if not path.endswith(".prom"):
-        raise ValueError
-    return path
+    return Requirement(f"the path of a file that ends in {ends[0]}", read)
 
 
 def _read_workers(value: Any) -> int:
@@ -231,7 +219,8 @@ def _setting(default: Any, rule: Requirement) -> Any:
     return field(default=default, metadata={"rule": rule})
 
 
-_BOOLEAN = Requirement("True or False", _read_boolean)
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_BOOLEAN = Requirement("True or False", lambda value: _BOOLEANS[str(value).lower()])
 _PAGE_RULES = Requirement(
     "a list of regular expressions for URLs, 'glob:PATTERN' and 'callback:NAME'", _read_page_rules
 )
@@ -283,12 +272,8 @@ class SimhashSettings:
     max_waiting: int | None = _setting(None, _number(int, 0))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
-    report_file: str | None = _setting(
-        None, Requirement("the path of a file that ends in .html", _read_html_path)
-    )
-    prometheus_file: str | None = _setting(
-        None, Requirement("the path of a file that ends in .prom", _read_prometheus_path)
-    )
+    report_file: str | None = _setting(None, _path_with(".html", ".htm"))
+    prometheus_file: str | None = _setting(None, _path_with(".prom"))
     on_alarm: Mapping[str, str | float] | None = _setting(
         None,
         Requirement("a mapping of alarms to 'close', 'pause' or minutes", _read_alarm_actions),
@@ -349,7 +334,7 @@ def setting_name(attribute: str) -> str:
 def _checked(name: str, rule: Requirement, value: Any) -> Any:
     try:
         return rule.read(value)
-    except (ValueError, TypeError, OverflowError, OSError) as exc:
+    except (ValueError, KeyError, TypeError, OverflowError, OSError) as exc:
         detail = f" ({exc})" if isinstance(exc, OSError) else ""
         shown = masked(repr(value))
         raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from exc

@@ -244,17 +244,10 @@ def scope_key(scope: str, url: str, spider: str, asker: str = "") -> str:
     >>> scope_key("host", "https://news.example.co.uk/a", "news", "7")
     'news.example.co.uk for 7'
     """
-    key = _scope_key(scope, url, spider)
+    key = {"global": "", "spider": spider}.get(scope)
+    if key is None:
+        key = host_of(url) if scope == "host" else site_of_host(host_of(url))
     return f"{key} for {asker}" if asker else key
-
-
-def _scope_key(scope: str, url: str, spider: str) -> str:
-    if scope == "global":
-        return ""
-    if scope == "spider":
-        return spider
-    host = host_of(url)
-    return host if scope == "host" else site_of_host(host)
 
 
 def canonical_url(url: str, address: str | None) -> str | None:

@@ -23,7 +23,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from typing import Any
 
@@ -249,12 +249,7 @@ def _jieba() -> Any:
     return jieba
 
 
-def _jieba_version() -> str:
-    """Return the installed version of jieba, without loading it.
-
-    :raises SettingsError: it is not installed.
-    """
-    return extra_version("jieba", "a jieba scheme (SIMHASH_FEATURES)")
+_jieba_version = partial(extra_version, "jieba", "a jieba scheme (SIMHASH_FEATURES)")
 
 
 def _is_word(segment: str) -> bool:

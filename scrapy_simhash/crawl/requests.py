@@ -61,15 +61,8 @@ _NOT_FOR_THE_CALLBACK = frozenset(
     """.split()  # noqa: SIM905 - one name a line would be a page
 )
 _PREFIXES = (
-    "simhash",
-    "autoextract",
-    "crawlera",
-    "impersonate",
-    "playwright",
-    "selenium",
-    "splash",
-    "wayback_machine",
-    "zyte",
+    *("simhash", "autoextract", "crawlera", "impersonate", "playwright", "selenium", "splash"),
+    *("wayback_machine", "zyte"),
 )
 
 # Of one request, at most this many values and characters are read: under a millisecond.  One that

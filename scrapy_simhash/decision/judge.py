@@ -334,7 +334,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
             new = values.new_beside(row.page.url, row.page.own_values, section, MOST_NEW)
         elif not is_near:
             new = None
-        if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, row.page)):
+        if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
             new = None
         other = _other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
@@ -400,7 +400,7 @@ def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
             told = [other]
         told.sort(key=lambda one: VARIANT_REASONS.index(_REASONS[one.kind]))
         reason = _REASONS[told[0].kind] if told else "new_text"
-    elif _may_stand_for_url(page, miss.url):
+    elif _may_stand_for(page, miss.url):
         reason = "new_data"  # too much to be compared
     return Decision(
         "variant",
@@ -420,11 +420,7 @@ def _has_all(page: Page, kept: Page, shared: Overlap) -> bool:
     return shared.first_in_second and (is_exact or page.digest == kept.digest)
 
 
-def _may_stand_for(page: Page, kept: Page) -> bool:
-    return _may_stand_for_url(page, kept.url)
-
-
-def _may_stand_for_url(page: Page, kept_url: str) -> bool:
+def _may_stand_for(page: Page, kept_url: str) -> bool:
     """Whether a kept page may stand for a page of which it has not all.
 
     It may within one registered domain, or where the page says itself that it belongs there.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from operator import attrgetter
+from typing import Annotated, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from scrapy_simhash.decision.holdings import NO_VALUES, PageValues, Told
 from scrapy_simhash.errors import AnalysisReason
@@ -151,16 +152,7 @@ class Page:
 
     def stored(self) -> Page:
         """Return the page with its stored fields alone."""
-        return replace(
-            self,
-            site="",
-            section="",
-            blocks=(),
-            holds=NO_VALUES,
-            view_under=None,
-            canonical=None,
-            is_asked_again=False,
-        )
+        return Page(*_stored_values(self))
 
 
 class StoredField(NamedTuple):
@@ -171,20 +163,13 @@ class StoredField(NamedTuple):
     optional: bool
 
 
-def _stored(name: str, hint: Any) -> StoredField | None:
-    if get_origin(hint) is not Annotated:
-        return None
-    value_type, kind = get_args(hint)
-    return StoredField(name, kind, type(None) in get_args(value_type))
-
-
-# In the order of the class.
+# In the order of the class, where they are first.
 STORED: tuple[StoredField, ...] = tuple(
-    filter(
-        None,
-        (_stored(name, hint) for name, hint in get_type_hints(Page, include_extras=True).items()),
-    )
+    StoredField(name, get_args(hint)[1], type(None) in get_args(get_args(hint)[0]))
+    for name, hint in get_type_hints(Page, include_extras=True).items()
+    if get_origin(hint) is Annotated
 )
+_stored_values = attrgetter(*(field.name for field in STORED))
 
 
 @dataclass(frozen=True, slots=True)

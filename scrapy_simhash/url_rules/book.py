@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -168,7 +167,7 @@ class RuleBook:
     """The rules of the sites of a crawl; the least recently used site is forgotten first."""
 
     def __init__(self) -> None:
-        self._sites: OrderedDict[str, SiteRules] = OrderedDict()
+        self._sites: LRUCache[str, SiteRules] = LRUCache(MAX_SITES)
         # By site, how many trials are not stored.
         self._changed: dict[str, int] = {}
 
@@ -188,12 +187,7 @@ class RuleBook:
 
     def site(self, host: str) -> SiteRules:
         """Return the rules of the site of a host, to be added to."""
-        name = site_of_host(host)
-        found = self._sites.setdefault(name, SiteRules())
-        self._sites.move_to_end(name)
-        if len(self._sites) > MAX_SITES:
-            self._sites.popitem(last=False)
-        return found
+        return self._sites.setdefault(site_of_host(host), SiteRules())
 
     def note_trials(self, host: str, trials: int, are_urgent: bool) -> None:
         """Note trials of rules on a host; they are to be stored soon, urgent ones at once."""
@@ -248,5 +242,3 @@ class RuleBook:
         except ValueError:
             return
         self._sites.setdefault(site, SiteRules()).merge(other)
-        if len(self._sites) > MAX_SITES:
-            self._sites.popitem(last=False)

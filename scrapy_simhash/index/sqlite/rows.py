@@ -64,12 +64,8 @@ def unsigned(stored: Any) -> int:
     return integer(stored) & (1 << 64) - 1
 
 
-def optional_unsigned(stored: Any) -> int | None:
-    """Return the 64 bits of a signed integer, or None for NULL."""
-    return None if stored is None else unsigned(stored)
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that reads a value, and None for NULL."""
     return lambda stored: None if stored is None else read(stored)
 
 
@@ -92,7 +88,7 @@ COLUMNS = ",\n".join(
     for field in STORED
 )
 _READ = [
-    _optional(_COLUMN[field.kind][1]) if field.optional else _COLUMN[field.kind][1]
+    optional(_COLUMN[field.kind][1]) if field.optional else _COLUMN[field.kind][1]
     for field in STORED
 ]
 _VALUES = attrgetter(*(field.name for field in STORED))

@@ -29,7 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from scrapy_simhash.decision.judge import View
-from scrapy_simhash.index.sqlite.rows import integer, optional_unsigned, row_number, text, unsigned
+from scrapy_simhash.index.sqlite.rows import integer, optional, row_number, text, unsigned
 from scrapy_simhash.index.views import TableEntries
 
 # A segment spans this many numbers: at open, this many rows are read in 0.2 s, and writing a
@@ -38,6 +38,7 @@ SPAN = 100_000
 # Segments may hold this many times as many entries as the rows: pages change, and are forgotten.
 MOST_STALE = 2
 
+_optional_unsigned = optional(unsigned)
 _LENGTH = struct.Struct("<I")
 _CHECKSUM_BYTES = 16
 
@@ -70,7 +71,7 @@ def written(
     groups: dict[tuple[str, View], TableEntries] = {}
     span = {"since": since, "until": until}
     for scope, row_id, tokens, main, content in connection.execute(_WRITTEN, span):
-        for view, found in views_of(integer(tokens), unsigned(main), optional_unsigned(content)):
+        for view, found in views_of(integer(tokens), unsigned(main), _optional_unsigned(content)):
             group = groups.get((scope, view))
             if group is None:
                 group = groups[scope, view] = TableEntries(
