@@ -19,9 +19,8 @@ from hypothesis import settings
 
 from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
 from scrapy_simhash.settings import TEXT
-from scrapy_simhash.testing import running
+from scrapy_simhash.testing import running, serve
 from scrapy_simhash.testing.running import DEFAULTS
-from scrapy_simhash.testing.serving import serve
 from tests import forking
 from tests.redis_servers import new_redis_url
 

@@ -6,8 +6,8 @@
         result = simhash_crawl(NewsSpider, Path(__file__).parent / "site")
         assert result.dropped == {"/print.html": "/article.html"}
 
-serving.py serves the folder.  running.py runs child.py, which crawls in a process of its own, since
-a reactor cannot be started twice, and returns the result.
+A thread serves the folder.  running.py runs child.py, which crawls in a process of its own, since a
+reactor cannot be started twice, and returns the result.
 
 pytest loads this module whenever it starts, so it imports neither Scrapy nor what Scrapy needs.
 """
@@ -15,19 +15,56 @@ pytest loads this module whenever it starts, so it imports neither Scrapy nor wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from scrapy_simhash.testing.running import CrawlError, CrawlResult, run_crawl
 
+if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler
+
 __all__ = ["CrawlError", "CrawlFunction", "CrawlResult", "SiteFunction"]
 
 SiteFunction = Callable[[Path], str]
 CrawlFunction = Callable[..., CrawlResult]
+
+
+@contextmanager
+def serve(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answer requests with *handler*, and give the URL of the server, with a slash at its end."""
+    from http.server import ThreadingHTTPServer
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        # The seconds between two looks at whether to end: the default, 0.5, would slow each test.
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _serve_folder(folder: Path) -> AbstractContextManager[str]:
+    """Serve the files of a folder; a folder is its ``index.html``, or a list of its files.
+
+    :raises NotADirectoryError: it is no folder.
+    """
+    from http.server import SimpleHTTPRequestHandler
+
+    class FolderHandler(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    if not folder.is_dir():
+        raise NotADirectoryError(f"site must be a folder: got {str(folder)!r}")
+    return serve(partial(FolderHandler, directory=str(folder)))
 
 
 @pytest.fixture
@@ -38,15 +75,13 @@ def simhash_site() -> Iterator[SiteFunction]:
 
     :raises NotADirectoryError: it is no folder.
     """
-    from scrapy_simhash.testing.serving import serve_folder
-
     urls: dict[Path, str] = {}
     with ExitStack() as stack:
 
         def site(folder: Path) -> str:
             folder = folder.resolve()
             if folder not in urls:
-                urls[folder] = stack.enter_context(serve_folder(folder))
+                urls[folder] = stack.enter_context(_serve_folder(folder))
             return urls[folder]
 
         yield site
