@@ -222,11 +222,17 @@ def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(
     crawl()
     before = (tmp_path / INDEX).read_bytes()
     words = ("-s", "SIMHASH_FEATURES=words-2")
-    found = simhash_json(tmp_path, "rebuild", str(INDEX), "new.simhash", str(cache), *FAST, *words)
-    assert found == {"pages": 4, "kept": 3, "without_source": [pages.url + "/new"]}
+    arguments = ("import", "new.simhash", str(cache), "--like", str(INDEX), *FAST)
+    found = simhash_json(tmp_path, *arguments, *words)
+    assert found == {
+        "pages": 4,
+        "unique": 3,
+        "exact_duplicate": 1,
+        "without_source": [pages.url + "/new"],
+    }
     assert (tmp_path / INDEX).read_bytes() == before
     stats = simhash_json(tmp_path, "stats", "new.simhash")
     assert "words-2" in stats["scheme"]
-    shown = simhash(tmp_path, "rebuild", str(INDEX), "new.simhash", str(cache), *FAST)
+    shown = simhash(tmp_path, *arguments)
     assert shown.returncode == 2
     assert "is there already" in shown.stderr

@@ -1,4 +1,4 @@
-"""``scrapy simhash copy``, and the other commands, on an index in Redis."""
+"""``scrapy simhash import`` of an index, and the other commands, on an index in Redis."""
 
 from __future__ import annotations
 
@@ -168,8 +168,9 @@ def test_commands_tend_an_index_in_redis(
     assert simhash(tmp_path, "export", redis_url, "pages.jsonl")["pages"] == 4
     other = new_redis_url()
     assert simhash(tmp_path, "import", other, "pages.jsonl", *settings)["unique"] == 3
-    copied = simhash(tmp_path, "copy", redis_url, "copied.simhash", *settings)
-    assert (copied["pages"], copied["kept"]) == (4, 3)
+    copied = simhash(tmp_path, "import", "copied.simhash", redis_url, *settings)
+    assert copied == {"pages": 4, "copied": 4}
+    assert simhash(tmp_path, "stats", "copied.simhash")["kept"] == 3
     assert simhash(tmp_path, "repair", "copied.simhash")["clean"]
 
     forgotten = simhash(tmp_path, "forget", redis_url, "--url", f"{site.url}/a")

@@ -180,7 +180,9 @@ def test_an_endless_tree_ends(
     assert row["pattern"] == f"{site.url}/shop/old/**"
     assert row["found_after"] + row["pages"] + 1 == len(shop(site))
     assert row["parked"] == done.stats["simhash/rules/parked"]
-    (parked,) = simhash_json(tmp_path, "parked", ".scrapy/simhash/links.simhash")["rules"]
+    (parked,) = simhash_json(tmp_path, "rules", ".scrapy/simhash/links.simhash", "--parked")[
+        "rules"
+    ]
     assert parked["rule"] == f"Stop below {site.url}/shop/old/, which is not there"
 
 

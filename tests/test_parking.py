@@ -86,16 +86,19 @@ def test_known_pages_are_not_downloaded_and_nothing_is_lost(
     left = stats["parked"] - stats["audited"]
     index = ".scrapy/simhash/links.simhash"
     for place in (index, str(file), str(file.parent)):
-        (row,) = simhash_json(tmp_path, "parked", place)["rules"]
+        (row,) = simhash_json(tmp_path, "rules", place, "--parked")["rules"]
         assert row["requests"] == left
         assert row["rule"].startswith("Ignore the parameter sid")
-    assert "Ignore the parameter sid" in simhash(tmp_path, "parked", index).stdout
-    assert simhash_json(tmp_path, "parked", index, "--write", "urls.jsonl")["written"] == left
+    assert "Ignore the parameter sid" in simhash(tmp_path, "rules", index, "--parked").stdout
+    assert (
+        simhash_json(tmp_path, "rules", index, "--parked", "--write", "urls.jsonl")["written"]
+        == left
+    )
     lines = [json.loads(line) for line in (tmp_path / "urls.jsonl").read_text().splitlines()]
     assert len({line["url"] for line in lines}) == left
     assert {line["template"] for line in lines} == {"/a/*"}
-    assert simhash(tmp_path, "parked", index, "--write", "urls.jsonl").returncode == 2
-    assert simhash(tmp_path, "parked", "nowhere").returncode == 2
+    assert simhash(tmp_path, "rules", index, "--parked", "--write", "urls.jsonl").returncode == 2
+    assert simhash(tmp_path, "rules", "nowhere", "--parked").returncode == 2
 
 
 def test_a_rule_that_is_only_suggested_parks_nothing(site: Site, crawl: CrawlFixture) -> None:

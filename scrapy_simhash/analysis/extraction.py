@@ -172,7 +172,7 @@ def has_resiliparse() -> bool:
         logger.warning(
             "resiliparse cannot be imported (%s): the extractor 'auto' is 'trafilatura', which "
             "takes several times as long. pip install resiliparse; an index that was made "
-            "without it needs 'scrapy simhash rebuild' then.",
+            "without it needs 'scrapy simhash import --like' then.",
             exc,
         )
         return False

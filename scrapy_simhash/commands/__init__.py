@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.commands.base import R, Subcommand
 
 FAILED = 2
+# Subcommands whose names begin with one of these words, and what they are about.
+GROUPS = {"tables": "Plan permuted tables, and match or pack files of fingerprints"}
 
 
 def subcommands() -> Sequence[Subcommand[Any]]:
@@ -42,32 +44,24 @@ def subcommands() -> Sequence[Subcommand[Any]]:
     from scrapy_simhash.commands.check import CheckCommand, ExplainCommand
     from scrapy_simhash.commands.design import DesignCommand, MatchCommand, PackCommand
     from scrapy_simhash.commands.report import ReportCommand
-    from scrapy_simhash.commands.rules import ParkedCommand, RulesCommand
+    from scrapy_simhash.commands.rules import RulesCommand
     from scrapy_simhash.commands.tending import ForgetCommand, RepairCommand, StatsCommand
-    from scrapy_simhash.commands.transfer import (
-        CopyCommand,
-        ExportCommand,
-        ImportCommand,
-        RebuildCommand,
-    )
+    from scrapy_simhash.commands.transfer import ExportCommand, ImportCommand
 
     return (
+        ReportCommand(),
+        CheckCommand(),
+        ExplainCommand(),
+        StatsCommand(),
+        RulesCommand(),
+        CalibrateCommand(),
+        ForgetCommand(),
+        ImportCommand(),
+        ExportCommand(),
+        RepairCommand(),
         DesignCommand(),
         MatchCommand(),
         PackCommand(),
-        CalibrateCommand(),
-        StatsCommand(),
-        CheckCommand(),
-        ExplainCommand(),
-        ExportCommand(),
-        ImportCommand(),
-        CopyCommand(),
-        ForgetCommand(),
-        RebuildCommand(),
-        RepairCommand(),
-        ReportCommand(),
-        RulesCommand(),
-        ParkedCommand(),
     )
 
 
@@ -88,12 +82,19 @@ class SimhashCommand(ScrapyCommand):
         return "<subcommand> [options]"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        subparsers = parser.add_subparsers(
+        top = parser.add_subparsers(
             title="Subcommands", prog="scrapy simhash", metavar="<subcommand>", required=True
         )
+        groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
         for subcommand in subcommands():
-            own = subparsers.add_parser(
-                subcommand.name, help=subcommand.summary, description=subcommand.summary
+            group, _, name = subcommand.name.rpartition(" ")
+            if group and group not in groups:
+                of_group = top.add_parser(group, help=GROUPS[group], description=GROUPS[group])
+                groups[group] = of_group.add_subparsers(
+                    title="Subcommands", metavar="<subcommand>", required=True
+                )
+            own = groups.get(group, top).add_parser(
+                name, help=subcommand.summary, description=subcommand.summary
             )
             subcommand.add_arguments(own)
             own.add_argument("--json", action="store_true", help="print JSON, for programs")

@@ -1,4 +1,4 @@
-"""Tables and files of fingerprints: ``scrapy simhash design``, ``match`` and ``pack``.
+"""Tables and files of fingerprints: ``scrapy simhash tables design``, ``match`` and ``pack``.
 
 A file of fingerprints is a snapshot, or text with 16 hexadecimal digits a line.
 """
@@ -111,7 +111,7 @@ class DesignCommand(Subcommand[Designs]):
     the compiled engine; the design that would be chosen is marked.
     """
 
-    name = "design"
+    name = "tables design"
     summary = "Show which permuted tables find all fingerprints within k bits, and their cost"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -211,7 +211,7 @@ class Matches:
 class MatchCommand(Subcommand[Matches]):
     """Finds all pairs within k bits; the second file may be larger than memory."""
 
-    name = "match"
+    name = "tables match"
     summary = "Find all pairs of fingerprints within k bits between two files"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -252,7 +252,7 @@ class Packed:
 class PackCommand(Subcommand[Packed]):
     """Sorts and compresses fingerprints into a snapshot."""
 
-    name = "pack"
+    name = "tables pack"
     summary = "Pack a text file of fingerprints into a snapshot: sorted, compressed, checked"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.url_rules import exchange
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
-from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis, Wait
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis, RuleWait
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
@@ -75,7 +75,7 @@ class FoundRule:
     rate: float
     folders: list[Folder]
     holds: list[str]
-    waits_for: Wait | None
+    waits_for: RuleWait | None
     approved: bool
     canonical: str | None = None
     template: str | None = None
@@ -98,11 +98,14 @@ class FoundRules:
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-class RulesCommand(Subcommand[FoundRules]):
-    """Lists rules, explains what they make of an address; approves, forgets, exports, imports."""
+class RulesCommand(Subcommand["FoundRules | Parked"]):
+    """Lists rules, explains what they make of an address; approves, forgets, exports, imports.
+
+    Or counts the requests that rules have parked, and writes them out.
+    """
 
     name = "rules"
-    summary = "List, explain, approve, forget, export or import rules for addresses"
+    summary = "List, explain, approve, forget, export or import rules; list what they have parked"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
@@ -123,6 +126,17 @@ class RulesCommand(Subcommand[FoundRules]):
             metavar="FILE",
             help="put the rules in such a file on trial; with --site, for this host",
         )
+        what.add_argument(
+            "--parked",
+            action="store_true",
+            help="count the requests that are parked; INDEX may also be a JOBDIR",
+        )
+        parser.add_argument(
+            "--write",
+            type=Path,
+            metavar="FILE",
+            help="with --parked, write their addresses and rules, as JSON lines",
+        )
         parser.add_argument(
             "--approve",
             **numbers,
@@ -130,7 +144,9 @@ class RulesCommand(Subcommand[FoundRules]):
             "where the file says",
         )
 
-    async def find(self, options: argparse.Namespace) -> FoundRules:
+    async def find(self, options: argparse.Namespace) -> FoundRules | Parked:
+        if options.parked:
+            return _parked(Path(options.index), options.write)
         changes = (options.approve, options.disapprove, options.forget)
         numbers = next((one for one in changes if one is not None), None)
         if options.approve is not None:
@@ -172,8 +188,10 @@ class RulesCommand(Subcommand[FoundRules]):
             return FoundRules([], exported=len(written))
         return FoundRules(_all_found(known, address))
 
-    def show(self, found: FoundRules, console: Console) -> None:
-        if found.forgotten is not None:
+    def show(self, found: FoundRules | Parked, console: Console) -> None:
+        if isinstance(found, Parked):
+            _show_parked(found, console)
+        elif found.forgotten is not None:
             console.print(f"{found.forgotten:,} rules forgotten")
         elif found.disapproved is not None:
             console.print(f"{found.disapproved:,} rules are approved no more")
@@ -392,47 +410,28 @@ class Parked:
     written: int | None = None
 
 
-class ParkedCommand(Subcommand[Parked]):
-    """Counts parked requests, and writes them out as JSON lines."""
+def _parked(place: Path, output: Path | None) -> Parked:
+    """Count the requests parked in a JOBDIR or beside an index; write them out as JSON lines."""
+    if not (files := _files(place)):
+        raise SettingsError(f"there are no parked requests in {place}, or beside it")
+    if output is None:
+        return Parked(_counted(files))
+    _refuse_existing(output)
+    with replacing(output) as unfinished, unfinished.open("w") as lines:
+        counts = _counted(files, lines)
+    return Parked(counts, written=sum(one.requests for one in counts))
 
-    name = "parked"
-    summary = "Count the requests that rules for addresses have parked, or write them out"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "place",
-            type=Path,
-            metavar="PLACE",
-            help="the JOBDIR of a crawl, the path of its index, or a file of parked requests",
-        )
-        parser.add_argument(
-            "--write",
-            type=Path,
-            metavar="FILE",
-            help="write their addresses and rules, as JSON lines",
-        )
-
-    async def find(self, options: argparse.Namespace) -> Parked:
-        files = _files(options.place)
-        if not files:
-            raise SettingsError(f"there are no parked requests in {options.place}, or beside it")
-        if options.write is None:
-            return Parked(_counted(files))
-        _refuse_existing(options.write)
-        with replacing(options.write) as unfinished, unfinished.open("w") as lines:
-            counts = _counted(files, lines)
-        return Parked(counts, written=sum(one.requests for one in counts))
-
-    def show(self, found: Parked, console: Console) -> None:
-        table = Table(box=box.SIMPLE)
-        table.add_column("parked", justify="right")
-        table.add_column("rule", overflow="fold")
-        table.add_column("file", overflow="fold")
-        for one in found.rules:
-            table.add_row(f"{one.requests:,}", cell(one.rule), cell(one.file))
-        console.print(table)
-        if found.written is not None:
-            console.print(f"{found.written:,} requests written")
+def _show_parked(found: Parked, console: Console) -> None:
+    table = Table(box=box.SIMPLE)
+    table.add_column("parked", justify="right")
+    table.add_column("rule", overflow="fold")
+    table.add_column("file", overflow="fold")
+    for one in found.rules:
+        table.add_row(f"{one.requests:,}", cell(one.rule), cell(one.file))
+    console.print(table)
+    if found.written is not None:
+        console.print(f"{found.written:,} requests written")
 
 
 def _files(place: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Pages from one place into an index: ``scrapy simhash copy``, ``export``, ``import``, ``rebuild``.
+"""Pages from one place into an index, and out of it: ``scrapy simhash export`` and ``import``.
 
 An index is copied as it is, or written as an export: what it was built for on the first line, then
 a page a line.  The keys of a page are ``id`` and ``representative``, then the fields of
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from scrapy_simhash.commands.base import (
     Subcommand,
-    add_index,
     add_index_or_spider,
     pipeline_of,
     print_line,
@@ -33,7 +32,7 @@ from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
-from scrapy_simhash.index.opening import exists, open_existing, open_index, open_lasting
+from scrapy_simhash.index.opening import exists, is_index, open_existing, open_index, open_lasting
 from scrapy_simhash.index.survey import copy
 from scrapy_simhash.settings import masked
 
@@ -54,50 +53,6 @@ Record = dict[str, Any]
 
 _BITS = re.compile(r"[0-9A-Fa-f]{16}")
 _FIELDS = [field for field in STORED if field.name not in ("crawl", "met_by")]
-
-
-@dataclass(frozen=True)
-class Copied:
-    """How many pages were copied, and how many kept pages the target has now."""
-
-    pages: int
-    kept: int
-    target: str
-
-
-class CopyCommand(Subcommand[Copied]):
-    """Copies an index between a file and Redis, either way.
-
-    Nothing is judged anew: kept pages stay kept, and duplicates point to the same page.  A page
-    that is in the target already stays as it is there, so that a copy that was broken off goes on
-    when it is made again.
-    """
-
-    name = "copy"
-    summary = "Copy all pages of an index into another one: from a file to Redis, or back"
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser, "source")
-        parser.add_argument("target", metavar="TARGET", help="the same; made where there is none")
-
-    async def find(self, options: argparse.Namespace) -> Copied:
-        pipeline = pipeline_of(options)
-        async with open_existing(options.source) as source:
-            built_for = source.parameters
-            parameters = replace(
-                pipeline.parameters, scheme=built_for.scheme, scope=built_for.scope
-            )
-            async with open_lasting(options.target, parameters) as target:
-                copied = 0
-                with progress("Copying pages", (await source.counts()).pages) as advance:
-                    async for _ in copy(source, target):
-                        copied += 1
-                        advance(1)
-                return Copied(copied, (await target.counts()).kept, str(target))
-
-    def show(self, found: Copied, console: Console) -> None:
-        counts = f"{found.pages:,} pages are in {found.target}; {found.kept:,} are kept ones there"
-        print_line(console, counts)
 
 
 @dataclass(frozen=True)
@@ -147,41 +102,108 @@ async def _write(index: LastingIndex, file: TextIO) -> int:
 
 @dataclass(frozen=True)
 class Imported:
-    """How many pages were imported, and how many of them got which verdict."""
+    """How many pages were imported, how many of them got which verdict, and which are missing.
+
+    Of an index that is built like another one, *without_source* are the URLs that no source has.
+    """
 
     pages: int
     verdicts: Mapping[str, int]
+    without_source: list[str] | None = None
 
 
 class ImportCommand(Subcommand[Imported]):
     """Judges pages from elsewhere as a crawl would, and remembers them.
 
-    The index is made where there is none: by the first line of an export, and by the settings of
-    the project for any other source.
+    The index is made where there is none: by the first line of an export, by an index that is
+    copied, and by the settings of the project for any other source.  The pages of an index are not
+    judged anew: kept pages stay kept, and duplicates point to the same page.  A page that is in the
+    target already stays as it is there, so that a copy that was broken off goes on when it is made
+    again.
     """
 
     name = "import"
-    summary = "Judge and remember pages of an export, an HTTP cache, a WARC file or a folder"
+    summary = "Take pages into an index: of an export, HTTP cache, WARC file, folder, or index"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
-        parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
+        parser.add_argument("sources", metavar="SOURCE", nargs="+", help="where the pages are")
+        parser.add_argument(
+            "--like",
+            metavar="OTHER",
+            help="make INDEX anew, of the pages that this index holds, by the present settings",
+        )
 
     async def find(self, options: argparse.Namespace) -> Imported:
         pipeline = pipeline_of(options)
-        if options.source.suffix == ".jsonl":
-            verdicts = await _import_export(options.index, options.source, pipeline.parameters)
-        else:
-            verdicts = await _import_source(options.index, options.source, pipeline, options.spider)
+        if options.like is not None:
+            return await _built_like(options, pipeline)
+        verdicts: Counter[str] = Counter()
+        for place in options.sources:
+            if is_index(place):
+                verdicts["copied"] += await _copied(place, options.index, pipeline.parameters)
+            elif place.endswith(".jsonl"):
+                verdicts += await _import_export(options.index, Path(place), pipeline.parameters)
+            else:
+                verdicts += await _import_source(
+                    options.index, Path(place), pipeline, options.spider
+                )
         return Imported(verdicts.total(), verdicts)
 
     def show(self, found: Imported, console: Console) -> None:
         console.print(f"pages: {found.pages:,}")
         for verdict, number in found.verdicts.items():
             console.print(f"{verdict}: {number:,}")
+        if missing := found.without_source:
+            console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
+            for url in missing[:SHOWN]:
+                print_line(console, url)
 
     def as_json(self, found: Imported) -> object:
-        return {"pages": found.pages, **found.verdicts}
+        missing = found.without_source
+        more = {} if missing is None else {"without_source": missing}
+        return {"pages": found.pages, **found.verdicts, **more}
+
+
+async def _copied(source_place: str, target_place: str, parameters: Parameters) -> int:
+    """Copy an index between a file and Redis, either way; return how many pages it has."""
+    async with open_existing(source_place) as source:
+        built_for = source.parameters
+        parameters = replace(parameters, scheme=built_for.scheme, scope=built_for.scope)
+        async with open_lasting(target_place, parameters) as target:
+            copied = 0
+            with progress("Copying pages", (await source.counts()).pages) as advance:
+                async for _ in copy(source, target):
+                    copied += 1
+                    advance(1)
+            return copied
+
+
+async def _built_like(options: argparse.Namespace, pipeline: Pipeline) -> Imported:
+    """Make an index of those pages of another one that the sources still hold.
+
+    The other index stays as it is.  Of pages that no source holds, only it has anything.
+    """
+    if await exists(options.index):
+        raise FingerprintIndexError(
+            f"{masked(options.index)} is there already; name one that is not"
+        )
+    async with open_existing(options.like) as old:
+        requests = {row.page.url: row.page.request_fingerprint async for row in old.brief_rows()}
+
+    def wanted(page: Fetched) -> Fetched | None:
+        request = requests.get(page.url)
+        return None if request is None else page._replace(request_fingerprint=request)
+
+    verdicts: Counter[str] = Counter()
+    async with open_index(options.index, pipeline.parameters) as index:
+        for source in (source_at(Path(place)) for place in options.sources):
+            async with source.analysed(pipeline, index, options.spider, wanted) as pages:
+                async for url, page in pages:
+                    if page is not None and url in requests:
+                        verdicts[(await index.check_and_add(page)).verdict] += 1
+                        del requests[url]
+    return Imported(verdicts.total(), verdicts, sorted(requests))
 
 
 async def _import_source(
@@ -221,67 +243,6 @@ async def _import_export(index_place: str, export: Path, parameters: Parameters)
                 verdicts[(await index.check_and_add(page_from(line))).verdict] += 1
                 advance(1)
     return verdicts
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """How many pages were judged anew, how many are kept, and the URLs that no source has."""
-
-    pages: int
-    kept: int
-    without_source: list[str]
-
-
-class RebuildCommand(Subcommand[Rebuilt]):
-    """Makes a new index of those pages of another one that a source still holds.
-
-    The old index stays as it is.  Pages that no source holds are listed; only the old index has
-    them.
-    """
-
-    name = "rebuild"
-    summary = "Make an index anew by other settings, from sources that hold its pages"
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
-        parser.add_argument("new", metavar="NEW", help="the index to make: a file, or a URL")
-        parser.add_argument(
-            "sources", type=Path, metavar="SOURCE", nargs="+", help="where the pages are"
-        )
-        parser.add_argument("--spider", default="", help="their spider, for an index of that scope")
-
-    async def find(self, options: argparse.Namespace) -> Rebuilt:
-        if await exists(options.new):
-            raise FingerprintIndexError(
-                f"{masked(options.new)} is there already; name one that is not"
-            )
-        pipeline = pipeline_of(options)
-        async with open_existing(options.index) as old:
-            requests = {
-                row.page.url: row.page.request_fingerprint async for row in old.brief_rows()
-            }
-
-        def wanted(page: Fetched) -> Fetched | None:
-            request = requests.get(page.url)
-            return None if request is None else page._replace(request_fingerprint=request)
-
-        total = len(requests)
-        async with open_index(options.new, pipeline.parameters) as index:
-            for source in map(source_at, options.sources):
-                async with source.analysed(pipeline, index, options.spider, wanted) as pages:
-                    async for url, page in pages:
-                        if page is not None and url in requests:
-                            await index.check_and_add(page)
-                            del requests[url]
-            kept = (await index.counts()).kept
-        return Rebuilt(total - len(requests), kept, sorted(requests))
-
-    def show(self, found: Rebuilt, console: Console) -> None:
-        console.print(f"{found.pages:,} pages judged anew, {found.kept:,} of them kept ones")
-        if missing := found.without_source:
-            console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
-            for url in missing[:SHOWN]:
-                print_line(console, url)
 
 
 class Line(NamedTuple):

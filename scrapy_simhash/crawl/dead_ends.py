@@ -136,7 +136,7 @@ class CrawlTraps:
         what_next = (
             'Set SIMHASH_RULES to "use" to stop there'
             if self._parking is None
-            else 'Further requests are parked: see "scrapy simhash parked"'
+            else 'Further requests are parked: see "scrapy simhash rules --parked"'
         )
         logger.warning(
             "A trap after %(pages)d pages that say nothing new, and lead to ever more of their "
@@ -289,7 +289,7 @@ class CrawlMissing:
         self._crawler.stats.inc_value("simhash/missing/found")
         logger.warning(
             "Pages below %(url)s are not there, though the site answers 200. Further requests are "
-            'parked: see "scrapy simhash parked"',
+            'parked: see "scrapy simhash rules --parked"',
             {"url": tree.url},
             extra={"spider": self._crawler.spider},
         )

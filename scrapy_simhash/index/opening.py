@@ -80,6 +80,17 @@ def open_existing(place: str) -> LastingIndex:
     return found
 
 
+def is_index(place: str) -> bool:
+    """Whether a place is one of an index, or the file there is one."""
+    if is_in_redis(place):
+        return True
+    if not Path(place).is_file():
+        return False
+    from scrapy_simhash.index.sqlite.schema import is_index_file
+
+    return is_index_file(Path(place))
+
+
 async def exists(place: str) -> bool:
     """Whether there is an index at *place*, or something else.
 
@@ -101,7 +112,7 @@ def file_of(place: str, doing: str) -> Path:
     if is_in_redis(place):
         raise IndexUnavailableError(
             f"{doing} needs an index that is a file: got {masked(place)}. Make one of it by "
-            f'"scrapy simhash copy".'
+            f'"scrapy simhash import".'
         )
     if not Path(place).exists():
         raise _absent(place)

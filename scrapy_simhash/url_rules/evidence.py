@@ -121,7 +121,7 @@ class Trials:
         self.passed = _surer(self.passed, other.passed)
 
 
-class Wait(NamedTuple):
+class RuleWait(NamedTuple):
     """A rule acts in a *pattern* when it was right for as many keys as are *needed*."""
 
     right: int
@@ -262,7 +262,7 @@ class Hypothesis:
             if name.endswith("*") and one.right and not one.other_texts
         ]
 
-    def waits_for(self) -> Wait | None:
+    def waits_for(self) -> RuleWait | None:
         """Return what a rule that acts nowhere waits for, in the pattern that is nearest to it.
 
         None if it acts, or was wrong in each pattern.
@@ -270,7 +270,7 @@ class Hypothesis:
         if self.acts():
             return None
         waits = (
-            Wait(
+            RuleWait(
                 self.trials[folder].right, _needed(self.number, self.trials[folder].number)[0], one
             )
             for one, trials in self.trials.items()

@@ -173,7 +173,7 @@ def check(path: Path, parameters: Parameters) -> None:
             raise IndexMismatchError(
                 f"{path} was built with {name} {stored.get(name)!r}; this crawl asks for "
                 f"{wanted!r}. {_KEEP}, set what it was built with, or make it anew by "
-                f'"scrapy simhash rebuild".'
+                f'"scrapy simhash import --like".'
             )
 
 
@@ -216,6 +216,14 @@ def _parts() -> set[tuple[str, str]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_PARTS)
         return set(connection.execute(_ITS_PARTS))
+
+
+def is_index_file(path: Path) -> bool:
+    """Whether a file says of itself that it is an index, of whatever format."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    is_whole = header.startswith(_MAGIC) and len(header) == _HEADER_BYTES
+    return is_whole and _HEADER.unpack(header)[3] == APPLICATION_ID
 
 
 def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:

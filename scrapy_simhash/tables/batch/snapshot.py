@@ -129,7 +129,7 @@ class Snapshot:
         if digest.digest() != self._map[max(0, end) :]:
             raise IndexFormatError(
                 f"{self.path} is truncated or was altered: its checksum does not match. The file "
-                f'is left as it is; make it anew by "scrapy simhash pack".'
+                f'is left as it is; make it anew by "scrapy simhash tables pack".'
             )
         start = len(MAGIC) + _LENGTH.size
         (length,) = _LENGTH.unpack(self._map[len(MAGIC) : start])
