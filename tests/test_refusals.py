@@ -140,6 +140,7 @@ def test_a_misspelt_spider_makes_no_index(project: Path) -> None:
     done = simhash(project, "import", "--spider", "shoop", str(pages))
     assert done.returncode == 2
     assert "there is no spider 'shoop' in this project, and no index of one" in done.stderr
+    assert "The spiders are: shop" in done.stderr
     assert not list(project.rglob("*.simhash"))
     assert simhash(project, "import", "--spider", "shop", str(pages)).returncode == 0
     # An index outlives its spider.

@@ -190,6 +190,8 @@ def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Pat
     assert again.returncode == 2
     assert "is there already" in again.stderr
 
+    bare = simhash(learned, "rules", str(INDEX), "--explain", f"{host}/a/p3")
+    assert f"did you mean http://{host}/a/p3?" in bare.stderr
     assert simhash(learned, "rules", str(INDEX), "--forget").returncode == 2
     of_site = ("rules", str(INDEX), "--site", host)
     assert simhash_json(learned, *of_site, "--forget", "7")["forgotten"] == 0
