@@ -7,12 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scrapy_simhash.settings import ITEMS
 from tests.commands import INDEX, simhash
-from tests.conftest import Crawl, CrawlFixture, Site
+from tests.conftest import Crawl, Site, crawl_job, ended, start_job
 from tests.documents import FOLDER
 
 sys.path.insert(0, str(FOLDER / "example_project"))
@@ -52,8 +53,14 @@ def articles(done: Crawl) -> int:
 
 @pytest.mark.long
 def test_a_rule_is_observed_approved_and_used(
-    magazine: Counting, crawl: CrawlFixture, tmp_path: Path
+    magazine: Counting, site: Site, tmp_path: Path
 ) -> None:
+    def crawl(spider: str = "Links", **settings: Any) -> Crawl:
+        (tmp_path / "items.jsonl").unlink(missing_ok=True)
+        magazine.asked.clear()
+        job = crawl_job(site, tmp_path, spider, **settings)
+        return ended(start_job(job, tmp_path), tmp_path, timeout=600)
+
     settings = {"SIMHASH_TAKES": ITEMS, "SIMHASH_REPORT_FILE": "report.html"}
     observed = crawl(**settings, SIMHASH_ACTION="observe")
     everything = magazine.asked.total()
@@ -68,8 +75,6 @@ def test_a_rule_is_observed_approved_and_used(
     assert numbers, listed
     assert "had another text" not in listed
 
-    magazine.asked.clear()
-    (tmp_path / "items.jsonl").unlink()
     dropping = crawl(**settings)
     saved = int(fewer[1].replace(",", ""))
     assert everything - magazine.asked.total() == pytest.approx(saved, rel=0.1)
@@ -77,8 +82,6 @@ def test_a_rule_is_observed_approved_and_used(
 
     approved = simhash(tmp_path, "rules", str(INDEX), "--approve", *numbers)
     assert approved.stdout.count("approved: acts everywhere") == len(numbers)
-    magazine.asked.clear()
-    (tmp_path / "items.jsonl").unlink()
     used = crawl("Parks", **settings, SIMHASH_RULES="use")
     assert used.stats["simhash/rules/parked"] > 0
     assert magazine.asked.total() <= MOST_REQUESTS

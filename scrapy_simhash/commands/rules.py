@@ -161,6 +161,10 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
         site = None if options.site is None else site_of_host(options.site.lower())
         address = None
         if options.explain is not None:
+            if "://" not in options.explain:
+                raise SettingsError(
+                    f"--explain needs a whole URL: did you mean http://{options.explain}?"
+                )
             address = Address.of(options.explain)
             site = site_of_host(address.host)
         if options.export is not None:
