@@ -52,7 +52,7 @@ from scrapy_simhash.analysis.elements import (
 )
 from scrapy_simhash.analysis.reading import Event, literals
 from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
-from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts
+from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts, stripped
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
 from scrapy_simhash.hashes import address_id, long_hash_of, mix
 
@@ -161,8 +161,8 @@ def atoms_of(events: Iterable[Event], url: str, base: str) -> dict[int, list[Ato
     return reader.atoms
 
 
-def links_of(events: Iterable[Event], base: str) -> PageValues:
-    """Return the links of a page alone."""
+def links_of(events: Iterable[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues:
+    """Return the links of a page alone, without the parameters that change by themselves."""
     reader = Reader(base, base)
     found = {}
     for event in events:
@@ -171,7 +171,8 @@ def links_of(events: Iterable[Event], base: str) -> PageValues:
         held = dict(zip(event[1][::2], event[1][1::2], strict=True))
         if event[0] == "link" and "next" not in held.get("rel", "").lower().split():
             continue
-        if address := reader.address(held.get("href", "").strip()):
+        address = stripped(reader.address(held.get("href", "").strip()), cuts.parameters)
+        if address:
             found[address] = PageAddress("link", 0, 0, address, True, 0)
     if len(found) > MAX_ADDRESSES:
         return PageValues(is_whole=False)
