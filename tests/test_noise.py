@@ -490,6 +490,43 @@ PAGES: dict[str, Page] = {
         f'<li><a href="/view?id={v + 5}">Of {pad(v + 5)}</a></li></ul>'
         f'<p class="item"><a href="/view?id={n}">Order {n}</a></p>'
     ),
+    "list of others": lambda n, v: (
+        '<ul class="others">'
+        + "".join(
+            f'<li><a href="/of/{pad(9 * v + i)}" title="Bench {pad(9 * v + i)}"><img width="300"'
+            f' src="/i/{pad(9 * v + i)}.jpg">Bench {pad(9 * v + i)}</a>'
+            f"<b>{(7 * v + 3 * i) % 15},000 EUR</b><button>Put it into the cart</button></li>"
+            for i in range(4 + v % 3)
+        )
+        + f'</ul><ul class="items"><li>Bench {n}</li></ul>'
+    ),
+    "list of a brand": lambda n, v: (
+        '<ul class="others">'
+        + "".join(
+            f'<li><a href="/of/{pad(9 * v + i)}">{"Oak" if (v + i) % 4 else "Elm"} {pad(9 * v + i)}'
+            "</a></li>"
+            for i in range(4)
+        )
+        + f'</ul><ul class="items"><li>Bench {n}</li></ul>'
+    ),
+    "notice": lambda n, v: (
+        ("" if v % 10 == 1 else f'<div class="notice"><b>Order {pad(v)}</b> is here</div>')
+        + f'<p class="item">Item {n}</p>'
+    ),
+    "counters of a list": lambda n, v: (
+        '<ul class="items">'
+        + "".join(
+            f'<li><a href="/of/{i}">Of {n}-{i}</a> <b>{v % 7},000 EUR</b> <i>{9 * v + i}</i></li>'
+            for i in range(3)
+        )
+        + "</ul>"
+    ),
+    "row": lambda n, v: (
+        f'<table><tr><td class="of">Item {n}</td><td class="rate">{v}.{v % 90}</td></tr></table>'
+    ),
+    "page in a row": lambda n, v: (
+        f'<table><tr><td>{v}</td><td class="item">Item {n}</td></tr></table>'
+    ),
 }
 
 
@@ -514,6 +551,32 @@ def test_a_stock_that_changes_on_one_page_is_no_noise() -> None:
 
     assert not noise_of(html, 9).cuts
     assert new(lambda n, v: f"<p class=stock>{v} left</p><p>Item 7</p>", NO_CUTS, 50, 502)
+
+
+def comments(number: int, visit: int) -> str:
+    """Another comment at each visit, and the age of each."""
+    written = "".join(
+        f'<li><a href="/by/{i}">Ann {i}</a><p>{pad(number * 100 + i)}</p>'
+        f"<i>{99 * visit + i}</i></li>"
+        for i in range(4 + visit % 10)
+    )
+    return f'<ol class="comments">{written}</ol>'
+
+
+def test_a_list_that_grows_is_no_noise() -> None:
+    cuts = noise_of(comments).cuts
+    assert cuts
+    assert new(comments, cuts, 51, 501)
+    assert new(comments, cuts, 50, 502)
+
+
+def test_in_a_box_of_others_links_still_count_as_handed() -> None:
+    html = PAGES["notice"]
+    cuts = noise_of(html).cuts
+    linked = page('<div class="notice"><b>Order</b> <a href="/order/9">is here</a></div>')
+    found = ANALYSER.all_told(linked.encode(), "utf-8", f"{SITE}/page/50", cuts)
+    assert [(one.address, one.is_beside) for one in found.addresses] == [(f"{SITE}/order/9", True)]
+    assert not any("Order" in told.text for told in found.told.values())
 
 
 def test_a_box_of_others_says_nothing_of_links_elsewhere() -> None:

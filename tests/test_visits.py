@@ -10,6 +10,7 @@ import pytest
 
 from scrapy_simhash.decision.noise import AGREEING
 from scrapy_simhash.settings import ITEMS
+from scrapy_simhash.settings import TEXT as TEXT_ALONE
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 
 TEXT = prose("the same text", 300)
@@ -49,7 +50,7 @@ def asked_for_pages(site: Site) -> int:
 
 
 def one_by_one(crawl: CrawlFixture, **settings: Any) -> Crawl:
-    return crawl(CONCURRENT_REQUESTS=1, SIMHASH_WORKERS=1, SIMHASH_TAKES=ITEMS, **settings)
+    return crawl(CONCURRENT_REQUESTS=1, SIMHASH_WORKERS=1, **{"SIMHASH_TAKES": ITEMS, **settings})
 
 
 def test_what_changes_by_itself_makes_no_page_new(site: Site, crawl: CrawlFixture) -> None:
@@ -63,6 +64,25 @@ def test_what_changes_by_itself_makes_no_page_new(site: Site, crawl: CrawlFixtur
     assert len(result.seen()) <= 1 + 10 + AGREEING + 1
     assert asked_for_pages(site) == 30 + AGREEING
     assert sum("/page/" in d["url"] for d in result.decisions) == 30
+
+
+def test_of_the_links_of_a_text_a_session_does_not_count(site: Site, crawl: CrawlFixture) -> None:
+    """Its address is known to be that of each visit, so links in it are those that were handed."""
+
+    def page(number: int) -> Callable[[int], str]:
+        def answer(visit: int) -> str:
+            session = random_word(number, visit)
+            links = (f'<a href="/a/{path}?s={session}">{path}</a>' for path in "xyz")
+            return f"<html><body><main><p>{TEXT}</p>{''.join(links)}</main></body></html>"
+
+        return answer
+
+    names = [f"/page/{i}" for i in range(12)]
+    site["/"] = article(prose("start"), names)
+    for i, name in enumerate(names):
+        site[name] = page(i)
+    result = one_by_one(crawl, SIMHASH_TAKES=TEXT_ALONE)
+    assert len(result.seen()) <= 1 + 1 + AGREEING + 1
 
 
 def test_an_advertisement_longer_than_the_page_makes_no_page_new(

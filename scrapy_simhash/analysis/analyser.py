@@ -233,7 +233,7 @@ class Analyser:
                 base = base_of(page.tree, url)
                 state = NO_STATE
                 if self.takes == TEXT:
-                    values = links_of(page.events, base)
+                    values = links_of(page.events, base, cuts)
                 else:
                     reader = read_values(page.events, url, base, cuts)
                     values = reader.values(template)

@@ -8,7 +8,8 @@ from scrapy_simhash.hashes cimport mix
 cdef class Frame:
     cdef public str tag, shown, kind, control
     cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, names_page
-    cdef public tuple around
+    cdef public bint is_noise
+    cdef public tuple around, boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public Py_ssize_t size, run_size
     cdef public int chain_number, base, first_number, long_number, long_at
@@ -30,12 +31,14 @@ cdef class Reader:
 
     cdef Frame _begin(self, Frame frame, tuple event)
     cdef _open(self, Frame frame, tuple event)
+    cdef _watch(self, Frame frame)
     cdef tuple _element(self, Frame frame, dict held)
     cdef _read_attributes(self, Frame frame, dict held)
     cdef str _attribute(self, Frame frame, dict held, str name, str value)
     cdef bint _is_own_field(self, Frame frame, dict held) except -1
     cdef bint _is_own_control(self, Frame frame, dict held, str name) except -1
     cdef str _cut(self, Frame frame, str kind, str what, str value)
+    cdef uint64_t _wide_place(self, Frame frame, str kind, str what) except? 0
     cdef bint _take_address(self, Frame frame, str name, str written) except -1
     cdef str _joined(self, str written)
     cdef uint64_t _place_of(self, tuple around, str tag) except? 0

@@ -55,7 +55,7 @@ from scrapy_simhash.analysis.reading import (
     without_digits,
 )
 from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
-from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts
+from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts, stripped
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
 from scrapy_simhash.hashes import address_id, long_hash_of, mix
 
@@ -84,7 +84,8 @@ NEVER = frozenset(
         *("id", "integrity", "nonce"),
     }
 )
-# Attributes of an element that tell which one it is, for its place.
+# Attributes of an element that tell which one it is, for its place and those in it; for its own.
+_NAMES = ("class", "id", "role")
 _NAMING = ("name", "property", "itemprop", "rel", "http-equiv")
 _ADDRESSES = frozenset(
     {
@@ -161,8 +162,8 @@ def atoms_of(events: Iterable[Event], url: str, base: str) -> dict[int, list[Ato
     return reader.atoms
 
 
-def links_of(events: Iterable[Event], base: str) -> PageValues:
-    """Return the links of a page alone."""
+def links_of(events: Iterable[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues:
+    """Return the links of a page alone, without the parameters that change by themselves."""
     reader = Reader(base, base)
     found = {}
     for event in events:
@@ -171,7 +172,8 @@ def links_of(events: Iterable[Event], base: str) -> PageValues:
         held = dict(zip(event[1][::2], event[1][1::2], strict=True))
         if event[0] == "link" and "next" not in held.get("rel", "").lower().split():
             continue
-        if address := reader.address(held.get("href", "").strip()):
+        address = stripped(reader.address(held.get("href", "").strip()), cuts.parameters)
+        if address:
             found[address] = PageAddress("link", 0, 0, address, True, 0)
     if len(found) > MAX_ADDRESSES:
         return PageValues(is_whole=False)
@@ -283,6 +285,8 @@ class Frame:
         self.is_big = False
         self.is_beside = self.is_content = self.is_link = self.is_get = self.is_apart = False
         self.names_page = False
+        self.is_noise = False
+        self.boxes: tuple[int, ...] = ()  # the places of the elements around, and its own
         self.control = ""
         self.run = self.run_size = 0
         self.pieces: list[Shown] = []  # of the run, as they are shown
@@ -308,6 +312,8 @@ class Frame:
         self.is_content = parent.is_content
         self.is_get = parent.is_get
         self.is_link = parent.is_link
+        self.is_noise = parent.is_noise
+        self.boxes = parent.boxes
         self.control = parent.control
 
 
@@ -332,7 +338,7 @@ class Reader:
         self._shown: list[tuple[str, tuple[str, ...], str, Shown]] = []
         self._whole: dict[str, str] = {}
         self._places: dict[tuple[tuple[str, ...], str], int] = {}
-        self._wide: dict[tuple[int, str], int] = {}
+        self._wide: dict[tuple[int, str, str], int] = {}
         self._characters = self._literals = 0
         self._is_watching = False
 
@@ -403,6 +409,7 @@ class Reader:
             frame.is_get = True
         if not event[1]:
             frame.place = frame.outer = self._place_of(frame.around, tag)
+            self._watch(frame)
             return
         known = None if self._is_watching else _known.get(event)
         if known is not None:
@@ -417,6 +424,7 @@ class Reader:
         frame.place = self._place_of(frame.around, called)
         if known is not None:
             return
+        self._watch(frame)
         self._read_attributes(frame, held)
         is_plain = not frame.addresses and not frame.names_page and not frame.is_link
         is_short = sum(map(len, event[1])) <= MAX_REMEMBERED
@@ -425,12 +433,19 @@ class Reader:
                 _known.clear()
             _known[event] = names, called, is_beside, frame.shown, frame.attributes
 
+    def _watch(self, frame: Frame) -> None:
+        """Take note of an element where something changes by itself: it may be all of it."""
+        if self.atoms is not None:
+            frame.boxes = (*frame.boxes, self._wide_place(frame, "box", ""))
+        elif self._cuts is not None and not frame.is_noise:
+            frame.is_noise = self._cuts.has_box(self._wide_place(frame, "box", ""))
+
     def _element(self, frame: Frame, held: dict[str, str]) -> tuple[str, str, bool]:
         """Return what names an element, what its place is called, and if it is beside by role."""
         tag = called = frame.tag
         names = ""
         if tag not in WHOLE_PAGE:
-            names = " ".join(held[name] for name in ("class", "id", "role") if name in held)
+            names = " ".join(held[name] for name in _NAMES if name in held)
             if names and (names := without_digits(names)):
                 names = f"{tag} {names}"
         for name in _NAMING:
@@ -517,16 +532,23 @@ class Reader:
 
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""
-        wide = self._wide.get((frame.place, what))
-        if wide is None:
-            wide = self._wide[frame.place, what] = mix(frame.place, long_hash_of(f"{kind} {what}"))
+        wide = self._wide_place(frame, kind, what)
         if self.atoms is not None:
-            self.atoms.setdefault(wide, []).append(Atom(kind, value, frame.is_beside))
+            # The names of an element are those of its place.
+            boxes = () if what in _NAMES else frame.boxes
+            self.atoms.setdefault(wide, []).append(Atom(kind, value, frame.is_beside, boxes))
         elif self._cuts is not None:
             if kind == "address":
                 return self._cuts.address(wide, value)
             return self._cuts.text(wide, value)
         return value
+
+    def _wide_place(self, frame: Frame, kind: str, what: str) -> int:
+        key = frame.place, kind, what
+        wide = self._wide.get(key)
+        if wide is None:
+            wide = self._wide[key] = mix(frame.place, long_hash_of(f"{kind} {what}"))
+        return wide
 
     def _take_address(self, frame: Frame, name: str, written: str) -> bool:
         address = self.address(written)
@@ -573,14 +595,14 @@ class Reader:
 
     def _say(self, frame: Frame, text: str) -> None:
         tag = frame.tag
-        if tag == "script":
+        if tag == "script" and not frame.is_noise:
             self._read_code(frame, text)
             return
         if tag == "style":
             for one in _STYLE_ADDRESS.findall(text) if "url(" in text else ():
                 self._take_address(frame, "src", one)
             return
-        if text.isspace() or (frame.is_link and frame.is_beside):
+        if text.isspace() or frame.is_noise or (frame.is_link and frame.is_beside):
             return
         text = " ".join(text.split())
         text = self._own.out_of(text)
@@ -609,7 +631,7 @@ class Reader:
                 self._add_long(frame, unit)
 
     def _close(self, frame: Frame, parent: Frame) -> None:
-        if frame.is_link and (frame.is_beside or frame.tag == "link"):
+        if frame.is_noise or (frame.is_link and (frame.is_beside or frame.tag == "link")):
             self._place_addresses(frame.addresses, 0)
             return
         if not frame.is_block and not frame.is_big and not frame.units and not parent.is_apart:
@@ -791,6 +813,7 @@ class Reader:
         """Take note of where a value leads, in this order."""
         for number, (kind, address, frame) in enumerate(found):
             is_beside = frame.is_link and (frame.is_beside or frame.tag == "link")
+            is_beside = is_beside or frame.is_noise
             self._note_address(kind, frame, mix(anchor, number), address, is_beside)
 
     def _note_address(

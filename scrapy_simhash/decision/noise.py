@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -56,6 +56,10 @@ class Cuts:
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.places)
+
+    def has_box(self, place: int) -> bool:
+        """Whether the element at a place shows something else at each visit."""
+        return WHOLE in self.places.get(place, ())
 
     def text(self, place: int, value: str) -> str:
         """Return what a value keeps, empty if it is all noise.  Cost: O(value x cuts)."""
@@ -114,11 +118,15 @@ def stripped(address: str, names: Iterable[str]) -> str:
 
 
 class Atom(NamedTuple):
-    """A text of a page that may be cut: an ``address``, a ``text`` of the page, or a ``value``."""
+    """A text of a page that may be cut: an ``address``, a ``text`` of the page, or a ``value``.
+
+    *boxes* are the places of the elements that it is in.
+    """
 
     kind: str
     text: str
     is_beside: bool = False
+    boxes: tuple[int, ...] = ()
 
 
 # The atoms of a page by their places, in order.
@@ -145,11 +153,28 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     of_visit = {name for name in common if before[name] != after[name]}
     changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
     same = set()
+    boxes: dict[int, set[str]] = defaultdict(set)
     for place in first.keys() | second.keys():
-        cuts = _changes(first.get(place, []), second.get(place, []), of_visit)
+        atoms = (*first.get(place, ()), *second.get(place, ()))
+        one, two = (
+            [stripped(a.text, of_visit) if a.kind == "address" else a.text for a in visit]
+            for visit in (first.get(place, ()), second.get(place, ()))
+        )
+        cuts = _changes(atoms, one, two)
         changed.update((place, cut) for cut in cuts)
         if not cuts:
             same.add(place)
+        rest = Cuts(places={place: tuple(cuts - {WHOLE})})
+        keep = rest.address if atoms[0].kind == "address" else rest.text
+        kept = [[keep(place, text) for text in visit] for visit in (one, two)]
+        # What is left of the titles of others may be the name of a brand.
+        are_apart = len({*kept[0]}) == len({*one}) and len({*kept[1]}) == len({*two})
+        fate = _fate(*kept) if are_apart else _fate(one, two)
+        for box in {box for atom in atoms for box in atom.boxes}:
+            boxes[box].add(fate)
+    rotating = {box for box, fates in boxes.items() if _OTHERS in fates and _STAYS not in fates}
+    changed.update((box, WHOLE) for box in rotating)
+    same |= boxes.keys() - rotating
     values = {
         (place, cut): frozenset(
             hash_of(_parameters(atom.text).get(str(cut[1]), ""))
@@ -162,11 +187,9 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     return Differences(frozenset(changed), frozenset(same), frozenset(common - of_visit), values)
 
 
-def _changes(first: list[Atom], second: list[Atom], of_visit: set[str]) -> set[Cut]:
-    """Return what changed in one place."""
-    kind = (first or second)[0].kind
-    one = [stripped(a.text, of_visit) if kind == "address" else a.text for a in first]
-    two = [stripped(a.text, of_visit) if kind == "address" else a.text for a in second]
+def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
+    """Return what changed in one place, of whose *atoms* two visits show these texts."""
+    kind = atoms[0].kind
     if sorted(one) == sorted(two):
         return set()
     if kind == "address":
@@ -177,10 +200,29 @@ def _changes(first: list[Atom], second: list[Atom], of_visit: set[str]) -> set[C
     else:
         found = set()
     cuts = {cut for cut in found if cut is not None}
-    is_beside = all(atom.is_beside for atom in (*first, *second))
+    is_beside = all(atom.is_beside for atom in atoms)
     if not cuts and (is_beside or not set(one) & set(two)):
         cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
     return cuts
+
+
+# What two visits say of the texts in one place: they stay, are others, or may belong to either.
+_STAYS, _OTHERS, _EITHER = "stays", "others", "either"
+
+
+def _fate(one: list[str], two: list[str]) -> str:
+    """Return what became of what is in one place.
+
+    A box may show others, some of which have the price of one before.  What it says of each, as
+    the button of a list of offers does, belongs to whatever it shows.
+    """
+    most = max(len(one), len(two))
+    if len({*one, *two}) == 1 < most:
+        return _EITHER
+    common = (Counter(one) & Counter(two)).total()
+    if not common:
+        return _OTHERS
+    return _STAYS if 2 * common > most else _EITHER
 
 
 def _change(one: str, other: str, is_text: bool, is_single: bool) -> Cut | None:
