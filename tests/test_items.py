@@ -30,7 +30,7 @@ class Judge:
         fetched = Fetched(SITE + path, html.encode(), "utf-8", path.encode().ljust(20, b"-"))
         index: Blocking = self.index
         page, _ = LOOP.run_until_complete(
-            self.pipeline.page(fetched, self.workers, index.index, "shop")
+            self.pipeline.page(fetched, self.workers, index.index.learned, "shop")
         )
         found: Decision = index.check_and_add(page)
         return found

@@ -59,7 +59,8 @@ def test_a_rule_is_observed_approved_and_used(
         (tmp_path / "items.jsonl").unlink(missing_ok=True)
         magazine.asked.clear()
         job = crawl_job(site, tmp_path, spider, **settings)
-        return ended(start_job(job, tmp_path), tmp_path, timeout=600)
+        with start_job(job, tmp_path) as started:
+            return ended(started, tmp_path, timeout=600)
 
     settings = {"SIMHASH_TAKES": ITEMS, "SIMHASH_REPORT_FILE": "report.html"}
     observed = crawl(**settings, SIMHASH_ACTION="observe")
