@@ -172,26 +172,52 @@ def test_export_of_another_scheme_is_refused(
     assert "made with scheme 'other'" in done.stderr
 
 
-def test_calibrate_shows_what_each_distance_would_drop(tmp_path: Path) -> None:
+@pytest.fixture
+def similar(tmp_path: Path) -> Path:
+    """Four texts, each three times: the second is the same, the third has two more words."""
     folder = tmp_path / "pages"
     folder.mkdir()
     for i in range(4):
         (folder / f"{i}.html").write_text(article(prose(f"topic{i}x", 400)))
         (folder / f"{i}a.html").write_text(article(prose(f"topic{i}x", 400)))
         (folder / f"{i}b.html").write_text(article(prose(f"topic{i}x", 400) + f" end {i}"))
-    found = simhash_json(tmp_path, "calibrate", "pages", *FAST)
-    rows = found["distances"]
-    assert [row["distance"] for row in rows] == list(range(8))
-    assert found["pages"] == 12
-    assert {row["exact"] for row in rows} == {4}
-    assert rows[0]["near"] <= rows[7]["near"] == 4
-    samples = [pair for row in rows for pair in row["samples"]]
-    assert samples
-    assert all(pair["representative"] for pair in samples)
-    shown = simhash(tmp_path, "calibrate", "pages", *FAST).stdout
-    assert "12 pages" in shown
-    assert "0a.html for" in shown.replace("\n", " ")
+    return folder
+
+
+def test_calibrate_says_what_a_crawl_would_drop_and_what_with_another_share(
+    similar: Path, tmp_path: Path
+) -> None:
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST)
+    assert (found["pages"], found["kept"], found["dropped"]) == (12, 4, 8)
+    assert found["setting"] == "SIMHASH_SHARE"
+    dropped = {row["value"]: row["dropped"] for row in found["others"]}
+    assert 4 <= dropped.pop(1.0) < 8
+    assert dropped == {0.97: 8, 0.95: 8, 0.9: 8, 0.85: 8, 0.8: 8}
+    assert [bool(row["samples"]) for row in found["others"]] == [True, True, *[False] * 4]
+    shown = simhash(tmp_path, "calibrate", similar.name, *FAST).stdout
+    assert "12 pages: 8 would be dropped (66.7%), 4 kept" in shown
+    assert "0a.html beside" in shown.replace("\n", " ")
     assert list(tmp_path.glob("*.simhash")) == []
+
+
+def test_calibrate_shows_other_distances_where_nothing_is_verified(
+    similar: Path, tmp_path: Path
+) -> None:
+    plain = ("-s", "SIMHASH_VERIFY=False", "-s", "SIMHASH_DISTANCE=0")
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *plain)
+    assert found["setting"] == "SIMHASH_DISTANCE"
+    dropped = [row["dropped"] for row in found["others"]]
+    assert [row["value"] for row in found["others"]] == list(range(8))
+    assert found["dropped"] == dropped[0] <= dropped[7] == 8
+
+
+def test_calibrate_has_no_share_for_items(similar: Path, tmp_path: Path) -> None:
+    items = ("-s", "SIMHASH_TAKES=items")
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *items)
+    assert (found["dropped"], found["variant"]["new_text"], found["others"]) == (4, 4, [])
+    shown = simhash(tmp_path, "calibrate", similar.name, *FAST, *items).stdout
+    assert "12 pages: 4 would be dropped (33.3%), 8 kept" in shown
+    assert "no share decides that" in shown
 
 
 def test_calibrate_counts_what_is_kept_although_its_text_is_known(
@@ -207,10 +233,10 @@ def test_calibrate_counts_what_is_kept_although_its_text_is_known(
     assert found["pages"] == 4
     others = dict.fromkeys(("new_text", "new_media", "new_data", "other_request", "other_site"), 0)
     assert found["variant"] == {"new_links": 1, **others}
-    ((url, kept_url),) = found["examples"]["new_links"]
-    assert {url, kept_url} < {f"{site.url}/{name}" for name in "abc"}
+    (pair,) = found["examples"]["new_links"]
+    assert {pair["url"], pair["representative"]} < {f"{site.url}/{name}" for name in "abc"}
     shown = simhash(tmp_path, "calibrate", str(cache), *FAST).stdout
-    assert "kept although their text is known (new_links): 1" in shown
+    assert "kept as variants (new_links): 1" in shown
 
 
 def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(

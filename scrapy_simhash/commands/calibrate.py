@@ -1,4 +1,4 @@
-"""``scrapy simhash calibrate``: what each distance would drop, before anything is dropped."""
+"""``scrapy simhash calibrate``: what a crawl of stored pages would drop, before anything is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rich import box
 from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line, progress
-from scrapy_simhash.commands.sources import Source, source_at
+from scrapy_simhash.commands.sources import source_at
 from scrapy_simhash.crawl.reach import Reach, decide
-from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.decision.page import VARIANT_REASONS, Page, Reason, Verdict
+from scrapy_simhash.decision.page import VARIANT_REASONS, Decision, Page
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.settings import TEXT
 from scrapy_simhash.tables.design import MAX_DISTANCE
 
 if TYPE_CHECKING:
@@ -22,164 +22,164 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from scrapy_simhash.decision.judge import Parameters
     from scrapy_simhash.pipeline import Pipeline
+
+# Shares from which on a page is dropped, the strictest first.
+SHARES = (1.0, 0.97, 0.95, 0.9, 0.85, 0.8)
 
 
 @dataclass(frozen=True)
-class Duplicate:
-    """A page that would be dropped, with its representative and what was decided."""
+class SamplePair:
+    """A page that would be dropped, or is kept as a variant, and the kept page that it is near."""
 
     url: str
     representative: str | None
-    verdict: Verdict
     distance: int | None
     share: float | None
 
 
 @dataclass(frozen=True)
-class DistanceCounts:
-    """How many pages a distance would drop, and how many of them the next smaller one would not.
+class OtherValue:
+    """How many pages another value of a setting would drop; some that a stricter one would not."""
 
-    *samples* are some of the latter.
-    """
-
-    distance: int
-    exact: int
-    near: int
-    new: int
-    samples: list[Duplicate]
+    value: float
+    dropped: int
+    samples: list[SamplePair]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What each distance would drop of a number of pages; *chosen* is the one of the settings.
+    """What a crawl with the present settings would keep and drop of a number of pages.
 
-    *variant* are the pages, by their reason, that a crawl with the chosen distance would keep
-    although their text is known, each page with the kept one, as *examples* has them.  The counts
-    of the distances know nothing of links and pictures.
+    *variant* are the kept pages, by their reason, that are near another one, with *examples*.
+    *others* are other values of *setting*, the strictest first; there are none where no setting
+    decides how much may differ.
     """
 
     pages: int
-    verified: bool
-    chosen: int
-    distances: list[DistanceCounts]
+    kept: int
+    dropped: int
     variant: dict[str, int]
-    examples: dict[str, list[tuple[str, str]]]
+    samples: list[SamplePair]
+    examples: dict[str, list[SamplePair]]
+    setting: str | None
+    others: list[OtherValue]
 
 
 class CalibrateCommand(Subcommand[Calibration]):
-    """Judges the pages of a source once for each distance, with the settings of the project."""
+    """Judges the pages of a source as a crawl would, and again for other shares or distances."""
 
     name = "calibrate"
-    summary = "Show what each distance k would drop of stored pages, with pairs to look at"
+    summary = "Show what a crawl would drop of stored pages, with pairs to look at"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("source", type=Path, metavar="SOURCE", help="where the pages are")
         parser.add_argument(
-            "--samples", type=int, default=3, help="pairs to show for each k (default: 3)"
+            "--samples", type=int, default=3, help="pairs to show of each kind (default: 3)"
         )
 
     async def find(self, options: argparse.Namespace) -> Calibration:
         pipeline = pipeline_of(options)
-        parameters = pipeline.parameters
-        pages, apart = await _pages(source_at(options.source), pipeline)
-        distances: list[DistanceCounts] = []
+        learning, reach = MemoryIndex(pipeline.parameters), Reach()
+        pages, decisions = [], []
+        async with source_at(options.source).analysed(pipeline, learning, spider="") as analysed:
+            async for _, page in analysed:
+                if page is not None:
+                    pages.append(page)
+                    decisions.append(await _judged(page, learning, reach))
+        dropped = _pairs(pages, [one.is_duplicate for one in decisions], decisions)
+        told = [(one.verdict, one.reason) for one in decisions]
+        variants = {
+            reason: _pairs(pages, [one == ("variant", reason) for one in told], decisions)
+            for reason in VARIANT_REASONS
+        }
+        setting, values = _choices(pipeline)
+        others: list[OtherValue] = []
         known: set[str] = set()
-        with progress("Judging pages", MAX_DISTANCE + 1) as advance:
-            for distance in range(MAX_DISTANCE + 1):
-                found = await _duplicates(pages, replace(parameters, distance=distance))
-                new = [duplicate for duplicate in found if duplicate.url not in known]
-                known.update(duplicate.url for duplicate in found)
-                exact = sum(duplicate.verdict == "exact_duplicate" for duplicate in found)
-                distances.append(
-                    DistanceCounts(
-                        distance=distance,
-                        exact=exact,
-                        near=len(found) - exact,
-                        new=len(new),
-                        samples=new[: options.samples],
-                    )
-                )
+        with progress("Judging pages", len(values)) as advance:
+            for value, parameters in values.items():
+                found = await _dropped(pages, parameters)
+                new = [pair for pair in found if pair.url not in known]
+                known.update(pair.url for pair in found)
+                others.append(OtherValue(value, len(found), new[: options.samples]))
                 advance(1)
         return Calibration(
             pages=len(pages),
-            verified=parameters.share is not None,
-            chosen=parameters.distance,
-            distances=distances,
-            variant={reason: len(pairs) for reason, pairs in apart.items()},
-            examples={reason: pairs[: options.samples] for reason, pairs in apart.items()},
+            kept=len(pages) - len(dropped),
+            dropped=len(dropped),
+            variant={reason: len(pairs) for reason, pairs in variants.items()},
+            samples=dropped[: options.samples],
+            examples={reason: pairs[: options.samples] for reason, pairs in variants.items()},
+            setting=setting,
+            others=others,
         )
 
     def show(self, found: Calibration, console: Console) -> None:
-        judged = "compared by their content" if found.verified else "not verified"
-        table = Table("k", box=box.SIMPLE, title=f"{found.pages:,} pages, candidates {judged}")
-        for heading in ("exact", "near", "dropped", "of all", "not with k - 1"):
-            table.add_column(heading, justify="right")
-        for row in found.distances:
-            dropped = row.exact + row.near
-            table.add_row(
-                str(row.distance),
-                f"{row.exact:,}",
-                f"{row.near:,}",
-                f"{dropped:,}",
-                f"{dropped / max(found.pages, 1):.1%}",
-                f"{row.new:,}",
-                style="bold" if row.distance == found.chosen else None,
-            )
-        console.print(table)
-        for row in found.distances:
-            for pair in row.samples:
-                share = "" if pair.share is None else f", share {pair.share:.3f}"
-                print_line(
-                    console,
-                    f"k = {row.distance}: {pair.url} for {pair.representative} "
-                    f"(distance {pair.distance}{share})",
-                )
+        share = found.dropped / max(found.pages, 1)
+        console.print(
+            f"{found.pages:,} pages: {found.dropped:,} would be dropped ({share:.1%}), "
+            f"{found.kept:,} kept"
+        )
+        for pair in found.samples:
+            _print_pair(console, pair)
         for reason, number in found.variant.items():
-            console.print(f"kept although their text is known ({reason}): {number:,}")
-            for url, kept_url in found.examples[reason]:
-                print_line(console, f"  {url} beside {kept_url}")
+            if number:
+                console.print(f"kept as variants ({reason}): {number:,}")
+            for pair in found.examples[reason]:
+                _print_pair(console, pair)
+        if found.setting is None:
+            console.print("A page is dropped only if nothing on it is new: no share decides that.")
+            return
+        table = Table(found.setting, box=box.SIMPLE, title="With another value")
+        for heading in ("dropped", "of all"):
+            table.add_column(heading, justify="right")
+        for row in found.others:
+            of_all = f"{row.dropped / max(found.pages, 1):.1%}"
+            table.add_row(f"{row.value:g}", f"{row.dropped:,}", of_all)
+        console.print(table)
+        for row in found.others:
+            for pair in row.samples:
+                _print_pair(console, pair, f"{row.value:g}: ")
 
 
-async def _pages(
-    source: Source, pipeline: Pipeline
-) -> tuple[list[Page], dict[Reason, list[tuple[str, str]]]]:
-    """Return the pages of a source that have text, analysed with what their sites repeat.
-
-    With them, the URLs of those that are variants in a crawl in this order, and of what they are
-    near.
-    """
-    learning, reach = MemoryIndex(pipeline.parameters), Reach()
-    pages = []
-    variants: dict[Reason, list[tuple[str, str]]] = {reason: [] for reason in VARIANT_REASONS}
-    async with source.analysed(pipeline, learning, spider="") as analysed:
-        async for _, page in analysed:
-            if page is None:
-                continue
-            pages.append(page)
-            decision, by_values = await decide(learning, reach, page)
-            if decision.verdict == "variant":
-                variants[decision.reason].append((page.url, decision.representative or ""))
-            if not decision.is_duplicate:
-                reach.hand([page.url, *(one.address for one in page.holds.addresses)])
-            await learning.learn(page, by_values)
-    return pages, variants
+def _print_pair(console: Console, pair: SamplePair, start: str = "  ") -> None:
+    share = "" if pair.share is None else f", share {pair.share:.3f}"
+    distance = "" if pair.distance is None else f" (distance {pair.distance}{share})"
+    print_line(console, f"{start}{pair.url} beside {pair.representative}{distance}")
 
 
-async def _duplicates(pages: list[Page], parameters: Parameters) -> list[Duplicate]:
-    """Return the pages that would be dropped, each with the page that is kept for it."""
-    index = MemoryIndex(parameters)
-    found = []
-    for page in pages:
-        decision = await index.check_and_add(page)
-        if decision.is_duplicate:
-            found.append(
-                Duplicate(
-                    url=page.url,
-                    representative=decision.representative,
-                    verdict=decision.verdict,
-                    distance=decision.distance,
-                    share=decision.share,
-                )
-            )
-    return found
+def _choices(pipeline: Pipeline) -> tuple[str | None, dict[float, Parameters]]:
+    """Return the setting that says how much may differ, and the parameters for some values."""
+    parameters = pipeline.parameters
+    if not pipeline.settings.verify:
+        distances = range(MAX_DISTANCE + 1)
+        return "SIMHASH_DISTANCE", {one: replace(parameters, distance=one) for one in distances}
+    if pipeline.settings.takes != TEXT:
+        return None, {}
+    shares = sorted({*SHARES, pipeline.settings.share}, reverse=True)
+    return "SIMHASH_SHARE", {share: replace(parameters, share=share) for share in shares}
+
+
+async def _judged(page: Page, index: MemoryIndex, reach: Reach) -> Decision:
+    """Return the decision on a page, as in a crawl whose spider follows all links."""
+    decision, by_values = await decide(index, reach, page)
+    if not decision.is_duplicate:
+        reach.hand([page.url, *(one.address for one in page.holds.addresses)])
+    await index.learn(page, by_values)
+    return decision
+
+
+async def _dropped(pages: list[Page], parameters: Parameters) -> list[SamplePair]:
+    """Return the pages that would be dropped by other parameters."""
+    index, reach = MemoryIndex(parameters), Reach()
+    decisions = [await _judged(page, index, reach) for page in pages]
+    return _pairs(pages, [one.is_duplicate for one in decisions], decisions)
+
+
+def _pairs(pages: list[Page], chosen: list[bool], decisions: list[Decision]) -> list[SamplePair]:
+    return [
+        SamplePair(page.url, decision.representative, decision.distance, decision.share)
+        for page, is_chosen, decision in zip(pages, chosen, decisions, strict=True)
+        if is_chosen
+    ]
