@@ -51,8 +51,26 @@ class IndexMismatchError(FingerprintIndexError):
     """The index was built with other parameters than this crawl asks for."""
 
 
+def differing(one: object, other: object) -> tuple[str, str]:
+    """Return two values of a parameter as a message shows them: of schemes, the parts that differ.
+
+    >>> differing("features words-3; content 6 for items", "features words-3; content 6 for text")
+    ("'content 6 for items'", "'content 6 for text'")
+    """
+    parts, others = str(one).split("; "), str(other).split("; ")
+    if len(parts) != len(others) or len(parts) == 1:
+        return repr(one), repr(other)
+    pairs = [pair for pair in zip(parts, others, strict=True) if pair[0] != pair[1]]
+    shown = ("; ".join(side) for side in zip(*pairs, strict=True))
+    return repr(next(shown)), repr(next(shown))
+
+
 class IndexUnavailableError(FingerprintIndexError):
     """The index did not answer: busy, disk full, lost.  The page was not recorded."""
+
+
+class ServerAwayError(IndexUnavailableError):
+    """The server of the index does not answer."""
 
 
 class FeedError(SimhashError):

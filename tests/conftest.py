@@ -204,9 +204,9 @@ def start_job(job: list[str], folder: Path) -> forking.Job:
     return forking.Job(job[1:], folder)
 
 
-def ended(started: forking.Job, folder: Path) -> Crawl:
+def ended(started: forking.Job, folder: Path, timeout: float = 120) -> Crawl:
     """Wait for the end of a crawl."""
-    done = started.wait()
+    done = started.wait(timeout)
     return crawl_result(done.returncode, done.stderr, folder)
 
 

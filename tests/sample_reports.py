@@ -78,14 +78,18 @@ def everywhere(text: str) -> dict[str, Any]:
 def learned(text: str) -> dict[str, Any]:
     """A rule with *text* in every place, cut as rules are."""
     texts = ("advice", "kind", "host", "drop", "keep")
-    numbers = ("keys", "failures", "rate", "templates_in_all", "known", "known_bytes", "lost")
+    numbers = (
+        *("keys", "failures", "rate", "templates_in_all", "known", "known_bytes", "lost"),
+        *("number", "other_texts", "only_links"),
+    )
     times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
     templates = {"templates": [shortened(text)] * NAMED_PATTERNS}
     return {
         **dict.fromkeys(texts, text[:MAX_RULE]),
         **dict.fromkeys(numbers, 1),
         **times,
-        "frozen": True,
+        "approved": True,
+        "waits_for": text[:MAX_RULE],
     } | templates
 
 

@@ -33,6 +33,7 @@ COMPARED = {
     "INFO: Learned after": "test_rules_crawl.py",
     "INFO: Near-duplicates: 75": "test_demo.py",
     "http://127.0.0.1/article": "test_demo.py",
+    "www.example.com\n  1. Ignore": "test_rules_crawl.py",
     "WARNING: A trap": "test_traps_crawl.py",
     "WARNING: Pages below": "test_missing.py",
 }

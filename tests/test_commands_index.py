@@ -112,6 +112,9 @@ def test_check_says_that_a_page_was_dropped_before_the_site_was_known(
     ("place", "message"),
     [
         ("none.html", "none.html cannot be read"),
+        ("127.0.0.1:8765/x", "did you mean http://127.0.0.1:8765/x?"),
+        ("www.a.example/x", "did you mean http://www.a.example/x?"),
+        ("localhost:8765", "did you mean http://localhost:8765?"),
         ("ftp://a.example/", "must be a file, or a URL of http or https"),
         ("http://127.0.0.1:1/", "cannot be fetched"),
         ("empty.html", "has no text to compare"),
@@ -135,7 +138,8 @@ def test_check_needs_what_the_index_was_built_with(folder: Path) -> None:
     (folder / "page.html").write_text(article(prose("x")))
     done = simhash(folder, "check", str(INDEX), "page.html", "-s", "SIMHASH_FEATURES=words-2")
     assert done.returncode == 2
-    assert "was built with scheme" in done.stderr
+    shown = "was built with scheme 'features words-3'; this crawl asks for 'features words-2'. It"
+    assert shown in " ".join(done.stderr.split())
 
 
 def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -> None:

@@ -82,7 +82,7 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
     result = crawl()
     assert result.simhash_stats() == {
         "judged": 4,
-        "unique": 3,
+        "kept": 3,
         "exact_duplicate": 1,
         "analyses_avoided": 1,
         "distance/0": 1,
@@ -153,7 +153,7 @@ def test_observe_keeps_its_pages_to_itself(
     assert held == {"links.observed.simhash": [True, False], "links.simhash": [False, True]}
     stats = crawl().simhash_stats()
     assert stats == crawl(SIMHASH_INDEX="other.simhash").simhash_stats()
-    assert "refresh" not in stats
+    assert "passed_again" not in stats
 
 
 def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands import subcommands
+from scrapy_simhash.crawl.account import VERDICT_STATS
 from scrapy_simhash.crawl.choices import META_KEY
 from scrapy_simhash.crawl.judging import DECISION_META_KEY
 from scrapy_simhash.decision.holdings import Told
@@ -58,7 +59,8 @@ def test_every_stat_stands_in_the_docs_once() -> None:
     in_code = {
         re.sub(r"\{[^}]*\}", "<>", name) for name in re.findall(r'f?"(simhash/[^"]+)"', SOURCE)
     } - {"simhash/<>", "simhash/<>_seconds", "simhash/skipped/", "simhash/alarms/"}
-    verdicts = {f"simhash/{verdict}" for verdict in get_args(Verdict) if verdict != "skipped"}
+    judged = {*get_args(Verdict)} - {"skipped"}
+    verdicts = {f"simhash/{VERDICT_STATS.get(verdict, verdict)}" for verdict in judged}
     seconds = {"simhash/index_seconds", "simhash/analysis_seconds"}
     generic = [re.sub(r"<[^>]*>", "<>", name) for name in documented]
     assert sorted(generic) == sorted(in_code | verdicts | seconds)

@@ -186,7 +186,7 @@ def test_links_that_are_new_after_a_copy_suspend_a_rule_in_one_template() -> Non
     lesson = crawl.learner.learn(judged)
     assert (SID, "/vN/*") in suspended(lesson)
     assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
-    crawl.learner.fail(SID, "/d/*", is_apart=True)
+    crawl.learner.fail(SID, "/d/*", leads_on=True)
     assert not crawl.of[SID].acts(), "only two agree"
     crawl.learner.clear_doubtful(url)
     assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*"}
@@ -207,7 +207,7 @@ def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None
     crawl = learned()
     for i in range(MAX_FOLDERS):
         crawl.aliases(5, f"/f{'x' * i}")
-    crawl.learner.fail(SID, "/other/*", is_apart=True)
+    crawl.learner.fail(SID, "/other/*", leads_on=True)
     assert not crawl.matches("/f/p1?sid=7")
     assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].trials]
     assert crawl.learner.tried(SID, LEAST_KEYS + 1) == ["/", "/a/", "/a/*"]
@@ -237,7 +237,7 @@ def test_a_template_that_failed_stays_suspended_whatever_others_say() -> None:
         crawl.aliases(15, f"/f{'x' * i}")
     crawl.page("/new/p1", "new")
     assert crawl.matches("/new/p1?sid=7")
-    crawl.learner.fail(SID, "/new/*", is_apart=True)
+    crawl.learner.fail(SID, "/new/*", leads_on=True)
     assert not crawl.matches("/new/p1?sid=7")
     crawl.page("/other/p1", "other")
     assert crawl.matches("/other/p1?sid=7")
@@ -597,9 +597,9 @@ def test_a_rule_that_was_not_tried_for_long_starts_anew() -> None:
         b'{"format": 2, "tried": 0, "rules": []}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["odd", "", "", ""], "number": 1}]}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
-        b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null]]}]}',
+        b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null, 0]]}]}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
-        b'"began": 1, "seen": 9e9, "learned": null, "frozen": [7], "scopes": []}]}',
+        b'"began": 1, "seen": 9e9, "learned": null, "approved": [7], "scopes": []}]}',
         b"\xff",
     ],
 )
@@ -632,22 +632,22 @@ def test_templates_name_folders() -> None:
     assert folder_pattern(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
 
 
-def with_frozen(*rules: tuple[AddressRule, str]) -> Crawl:
-    """A crawl with rules that are frozen, each in a template or a folder."""
+def with_approved(*rules: tuple[AddressRule, str]) -> Crawl:
+    """A crawl with rules that are approved, each in a template or a folder."""
     crawl = Crawl()
     for rule, where in rules:
         hypothesis = crawl.book.site("a.com").put_on_trial(rule, 0.0)
         assert hypothesis is not None
-        hypothesis.freeze({where, *hypothesis.frozen}, 0.0)
+        hypothesis.approve({where, *hypothesis.approved}, 0.0)
     return crawl
 
 
-def frozen(*where: str) -> Crawl:
-    return with_frozen(*((SID, one) for one in where))
+def approved(*where: str) -> Crawl:
+    return with_approved(*((SID, one) for one in where))
 
 
-def test_a_frozen_rule_acts_without_evidence_where_it_is_frozen() -> None:
-    crawl = frozen("/a/*", "/c/")
+def test_an_approved_rule_acts_without_evidence_where_it_is_approved() -> None:
+    crawl = approved("/a/*", "/c/")
     for folder in ("/a", "/a/x", "/b", "/c", "/c/x"):
         crawl.page(f"{folder}/p1", folder)
     assert crawl.matches("/a/p1?sid=1")
@@ -659,8 +659,8 @@ def test_a_frozen_rule_acts_without_evidence_where_it_is_frozen() -> None:
     assert crawl.of[SID].stage("/a/*") == "proven", "it is not explored as a young one is"
 
 
-def test_a_failure_suspends_a_frozen_rule_in_the_crawl_that_sees_it() -> None:
-    crawl = frozen("/")
+def test_a_failure_suspends_an_approved_rule_in_the_crawl_that_sees_it() -> None:
+    crawl = approved("/")
     for folder in ("/a", "/b", "/c"):
         crawl.page(f"{folder}/p1", folder)
     assert crawl.alias("new", "/b").tried
@@ -677,24 +677,52 @@ def test_a_failure_suspends_a_frozen_rule_in_the_crawl_that_sees_it() -> None:
     assert later.matches("/a/p1?sid=1"), "the next crawl takes the user's word again"
 
 
-def test_a_frozen_rule_does_not_age_and_is_not_displaced() -> None:
-    crawl = frozen("/a/*")
+def test_a_rule_says_what_it_waits_for() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + 40, "/a")
+    wait = crawl.of[SID].waits_for()
+    assert str(wait) == "40 of 45 addresses with a second one in /a/*"
+    crawl.aliases(SUGGESTIONS + 45, "/a")
+    assert crawl.of[SID].waits_for() is None, "it acts"
+
+
+def test_a_rule_is_approved_everywhere_but_where_it_loses_a_text() -> None:
+    crawl = Crawl()
+    for folder in ("/a", "/b", "/c"):
+        crawl.aliases(SUGGESTIONS + 3, folder)
+    url = f"{HOST}/a/p1?sid=8"
+    crawl.learner.learn(PageForRules(url, url, leads_on=True))
+    sid = crawl.of[SID]
+    assert (sid.failures, sid.leading, sid.other_texts) == (1, 1, 0)
+    assert sid.approvable() == ["/"]
+    crawl.page("/b/p1?sid=8", "something else")
+    assert (sid.failures, sid.leading, sid.other_texts) == (2, 1, 1)
+    assert sid.approvable() == ["/a/*", "/c/*"]
+    later = Crawl()
+    later.book.restore("a.com", stored(crawl))
+    assert (later.of[SID].leading, later.of[SID].other_texts) == (1, 1)
+    crawl.learner.fail(SID, "/c/*", leads_on=True)
+    assert (sid.leading, sid.other_texts) == (2, 1)
+
+
+def test_an_approved_rule_does_not_age_and_is_not_displaced() -> None:
+    crawl = approved("/a/*")
     assert SiteRules.from_bytes(stored(crawl), 10 * 365 * 86_400).hypotheses
     crawl.page("/a/new", "new")
     assert crawl.page("/a/new?sid=1", "something else").refuted
     suggest_many(crawl)
     assert len(crawl.of) == MAX_RULES
-    assert crawl.of[SID].frozen, "though it holds nowhere in this crawl"
+    assert crawl.of[SID].approved, "though it holds nowhere in this crawl"
 
 
-def test_a_crawl_that_goes_on_takes_over_what_is_frozen() -> None:
-    running, command = Crawl(), frozen("/a/*")
+def test_a_crawl_that_goes_on_takes_over_what_is_approved() -> None:
+    running, command = Crawl(), approved("/a/*")
     running.aliases(SUGGESTIONS + 1, "/a")
     assert not running.matches("/a/p1?sid=7")
     kept = running.book.merged("a.com", stored(command))
     assert running.matches("/a/p1?sid=7")
     command.book.restore("a.com", kept)
-    command.of[SID].freeze((), 0.0)
+    command.of[SID].approve((), 0.0)
     running.book.merged("a.com", stored(command))
     assert not running.matches("/a/p1?sid=7")
 
@@ -806,13 +834,13 @@ def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
 @pytest.mark.parametrize("kind", ["path_parameter", "parameter"])
 def test_rules_of_a_host_apply_before_they_lead_to_another_one(kind: Kind) -> None:
     session = AddressRule(kind, "a.com", "sid", "")
-    crawl = with_frozen((session, "/"), (AddressRule("host", "a.com", "a.com", "m.a.com"), "/"))
+    crawl = with_approved((session, "/"), (AddressRule("host", "a.com", "a.com", "m.a.com"), "/"))
     crawl.page("http://m.a.com/a/lamp", "lamp")
     assert crawl.matches("/a/lamp;sid=7" if kind == "path_parameter" else "/a/lamp?sid=7")
 
 
 def test_rules_for_places_apply_before_those_for_parameters() -> None:
-    crawl = with_frozen((SID, "/a/*"), (AddressRule("path", "a.com", "/print/", "/"), "/a/*"))
+    crawl = with_approved((SID, "/a/*"), (AddressRule("path", "a.com", "/print/", "/"), "/a/*"))
     crawl.page("/a/p1", "p1")
     assert crawl.matches("/print/a/p1?sid=7"), "sid is known not to matter in /a only"
 
@@ -820,13 +848,13 @@ def test_rules_for_places_apply_before_those_for_parameters() -> None:
 def test_a_rule_may_apply_to_what_another_one_makes() -> None:
     session = AddressRule("path_parameter", "a.com", "jsessionid", "")
     printed = AddressRule("suffix", "a.com", ".print", "")
-    crawl = with_frozen((session, "/"), (printed, "/"))
+    crawl = with_approved((session, "/"), (printed, "/"))
     crawl.page("/a/lamp", "lamp")
     assert crawl.matches("/a/lamp.print;jsessionid=7")
 
 
 def test_rules_that_lead_back_make_no_page_known_by_itself() -> None:
     ways = [AddressRule("path", "a.com", *sides) for sides in (("/x/", "/y/"), ("/y/", "/x/"))]
-    crawl = with_frozen(*((rule, "/") for rule in ways))
+    crawl = with_approved(*((rule, "/") for rule in ways))
     crawl.page("/x/y/p1", "p1")
     assert not crawl.matches("/x/y/p1")

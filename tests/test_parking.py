@@ -310,7 +310,7 @@ def test_the_rules_of_a_site_are_audited_together(
             for rule in (SID, AddressRule("suffix", "a.example", ".print", "")):
                 hypothesis = site.put_on_trial(replace(rule, host=host), 0.0)
                 assert hypothesis is not None
-                hypothesis.freeze(["/"], 0.0)
+                hypothesis.approve(["/"], 0.0)
             for i in range(100):
                 url = f"http://{host}/a/p{i}"
                 rules._learner.learn(PageForRules(url, url))
@@ -338,7 +338,7 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
         hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
         assert hypothesis is not None
-        hypothesis.freeze(["/"], 0.0)
+        hypothesis.approve(["/"], 0.0)
         assert rules._parking is not None
         store = rules._parking._store
         for i in range(100):

@@ -41,7 +41,7 @@ def test_unchanged_pages_are_skipped_on_demand_but_no_start_page(
     assert second[1]["error"].endswith("has the text that it had before")
     assert result.simhash_stats() == {
         "judged": 3,
-        "refresh": 3,
+        "passed_again": 3,
         "unchanged": 2,
         "dropped": 1,
     }

@@ -61,7 +61,10 @@ def test_server_that_is_not_there_is_refused_at_start(twins: Site, crawl: CrawlF
     url = f"redis://user:secret@127.0.0.1:{free_port()}"
     refused = crawl(SIMHASH_INDEX=url)
     assert refused.returncode == 1
-    assert f"IndexUnavailableError: {url.replace('secret', '***')} does not answer" in refused.log
+    what, is_running, other = refused.log.rstrip().splitlines()[-3:]
+    assert f"ServerAwayError: {url.replace('secret', '***')} does not answer" in what
+    assert is_running.startswith("  Is the server of SIMHASH_INDEX running?")
+    assert 'SIMHASH_INDEX = "crawl.simhash"' in other
     assert "secret" not in refused.log
 
 

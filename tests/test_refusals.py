@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.addon import DOWNLOADER_MIDDLEWARE_ORDER
+from scrapy_simhash.crawl import OLDEST_SCRAPY
 from scrapy_simhash.crawl.parking import parking_place
 from scrapy_simhash.crawl.run import INDEXES
 from scrapy_simhash.crawl.setup import index_of
@@ -15,7 +18,7 @@ from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.settings import SimhashSettings
 from tests import forking
 from tests.commands import SCRAPY, simhash
-from tests.conftest import CrawlFixture, Site, article, prose
+from tests.conftest import FOLDER, CrawlFixture, Site, article, prose
 from tests.pages import PARAMETERS
 from tests.spiders import Links
 
@@ -50,6 +53,20 @@ def project(site: Site, tmp_path: Path) -> Path:
     (tmp_path / "settings.py").write_text(SETTINGS)
     (tmp_path / "shop.py").write_text(SPIDER.format(url=site.url))
     return tmp_path
+
+
+def test_an_old_scrapy_is_refused_in_one_line() -> None:
+    old = "scrapy.version_info = 2, 13, 4; scrapy.__version__ = '2.13.4'"
+    script = f"import scrapy; {old}; import scrapy_simhash.addon"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"scrapy-simhash needs Scrapy {OLDEST_SCRAPY} or later, and found 2.13.4: pip install "
+        f'"scrapy>={OLDEST_SCRAPY}", or take scrapy_simhash.Addon out of ADDONS\n'
+    )
+    assert f"scrapy>={OLDEST_SCRAPY}\n" in (FOLDER / "setup.cfg").read_text()
+    for name in ("tox.ini", ".ci/run"):
+        assert f"scrapy=={OLDEST_SCRAPY}.*" in (FOLDER / name).read_text()
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -123,6 +140,7 @@ def test_a_misspelt_spider_makes_no_index(project: Path) -> None:
     done = simhash(project, "import", "--spider", "shoop", str(pages))
     assert done.returncode == 2
     assert "there is no spider 'shoop' in this project, and no index of one" in done.stderr
+    assert "The spiders are: shop" in done.stderr
     assert not list(project.rglob("*.simhash"))
     assert simhash(project, "import", "--spider", "shop", str(pages)).returncode == 0
     # An index outlives its spider.

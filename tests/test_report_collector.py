@@ -184,6 +184,17 @@ def test_sample_is_bounded_and_keeps_slugs_whole() -> None:
     assert sample.size == pytest.approx(10_000 * sample.share, rel=0.5)
 
 
+def test_pages_with_only_new_links_are_told_from_those_with_another_text() -> None:
+    kept = SITE + "/lamp"
+    links = variant(f"{kept}?sid=1", kept, "new_links")
+    text = variant(f"{kept}?sid=2", kept, "new_text")
+    collector = collect(record(kept), links, text)
+    rule = AddressRule("parameter", "a.example", "sid", "")
+    evidence = collector.sample.evidence([rule])[rule]
+    assert (evidence.same, evidence.leading, evidence.different) == (0, 1, 1)
+    assert evidence.examples == [(text.url, kept)]
+
+
 def test_pickled_collector_goes_on_counting() -> None:
     first = collect(record(SITE + "/a"), record(SITE + "/a?sid=1", SITE + "/a"))
     second = pickle.loads(pickle.dumps(first))

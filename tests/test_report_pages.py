@@ -245,8 +245,8 @@ def test_savings_are_said_in_pages_bytes_and_worker_time() -> None:
         "Not analysed: pages with the bytes of an earlier one 3 pages none about 0.06 s",
         "Not requested: links of flagged pages 1,234 requests not known not known",
         "Not requested: parked by rules 4,977 requests not known not known",
-        "Could be saved: requests that the suggested rules make needless "
-        "45 requests 45.0 kB 0.90 s",
+        "Could be saved: requests that the suggested rules make needless, "
+        "once they hold or you approve them 45 requests 45.0 kB 0.90 s",
     ]
 
 

@@ -143,6 +143,15 @@ def test_pages_that_need_the_parameter_are_no_rule(site: Site, crawl: CrawlFixtu
     assert stats["failures"] >= 1
 
 
+def test_a_rule_says_what_it_waits_for(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    fill(site, pages=42)
+    crawl(CONCURRENT_REQUESTS=1)
+    listed = " ".join(simhash(tmp_path, "rules", str(INDEX)).stdout.split())
+    shown = printed("docs/rules.md", "www.example.com").replace("/read/*", "/a/*")
+    assert listed.startswith(shown.replace("www.example.com", site.url.partition("//")[2]))
+    assert "need not wait: --approve N" in listed
+
+
 @pytest.fixture
 def learned(site: Site, crawl: CrawlFixture, tmp_path: Path) -> Path:
     fill(site)
@@ -181,44 +190,50 @@ def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Pat
     assert again.returncode == 2
     assert "is there already" in again.stderr
 
+    bare = simhash(learned, "rules", str(INDEX), "--explain", f"{host}/a/p3")
+    assert f"did you mean http://{host}/a/p3?" in bare.stderr
     assert simhash(learned, "rules", str(INDEX), "--forget").returncode == 2
     of_site = ("rules", str(INDEX), "--site", host)
-    assert simhash_json(learned, *of_site, "--rule", "7", "--forget")["forgotten"] == 0
-    assert simhash_json(learned, *of_site, "--rule", "1", "--forget")["forgotten"] == 1
+    assert simhash_json(learned, *of_site, "--forget", "7")["forgotten"] == 0
+    assert simhash_json(learned, *of_site, "--forget", "1")["forgotten"] == 1
     assert simhash_json(learned, *of_site)["rules"] == []
     assert "No rule" in simhash(learned, *of_site).stdout
 
 
-def test_the_command_freezes_rules(site: Site, crawl: CrawlFixture, learned: Path) -> None:
+def test_the_command_approves_rules(site: Site, crawl: CrawlFixture, learned: Path) -> None:
     host = site.url.partition("//")[2]
     of_site = ("rules", str(INDEX), "--site", host)
-    assert simhash_json(learned, *of_site, "--rule", "1", "--freeze")["frozen"] == 1
-    (rule,) = simhash_json(learned, "rules", str(INDEX), "--frozen")["rules"]
-    assert (rule["frozen"], rule["holds"]) == (True, ["/a/*"])
-    assert "frozen" in simhash(learned, *of_site).stdout
+    approved = simhash(learned, "rules", str(INDEX), "--approve", "1").stdout
+    assert "approved: acts everywhere" in approved
+    assert "1 or 2 of 1,000 parked requests" in approved
+    (rule,) = simhash_json(learned, "rules", str(INDEX), "--approved")["rules"]
+    assert (rule["approved"], rule["holds"]) == (True, ["/", "/a/*"])
     url = f"{site.url}/a/p3?sid=9"
-    assert "it may act: frozen" in simhash(learned, *of_site, "--explain", url).stdout
+    assert "it may act: approved" in simhash(learned, *of_site, "--explain", url).stdout
 
     fill(site, pages=90)
     for i in range(70, 90):
         site[f"/a/p{i}?sid=1"] = article(prose(f"other{i}x"))
     done = crawl("Parks", SIMHASH_RULES="use", SIMHASH_REPORT_FILE="report.html")
     assert {f"/a/p{i}?sid=1" for i in range(70, 90)} <= done.seen()
-    assert done.log.count("Frozen, but not true") == 1
+    assert done.log.count("Approved, but not true") == 1
     (row,) = json.loads((learned / "report.json").read_text())["rules"]
-    assert row["frozen"]
-    assert row["failures"] >= 1
+    assert row["approved"]
+    assert row["failures"] == row["other_texts"] >= 1
+    assert row["only_links"] == 0
     (rule,) = simhash_json(learned, *of_site)["rules"]
-    assert rule["holds"] == ["/a/*"]
+    assert rule["holds"] == ["/", "/a/*"]
+    assert f"{row['other_texts']} had another text" in simhash(learned, *of_site).stdout
 
-    assert simhash_json(learned, *of_site, "--unfreeze")["unfrozen"] == 1
-    assert simhash_json(learned, *of_site, "--unfreeze")["unfrozen"] == 0
+    assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 1
+    assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 0
     (rule,) = simhash_json(learned, *of_site)["rules"]
-    assert (rule["frozen"], rule["holds"]) == (False, [])
-    again = simhash(learned, *of_site, "--rule", "1", "--freeze")
+    assert (rule["approved"], rule["holds"]) == (False, [])
+    assert "it was wrong wherever it was tried" in simhash(learned, *of_site).stdout
+    again = simhash(learned, *of_site, "--approve", "1")
     assert again.returncode == 2
-    assert "rule 1 holds nowhere" in again.stderr
-    for wrong in (("--freeze",), ("--site", host, "--freeze", "--forget")):
+    assert "rule 1 cannot be approved" in again.stderr
+    for wrong in (("--approve",), ("--approve", "1", "--forget", "1")):
         assert simhash(learned, "rules", str(INDEX), *wrong).returncode == 2
 
 
@@ -258,13 +273,13 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
         assert not list(last.learned.rules.all())
 
 
-def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
+def test_an_approved_rule_is_kept_with_the_index(lasting_place: str) -> None:
     rule = AddressRule("parameter", "a.com", "sid", "")
 
-    def freeze(rules: SiteRules) -> None:
+    def approve(rules: SiteRules) -> None:
         hypothesis = rules.put_on_trial(rule, 0.0)
         assert hypothesis is not None
-        hypothesis.freeze(["/a/*"], 0.0)
+        hypothesis.approve(["/a/*"], 0.0)
 
     with (
         open_index(lasting_place, PARAMETERS) as running,
@@ -276,7 +291,7 @@ def test_a_frozen_rule_is_kept_with_the_index(lasting_place: str) -> None:
             learner.learn(PageForRules(url, url))
             learner.learn(PageForRules(f"{url}?sid=1", url))
         running.learned.store_rules("a.com")
-        command.learned.change_rules("a.com", freeze)
+        command.learned.change_rules("a.com", approve)
         assert learner.say("http://a.com/a/p1?sid=7").known is None
         running.learned.store_rules("a.com")
         assert learner.say("http://a.com/a/p1?sid=7").known is not None
@@ -323,6 +338,6 @@ def test_pages_that_are_asked_for_again_teach_no_rule(site: Site, crawl: CrawlFi
     asks = {f"{copy}#again": {"dont_filter": True} for _, copy in pairs}
     done = crawl("Asks", ASKS=asks, SIMHASH_WALLS="drop", CONCURRENT_REQUESTS=1)
     stats = rules_stats(done)
-    assert done.stats["simhash/refresh"] == PAGES
+    assert done.stats["simhash/passed_again"] == PAGES
     assert (stats["learned"], stats.get("failures", 0), stats.get("lost", 0)) == (1, 0, 0)
     assert LEARNED_AFTER - 2 <= stats["keys"] <= PAGES - 2

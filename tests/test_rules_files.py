@@ -29,9 +29,9 @@ GOOD = {
 }
 
 
-def frozen(rule: AddressRule, *where: str) -> Hypothesis:
+def approved(rule: AddressRule, *where: str) -> Hypothesis:
     hypothesis = Hypothesis(rule, 1, 0.0)
-    hypothesis.freeze(where, 0.0)
+    hypothesis.approve(where, 0.0)
     return hypothesis
 
 
@@ -63,7 +63,7 @@ RULES = st.sampled_from(
 def test_rules_come_back_from_duplicate_url_discarder(
     places: Places,
 ) -> None:
-    written = exported(frozen(rule, *where) for rule, where in places.items())
+    written = exported(approved(rule, *where) for rule, where in places.items())
     found = imported(json.loads(json.dumps(written)), None)
     assert found.rules == places
     assert not found.skipped
@@ -72,7 +72,7 @@ def test_rules_come_back_from_duplicate_url_discarder(
 @pytest.mark.parametrize("where", ["/*/*", "/*/b/*"])
 def test_a_folder_that_does_not_matter_comes_back(where: str) -> None:
     rule = AddressRule("segment", HOST, "/*/", "")
-    (written,) = exported([frozen(rule, where)])
+    (written,) = exported([approved(rule, where)])
     assert (written["processor"], written["args"]) == ("subpathRemoval", [0])
     assert imported([written], None).rules == {rule: frozenset([where])}
 
@@ -109,12 +109,12 @@ def test_a_rule_for_very_many_places_is_for_a_trial_only(empty: Path) -> None:
         rule = {"order": 1, "urlPattern": pattern(*folders), "processor": "queryRemoval"}
         (empty / "rules.json").write_text(json.dumps([{**rule, "args": ["sid"]}]))
 
-    freeze = ("rules", "other.simhash", "--import", "rules.json", "--freeze")
+    approve = ("rules", "other.simhash", "--import", "rules.json", "--approve")
     written("a", MAX_FOLDERS + 1)
-    assert simhash_json(empty, *freeze)["imported"] == 0
+    assert simhash_json(empty, *approve)["imported"] == 0
     for letter in "ab":
         written(letter, MAX_FOLDERS)
-        assert simhash_json(empty, *freeze)["imported"] == 1
+        assert simhash_json(empty, *approve)["imported"] == 1
     (rule,) = simhash_json(empty, "rules", "other.simhash")["rules"]
     assert len(rule["holds"]) == MAX_FOLDERS
 
@@ -148,7 +148,7 @@ def empty(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_rules_are_imported_on_trial_or_frozen(empty: Path) -> None:
+def test_rules_are_imported_on_trial_or_approved(empty: Path) -> None:
     rules = [{"order": 1, "urlPattern": pattern(f"{HOST}/a/"), "processor": "queryRemoval"}]
     rules[0]["args"] = ["sid"]
     rules.append({**rules[0], "processor": "normalizer", "args": []})
@@ -158,19 +158,19 @@ def test_rules_are_imported_on_trial_or_frozen(empty: Path) -> None:
     assert done["imported"] == 1
     assert done["skipped"] == {"the processor normalizer with these arguments": 1}
     (rule,) = simhash_json(empty, *index)["rules"]
-    assert (rule["drop"], rule["learned"], rule["holds"], rule["frozen"]) == (
+    assert (rule["drop"], rule["learned"], rule["holds"], rule["approved"]) == (
         "sid",
         None,
         [],
         False,
     )
-    shown = simhash(empty, *index, "--import", "rules.json", "--freeze").stdout
+    shown = simhash(empty, *index, "--import", "rules.json", "--approve").stdout
     assert "1 rules imported" in shown
     assert "1 left out: the processor normalizer" in shown
     (rule,) = simhash_json(empty, *index)["rules"]
-    assert (rule["number"], rule["holds"], rule["frozen"]) == (1, ["/a/"], True)
+    assert (rule["number"], rule["holds"], rule["approved"]) == (1, ["/a/"], True)
 
-    assert simhash_json(empty, *index, "--frozen", "--export", "own.json")["exported"] == 1
+    assert simhash_json(empty, *index, "--approved", "--export", "own.json")["exported"] == 1
     place = str(empty / "second.simhash")
     with open_index(place, PARAMETERS):
         pass
@@ -179,7 +179,7 @@ def test_rules_are_imported_on_trial_or_frozen(empty: Path) -> None:
     assert (again["host"], again["drop"]) == (HOST, "sid")
 
 
-@pytest.mark.parametrize("how", [(), ("--freeze",)])
+@pytest.mark.parametrize("how", [(), ("--approve",)])
 def test_there_is_room_for_few_imported_rules(empty: Path, how: tuple[str, ...]) -> None:
     (empty / "rules.json").write_text(json.dumps([{**GOOD, "args": [f"p{i}"]} for i in range(40)]))
     done = simhash_json(empty, "rules", "other.simhash", "--import", "rules.json", *how)
@@ -205,7 +205,7 @@ def test_there_is_room_for_few_imported_rules(empty: Path, how: tuple[str, ...])
 )
 def test_what_is_no_file_of_rules_changes_nothing(empty: Path, text: str, message: str) -> None:
     (empty / "rules.json").write_text(text)
-    done = simhash(empty, "rules", "other.simhash", "--import", "rules.json", "--freeze")
+    done = simhash(empty, "rules", "other.simhash", "--import", "rules.json", "--approve")
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -216,7 +216,7 @@ def test_a_missing_file_is_refused(empty: Path) -> None:
     assert simhash(empty, "rules", "other.simhash", "--import", "no.json").returncode == 2
 
 
-def test_frozen_rules_make_one_request_of_two_with_duplicate_url_discarder(
+def test_approved_rules_make_one_request_of_two_with_duplicate_url_discarder(
     empty: Path, site: Site, crawl: CrawlFixture
 ) -> None:
     pytest.importorskip(
@@ -226,15 +226,15 @@ def test_frozen_rules_make_one_request_of_two_with_duplicate_url_discarder(
     sid = AddressRule("parameter", host, "sid", "")
     folder = AddressRule("segment", host, "/s/*/", "")
 
-    def freeze(rules: SiteRules) -> None:
+    def approve(rules: SiteRules) -> None:
         for rule, where in ((sid, "/a/*"), (folder, "/s/*/*")):
             hypothesis = rules.put_on_trial(rule, 0.0)
             assert hypothesis is not None
-            hypothesis.freeze([where], 0.0)
+            hypothesis.approve([where], 0.0)
 
     with open_index(str(empty / "other.simhash"), PARAMETERS) as index:
-        index.learned.change_rules(host, freeze)
-    done = simhash_json(empty, "rules", "other.simhash", "--frozen", "--export", "dud.json")
+        index.learned.change_rules(host, approve)
+    done = simhash_json(empty, "rules", "other.simhash", "--approved", "--export", "dud.json")
     assert done["exported"] == 2
     aliases = ["/a/p?sid=1", "/a/p?sid=2", "/s/1/p", "/s/2/p"]
     others = ["/a/b/p?sid=1", "/a/b/p?sid=2", "/s/1/x/p", "/s/2/x/p", "/a/q?id=1", "/a/q?id=2"]

@@ -172,7 +172,7 @@ def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
     rule = next(iter(requests.rules._index.learned.rules.all())).rule
-    requests.rules._learner.fail(rule, "/a/*", is_apart=False)
+    requests.rules._learner.fail(rule, "/a/*", leads_on=False)
     requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
     assert requests.paths == []
     requests.rules._parking.release(rule)  # type: ignore[union-attr]
@@ -190,7 +190,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     for rule in both:
         hypothesis = site.put_on_trial(rule, 0.0)
         assert hypothesis is not None
-        hypothesis.freeze(["/a/*"], 0.0)
+        hypothesis.approve(["/a/*"], 0.0)
     requests.judge("/a/new")
     for path in ("/a/new.print?sid=7", "/a/p1.print?sid=7", "/a/p2.print", "/a/p2?sid=7"):
         assert not requests.ask(path)

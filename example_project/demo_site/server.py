@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from string import Template
+from typing import Protocol
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 ARTICLES = Path(__file__).parent / "articles"
@@ -227,15 +228,22 @@ def hash_of(slug: str) -> str:
     return f"{sum(ord(c) * 31**i for i, c in enumerate(slug)) % 16**8:08x}"
 
 
+class Answers(Protocol):
+    """A site."""
+
+    def answer(self, target: str) -> str | None:
+        """Return the HTML at a request target, None where there is nothing."""
+
+
 @contextmanager
-def serve(port: int = 0) -> Iterator[str]:
-    """Serve the site from a thread; yields its URL."""
-    site = DemoSite()
+def serve(port: int = 0, site: Answers | None = None) -> Iterator[str]:
+    """Serve a site, by default the demo site, from a thread; yields its URL."""
+    answers = DemoSite() if site is None else site
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             try:
-                page = site.answer(self.path)
+                page = answers.answer(self.path)
             except ValueError:  # ?page=many
                 page = None
             body = (page or "<h1>Not found</h1>").encode()
@@ -259,10 +267,15 @@ def serve(port: int = 0) -> Iterator[str]:
         server.server_close()
 
 
-if __name__ == "__main__":
-    with serve(int(sys.argv[1]) if sys.argv[1:] else 8000) as url:
+def run(site: Answers) -> None:
+    """Serve a site at the port that the command line names."""
+    with serve(int(sys.argv[1]) if sys.argv[1:] else 8000, site) as url:
         print(f"serving {url} until Ctrl-C")
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
             print()
+
+
+if __name__ == "__main__":
+    run(DemoSite())

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from scrapy_simhash.crawl.setup import index_place, is_spider, settings_of_spider
+from scrapy_simhash.crawl.setup import index_place, settings_of_spider, spiders
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.html import printable
@@ -85,10 +85,10 @@ def find_index(options: argparse.Namespace) -> None:
         settings = settings_of_spider(options.spider, options.scrapy_settings)
         place = index_place(SimhashSettings.read(settings), options.spider, settings)
         is_missing = not is_in_redis(place) and not Path(place).exists()
-        if is_missing and not is_spider(options.spider, settings):
+        if is_missing and options.spider not in spiders(settings):
             raise SettingsError(
                 f"there is no spider {options.spider!r} in this project, and no index of one: "
-                f"{place} does not exist"
+                f"{place} does not exist. The spiders are: {', '.join(spiders(settings)) or 'none'}"
             )
         options.scrapy_settings, options.index = settings, place
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
 from rich.table import Table
@@ -25,7 +26,7 @@ from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.url_rules import exchange
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
-from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis
+from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis, Wait
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
@@ -51,8 +52,10 @@ class Folder:
 class FoundRule:
     """A rule for addresses and the evidence for it; times are in seconds.
 
-    It *holds* for these kinds of addresses.  *canonical* and *template* are what it makes of the
-    address that was asked about, *stage* how sure it is there, if it may act.
+    It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.  Of its
+    failures, *other_texts* were pages with another text, and *only_links* had only new links or
+    media.  *canonical* and *template* are what it makes of the address that was asked about,
+    *stage* how sure it is there, if it may act.
     """
 
     number: int
@@ -67,10 +70,13 @@ class FoundRule:
     seen: int
     keys: int
     failures: int
+    other_texts: int
+    only_links: int
     rate: float
     folders: list[Folder]
     holds: list[str]
-    frozen: bool
+    waits_for: Wait | None
+    approved: bool
     canonical: str | None = None
     template: str | None = None
     stage: str | None = None
@@ -84,31 +90,29 @@ class FoundRules:
     """
 
     rules: list[FoundRule]
-    forgotten: int = 0
-    frozen: int = 0
-    unfrozen: int = 0
+    forgotten: int | None = None
+    approved: int | None = None
+    disapproved: int | None = None
     exported: int | None = None
     imported: int | None = None
     skipped: dict[str, int] = field(default_factory=dict)
 
 
 class RulesCommand(Subcommand[FoundRules]):
-    """Lists rules, explains what they make of an address; freezes, forgets, exports, imports."""
+    """Lists rules, explains what they make of an address; approves, forgets, exports, imports."""
 
     name = "rules"
-    summary = "List, explain, freeze, forget, export or import rules for addresses"
+    summary = "List, explain, approve, forget, export or import rules for addresses"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
         parser.add_argument("--site", help="only those of this registered domain, or host")
-        parser.add_argument(
-            "--rule", type=int, nargs="+", help="only those with these numbers; needs --site"
-        )
-        parser.add_argument("--frozen", action="store_true", help="only those that are frozen")
+        parser.add_argument("--approved", action="store_true", help="only those that are approved")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
-        what.add_argument("--forget", action="store_true", help="forget them; needs --site")
-        what.add_argument("--unfreeze", action="store_true", help="undo --freeze; needs --site")
+        numbers: dict[str, Any] = {"type": int, "nargs": "*", "metavar": "N"}
+        what.add_argument("--forget", **numbers, help="forget these, or all of a --site")
+        what.add_argument("--disapprove", **numbers, help="undo --approve for these, or all")
         what.add_argument(
             "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
         )
@@ -120,57 +124,63 @@ class RulesCommand(Subcommand[FoundRules]):
             help="put the rules in such a file on trial; with --site, for this host",
         )
         parser.add_argument(
-            "--freeze",
-            action="store_true",
-            help="let them act whatever comes: where they hold, or, with --import, where the file "
-            "says; needs --site or --import",
+            "--approve",
+            **numbers,
+            help="let these act from the first request on; with --import, all that is imported, "
+            "where the file says",
         )
 
     async def find(self, options: argparse.Namespace) -> FoundRules:
-        if options.freeze and (
-            options.explain or options.forget or options.unfreeze or options.export
-        ):
-            raise SettingsError("--freeze goes with --site or --import only")
+        changes = (options.approve, options.disapprove, options.forget)
+        numbers = next((one for one in changes if one is not None), None)
+        if options.approve is not None:
+            if options.explain or options.export or changes[1:] != (None, None):
+                raise SettingsError("--approve goes with --site or --import only")
+            if options.import_ is None and not options.approve:
+                raise SettingsError("say which: --approve N, with the number of a rule")
         if options.import_ is not None:
             return await _imported(options)
+        if options.forget == [] and options.site is None:
+            raise SettingsError("say of which site: --site HOST, or which rules: --forget N")
         site = None if options.site is None else site_of_host(options.site.lower())
         address = None
         if options.explain is not None:
+            if "://" not in options.explain:
+                raise SettingsError(
+                    f"--explain needs a whole URL: did you mean http://{options.explain}?"
+                )
             address = Address.of(options.explain)
             site = site_of_host(address.host)
-        is_change = options.forget or options.freeze or options.unfreeze
-        if site is None and (is_change or options.rule is not None):
-            raise SettingsError("say of which site: --site HOST")
         if options.export is not None:
             _refuse_existing(options.export)
         async with open_existing(options.index) as index:
+            rules_of = await rules_in(index, site)
+            if numbers and len(rules_of) > 1:
+                raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")
             known = {
                 of: [
                     one
                     for one in rules.hypotheses.values()
-                    if (options.rule is None or one.number in options.rule)
-                    and (one.frozen or not (options.frozen or options.unfreeze))
+                    if (not numbers or one.number in numbers)
+                    and (one.approved or not (options.approved or options.disapprove is not None))
                     and (address is None or address.host in (one.rule.host, one.rule.keep))
                 ]
-                for of, rules in (await rules_in(index, site)).items()
+                for of, rules in rules_of.items()
             }
-            if is_change:
+            if numbers is not None:
                 return await _changed(index, known, options)
         if options.export is not None:
             written = exchange.exported(one for meant in known.values() for one in meant)
             with replacing(options.export) as unfinished:
                 unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
             return FoundRules([], exported=len(written))
-        found = [_found(of, one, address) for of, meant in known.items() for one in meant]
-        return FoundRules(sorted(found, key=lambda rule: (rule.site, rule.number)))
+        return FoundRules(_all_found(known, address))
 
     def show(self, found: FoundRules, console: Console) -> None:
-        if found.forgotten:
+        if found.forgotten is not None:
             console.print(f"{found.forgotten:,} rules forgotten")
-        elif found.frozen:
-            console.print(f"{found.frozen:,} rules frozen")
-        elif found.unfrozen:
-            console.print(f"{found.unfrozen:,} rules are frozen no more")
+        elif found.disapproved is not None:
+            console.print(f"{found.disapproved:,} rules are approved no more")
         elif found.exported is not None:
             console.print(f"{found.exported:,} rules written")
         elif found.imported is not None:
@@ -184,38 +194,66 @@ class RulesCommand(Subcommand[FoundRules]):
                 for line in _explained(rule):
                     print_line(console, line)
         else:
-            console.print(_table(found.rules))
+            for line in _listed(found.rules):
+                print_line(console, line)
+            if found.approved is not None:
+                console.print(_OF_APPROVED, markup=False, soft_wrap=True)
+            elif not all(rule.holds for rule in found.rules):
+                console.print(_OF_WAITING, markup=False, soft_wrap=True)
+
+
+# What a rule may lose: the table "Parked requests" of docs/rules.md.
+_OF_APPROVED = """
+With SIMHASH_RULES = "use", these act from the first request on. Some of what they
+park is sent all the same, to look: the first page with another text suspends its
+rule, and all that this has parked is sent. A page with another text is lost if nobody
+looks at it: 1 or 2 of 1,000 parked requests on average, at worst."""
+_OF_WAITING = """
+A rule that you know to be right need not wait: --approve N"""
 
 
 async def _changed(
     index: LastingIndex, known: dict[str, list[Hypothesis]], options: argparse.Namespace
 ) -> FoundRules:
-    """Forget, freeze or unfreeze rules.
+    """Forget, approve or disapprove rules.
 
-    :raises SettingsError: a rule that is to be frozen holds nowhere.
+    :raises SettingsError: a rule that is to be approved is wrong wherever it was tried.
     """
     changed = 0
     for site, meant in known.items():
-        if options.freeze:
-            if options.rule is None:
-                meant = [one for one in meant if one.acts()]
-            for one in meant:
-                if not one.acts():
-                    raise SettingsError(f"rule {one.number} holds nowhere: it cannot be frozen")
-        where = {one.rule: one.acts() if options.freeze else () for one in meant}
+        where = {one.rule: one.approvable() if options.approve else () for one in meant}
+        for one in meant if options.approve else ():
+            if not where[one.rule]:
+                raise SettingsError(
+                    f"rule {one.number} cannot be approved: {one.other_texts:,} pages had another "
+                    "text, wherever it was tried"
+                )
 
         def change(rules: SiteRules, where: Mapping[AddressRule, Sequence[str]] = where) -> None:
             for rule, names in where.items():
-                if options.forget:
+                if options.forget is not None:
                     rules.forget(rule)
                 elif rule in rules.hypotheses:
-                    rules.hypotheses[rule].freeze(names, time.time())
+                    rules.hypotheses[rule].approve(names, time.time())
 
         await index.learned.change_rules(site, change)
         changed += len(meant)
-    if options.forget:
+    if options.forget is not None:
         return FoundRules([], forgotten=changed)
-    return FoundRules([], frozen=changed) if options.freeze else FoundRules([], unfrozen=changed)
+    if options.disapprove is not None:
+        return FoundRules([], disapproved=changed)
+    rules_of = await rules_in(index, None)
+    numbers = {(of, one.number) for of, meant in known.items() for one in meant}
+    now = {
+        of: [one for one in rules.hypotheses.values() if (of, one.number) in numbers]
+        for of, rules in rules_of.items()
+    }
+    return FoundRules(_all_found(now, None), approved=changed)
+
+
+def _all_found(known: Mapping[str, list[Hypothesis]], address: Address | None) -> list[FoundRule]:
+    found = [_found(of, one, address) for of, meant in known.items() for one in meant]
+    return sorted(found, key=lambda rule: (rule.site, rule.number))
 
 
 def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
@@ -231,35 +269,45 @@ def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
         seen=int(one.seen),
         keys=one.keys,
         failures=one.failures,
+        other_texts=one.other_texts,
+        only_links=one.leading,
         rate=round(one.rate, 3),
         folders=[
             Folder(name, trials.right, trials.wrong, one.stage(name))
             for name, trials in one.trials.items()
         ],
         holds=one.acts(),
-        frozen=bool(one.frozen),
+        waits_for=one.waits_for(),
+        approved=bool(one.approved),
         canonical=None if canonical is None else canonical.url,
         template=template,
         stage=None if template is None else one.stage(template),
     )
 
 
-def _table(rules: list[FoundRule]) -> Table:
-    table = Table(box=box.SIMPLE)
-    for heading in ("site", "number", "rule", "keys", "failures", "at least", "learned", "holds"):
-        table.add_column(heading, overflow="fold")
-    for rule in rules:
-        table.add_row(
-            cell(rule.site),
-            str(rule.number),
-            cell(rule.advice),
-            f"{rule.keys:,}",
-            f"{rule.failures:,}",
-            f"{rule.rate:.1%}",
-            _since(rule),
-            cell(", ".join(rule.holds) or "nowhere"),
-        )
-    return table
+def _listed(rules: list[FoundRule]) -> Iterator[str]:
+    """Yield each rule, what is known of it, and whether it acts or what it waits for."""
+    for site, of_site in groupby(rules, key=lambda rule: rule.site):
+        yield site
+        for rule in of_site:
+            counts = (
+                (rule.keys, f"pages at two addresses: right, so for {rule.rate:.1%} or more"),
+                (rule.other_texts, "had another text"),
+                (rule.only_links, "had only new links"),
+            )
+            yield f"{rule.number:3}. {rule.advice}"
+            yield "     " + (", ".join(f"{n:,} {what}" for n, what in counts if n) or "not tried")
+            yield f"     {_state(rule)}"
+
+
+def _state(rule: FoundRule) -> str:
+    if rule.holds:
+        since = "approved" if rule.approved else f"learned {_day(rule.learned or rule.seen)}"
+        where = "everywhere" if "/" in rule.holds else f"in {', '.join(rule.holds)}"
+        return f"{since}: acts {where}"
+    if rule.waits_for is None:
+        return "acts nowhere: it was wrong wherever it was tried" if rule.failures else "on trial"
+    return f"waits: {rule.waits_for}"
 
 
 def _explained(rule: FoundRule) -> Iterator[str]:
@@ -273,30 +321,25 @@ def _explained(rule: FoundRule) -> Iterator[str]:
     else:
         yield f"   {rule.template}: {own.keys:,} keys, {own.failures:,} failures"
         yield f"   everywhere: {rule.keys:,} keys, {rule.failures:,} failures"
-    stage = "frozen" if rule.frozen else rule.stage
+    stage = "approved" if rule.approved else rule.stage
     yield f"   it {f'may act: {stage}' if rule.stage else 'may not act'}"
 
 
-def _since(rule: FoundRule) -> str:
-    """Return the day on which a rule was learned, or what it is in its place."""
-    if rule.frozen:
-        return "frozen"
-    if rule.learned is None:
-        return "not yet"
-    return datetime.fromtimestamp(rule.learned, timezone.utc).date().isoformat()
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
 
 
 async def _imported(options: argparse.Namespace) -> FoundRules:
-    """Put the rules of a file on trial, or have them act at once: those for a host, if given.
+    """Put the rules of a file on trial, or approve them: those for a host, if given.
 
     :raises SettingsError: it cannot be read, or holds no rules of duplicate-url-discarder.
     """
     found = _read(options.import_, options.site and options.site.lower())
-    skipped, are_frozen = found.skipped, options.freeze
+    skipped, are_approved = found.skipped, options.approve is not None
     by_site: dict[str, dict[AddressRule, frozenset[str]]] = defaultdict(dict)
     for rule, where in found.rules.items():
-        if are_frozen and where is None:
-            skipped["for places that cannot be said here: it can be tried, but not frozen"] += 1
+        if are_approved and where is None:
+            skipped["for places that cannot be said here: it can be tried, but not approved"] += 1
         else:
             by_site[site_of_host(rule.host)][rule] = where or frozenset()
     imported = 0
@@ -315,9 +358,9 @@ async def _imported(options: argparse.Namespace) -> FoundRules:
                     hypothesis = known.put_on_trial(rule, now)
                     if hypothesis is None:
                         refused.append(rule)
-                    elif are_frozen:
-                        both = hypothesis.frozen | where
-                        hypothesis.freeze(both if len(both) <= MAX_FOLDERS else where, now)
+                    elif are_approved:
+                        both = hypothesis.approved | where
+                        hypothesis.approve(both if len(both) <= MAX_FOLDERS else where, now)
 
             await index.learned.change_rules(site, change)
             imported += len(rules) - len(refused)

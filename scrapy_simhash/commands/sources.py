@@ -10,6 +10,7 @@ import dbm
 import gzip
 import os
 import pickle
+import re
 import zlib
 from ast import literal_eval
 from collections import deque
@@ -59,6 +60,9 @@ _BROKEN = (
     pickle.UnpicklingError,
 )
 
+# What may be a URL without its scheme: a host with a dot, or with a port.
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:[:/]|$)|[\w-]+:\d")
+
 # With two, a worker has its next page at once.
 WAITING = 2
 TIMEOUT_SECONDS = 30
@@ -102,7 +106,8 @@ def _response(place: str) -> HtmlResponse:
             path = Path(place).resolve(strict=True)
             return HtmlResponse(path.as_uri(), body=path.read_bytes())
         except OSError as exc:
-            raise SourceError(f"{place} cannot be read: {exc}") from exc
+            hint = f" (did you mean http://{place}?)" if _HOST.match(place) else ""
+            raise SourceError(f"{place} cannot be read: {exc}{hint}") from exc
     if not place.startswith(("http://", "https://")):
         raise SourceError(f"A page must be a file, or a URL of http or https: got {place}")
     request = UrlRequest(place, headers={"User-Agent": f"Scrapy/{scrapy.__version__}"})  # noqa: S310

@@ -23,3 +23,15 @@ that are not there (dead_ends.py).
 prometheus.py and monitors.py pass the stats on.  setup.py reads the settings, finds the places of
 files for all components, and limits their warnings.
 """
+
+import scrapy
+
+# As in setup.cfg.
+OLDEST_SCRAPY = "2.14"
+
+if scrapy.version_info < tuple(map(int, OLDEST_SCRAPY.split("."))):
+    # Before the first import that fails, which would end in 30 lines that do not say why.
+    raise SystemExit(
+        f"scrapy-simhash needs Scrapy {OLDEST_SCRAPY} or later, and found {scrapy.__version__}: "
+        f'pip install "scrapy>={OLDEST_SCRAPY}", or take scrapy_simhash.Addon out of ADDONS'
+    )

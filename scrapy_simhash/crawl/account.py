@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_simhash.decision.page import Reason
+    from scrapy_simhash.decision.page import Reason, Verdict
     from scrapy_simhash.report.record import Record
 
 logger = logging.getLogger(__name__)
 
+# Verdicts that stats call as the log and the report do.
+VERDICT_STATS: dict[Verdict, str] = {"unique": "kept", "refresh": "passed_again"}
 _NEW: dict[Reason, str] = {
     "new_text": "with new text",
     "new_links": "with new links",
@@ -140,7 +142,7 @@ class SimhashAccount:
             stats.inc_value(f"simhash/skipped/{decision.reason}")
             return
         stats.inc_value("simhash/judged")
-        stats.inc_value(f"simhash/{decision.verdict}")
+        stats.inc_value(f"simhash/{VERDICT_STATS.get(decision.verdict, decision.verdict)}")
         stats.inc_value("simhash/judged_bytes", record.body_bytes)
         self._add_seconds("index", record.index_seconds or 0.0)
         self._add_seconds("analysis", record.analysis_seconds or 0.0)
@@ -199,10 +201,10 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
     moved = f" ({ours['moved']:,} at another address than before)" if ours["moved"] else ""
     counts = (
         (judged, "pages judged"),
-        (ours["unique"], "kept"),
+        (ours["kept"], "kept"),
         (ours["variant"], "variants"),
         (duplicates, f"duplicates{of_them}"),
-        (ours["refresh"], f"passed again{moved}"),
+        (ours["passed_again"], f"passed again{moved}"),
     )
     lines = [f"Near-duplicates: {_listed(counts) or 'no page judged'}"]
     if observed is not None:

@@ -27,6 +27,7 @@ from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_
 from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
+from scrapy_simhash.url_rules.evidence import LEAST_KEYS, MOST_DOUBT, Hypothesis
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
 from scrapy_simhash.urls import MAX_URL, Address
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.analysis.content import Gist
     from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 logger = logging.getLogger(__name__)
@@ -115,6 +115,12 @@ class SimhashRulesMiddleware:
         settings = active_settings(crawler)
         if settings.rules == "off":
             raise NotConfigured  # without a message: it was asked for
+        if settings.rules == "use" and settings.action != "drop":
+            logger.warning(
+                "SIMHASH_RULES 'use' parks no request with SIMHASH_ACTION %(action)r: what would "
+                "not be dropped is downloaded",
+                {"action": settings.action},
+            )
         middleware = cls(crawler, parts_of(crawler, settings), parking_place(crawler, settings))
         for handler, signal in (
             (middleware.page_seen, signals.page_seen),
@@ -242,8 +248,12 @@ class SimhashRulesMiddleware:
         return {"rules": self._rows(), "traps": [*self.traps.rows(), *self.missing.rows()]}
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Return the rules that could act at some time, as the report shows them."""
-        known = [one for one in self._index.learned.rules.all() if one.learned is not None]
+        """Return the rules that could act at some time, or may soon, as the report shows them."""
+        known = [
+            one
+            for one in self._index.learned.rules.all()
+            if one.learned is not None or (one.keys >= LEAST_KEYS and one.doubt <= MOST_DOUBT)
+        ]
         known.sort(key=lambda one: (-self._saved(one).known, -one.keys))
         return [self._row(one) for one in known[:ROWS]]
 
@@ -303,18 +313,18 @@ class SimhashRulesMiddleware:
         for one, pattern in lesson.suspended:
             if self._parking is not None:
                 self._parking.release(one.rule, pattern)
-            if one.frozen:
+            if one.approved:
                 self._warn_of(one)
             elif one.learned is not None:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
 
-    def _warn_of(self, frozen: Hypothesis) -> None:
-        """Warn of a frozen rule that fails, once."""
-        if frozen.rule not in self._warned:
-            self._warned.add(frozen.rule)
+    def _warn_of(self, approved: Hypothesis) -> None:
+        """Warn of an approved rule that fails, once."""
+        if approved.rule not in self._warned:
+            self._warned.add(approved.rule)
             logger.warning(
-                "Frozen, but not true; not used in this crawl where it failed: %(rule)s",
-                {"rule": frozen.rule},
+                "Approved, but not true; not used in this crawl where it failed: %(rule)s",
+                {"rule": approved.rule},
                 extra={"spider": self._crawler.spider},
             )
 
@@ -325,13 +335,17 @@ class SimhashRulesMiddleware:
         rule, savings, acts = one.rule, self._saved(one), one.acts()
         return {
             **rule.as_row(),
+            "number": one.number,
+            "waits_for": None if (wait := one.waits_for()) is None else str(wait),
             "began": iso_time(one.began),
-            "learned": iso_time(one.learned or one.seen),
+            "learned": None if one.learned is None else iso_time(one.learned),
             "seen": iso_time(one.seen),
             "keys": one.keys,
             "failures": one.failures,
+            "other_texts": one.other_texts,
+            "only_links": one.leading,
             "rate": round(one.rate, 3),
-            "frozen": bool(one.frozen),
+            "approved": bool(one.approved),
             "templates": acts[:NAMED_PATTERNS],
             "templates_in_all": len(acts),
             "known": savings.known,

@@ -21,7 +21,7 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.run import INDEXES, Shared
-from scrapy_simhash.errors import IndexUnavailableError, SettingsError
+from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError, SettingsError
 from scrapy_simhash.index.opening import observed_place, open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
@@ -39,6 +39,11 @@ logger = logging.getLogger(__name__)
 
 # Between two warnings of one kind.
 WARNING_SECONDS = 60.0
+
+# What to do if a server does not answer when a crawl starts.
+_NO_SERVER = """
+  Is the server of SIMHASH_INDEX running? "redis-cli -u URL ping" must answer PONG.
+  On one machine no server is needed: SIMHASH_INDEX = "crawl.simhash" is a file."""
 
 # Packages whose middlewares between a verdict and the spider leave pages as they are.
 _HARMLESS = ("scrapy", "scrapy_simhash", "scrapy_poet", "scrapy_zyte_api")
@@ -81,14 +86,14 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
     return settings
 
 
-def is_spider(name: str, settings: BaseSettings) -> bool:
-    """Whether a project has a spider of this name."""
-    return name in get_spider_loader(settings).list()
+def spiders(settings: BaseSettings) -> list[str]:
+    """Return the names of the spiders of a project."""
+    return sorted(get_spider_loader(settings).list())
 
 
 def settings_of_spider(name: str, settings: BaseSettings) -> BaseSettings:
     """Return the settings of a project with those of a spider; the spider may be gone."""
-    if not is_spider(name, settings):
+    if name not in spiders(settings):
         return settings
     own = settings.copy()
     get_spider_loader(settings).load(name).update_settings(own)
@@ -134,6 +139,8 @@ def index_of(
         place = index_place(settings, crawler.spidercls.name, crawler.settings)
         index = taken(place)
     except (OSError, IndexUnavailableError) as exc:
+        if isinstance(exc, ServerAwayError):
+            raise ServerAwayError(f"{exc}{_NO_SERVER}") from exc
         if settings.index is not None:
             raise
         logger.warning(

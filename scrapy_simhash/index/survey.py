@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 
 from scrapy_simhash.decision.page import Page, Row
-from scrapy_simhash.errors import IndexMismatchError
+from scrapy_simhash.errors import IndexMismatchError, differing
 from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.site_knowledge import site_of_rules
@@ -132,8 +132,9 @@ async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row
     for name in ("scheme", "scope"):
         one, other = getattr(source.parameters, name), getattr(target.parameters, name)
         if one != other:
+            its, own = differing(other, one)
             raise IndexMismatchError(
-                f"{target} has {name} {other!r}, and {source} {one!r}: name another target."
+                f"{target} has {name} {its}, and {source} {own}: name another target."
             )
     crawls: dict[int | None, int | None] = {
         crawl.id: await target.adopt_crawl(crawl) for crawl in await source.crawls()

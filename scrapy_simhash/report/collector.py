@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
@@ -260,7 +261,10 @@ class Collector:
         self.index_seconds += record.index_seconds or 0.0
         self.slowest.add(analysis_seconds, shortened(record.url))
         address = record.address
-        self.sample.add(record.slug, record.url, record.kept_url)
+        decision = record.decision
+        leads_on = decision.verdict == "variant" and decision.reason in NEW_ADDRESSES
+        text_of = decision.representative if leads_on else None
+        self.sample.add(record.slug, record.url, text_of or record.kept_url, leads_on)
         self.sites[address.host].add(record)
         self.patterns[record.pattern].add(record)
         for name in address.names:
@@ -293,18 +297,19 @@ class Collector:
 class Evidence:
     """What the sample says about a rule.
 
-    The rule takes some pages for others.  *same* of them had the text of one of those, and
-    *different* had another text, which would have been lost.  *examples* are pages with another
-    text, each with the page that it is taken for.
+    The rule takes some pages for others.  *same* of them had the text of one of those, *leading*
+    only new links or media beside it, and *different* had another text, which would have been lost.
+    *examples* are pages with another text, each with the page that it is taken for.
     """
 
     same: int = 0
+    leading: int = 0
     different: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
 class PageSample:
-    """Judged pages, each with the text that it was found to have.
+    """Judged pages, each with the text that it was found to have, and whether it leads on.
 
     The addresses of one page mostly share their slug (the last segment of the path).  Pages are
     sampled by the hash of their slug, so those with one slug are all kept or all left out, and
@@ -315,10 +320,13 @@ class PageSample:
         self.limit = limit
         self.level = 0
         self.size = 0
-        self._texts: dict[str, dict[str, int]] = {}
+        self._texts: dict[str, dict[str, tuple[int, bool]]] = {}
 
-    def add(self, slug: str, url: str, kept_url: str) -> None:
-        """Note that the page at *url* has the text of the page at *kept_url*; O(1), amortised."""
+    def add(self, slug: str, url: str, text_of: str, leads_on: bool = False) -> None:
+        """Note that the page at *url* has the text of the page at *text_of*; O(1), amortised.
+
+        *leads_on*: it was kept for links or media alone.
+        """
         if not self._takes(slug) or len(url) > MAX_URL:
             return
         texts = self._texts.setdefault(slug, {})
@@ -326,7 +334,8 @@ class PageSample:
             if len(texts) >= PAGES_OF_A_SLUG:
                 return
             self.size += 1
-        texts[url] = hash_of(kept_url)
+        text, _ = texts.get(text_of, (hash_of(text_of), False))
+        texts[url] = text, leads_on
         while self.size > self.limit and self.level < 32:
             self._thin()
 
@@ -358,13 +367,16 @@ class PageSample:
         self.size = sum(map(len, self._texts.values()))
 
 
-def _test(rule: AddressRule, pages: list[tuple[str, Address, int]], evidence: Evidence) -> None:
+def _test(
+    rule: AddressRule, pages: list[tuple[str, Address, tuple[int, bool]]], evidence: Evidence
+) -> None:
     """Compare the texts of pages that *rule* makes one, and count them in *evidence*."""
-    for (first_url, first_text), *others in _made_one(rule, pages):
+    for (first_url, (first_text, _)), *others in _made_one(rule, pages):
         texts = {first_text}
-        for url, text in others:
+        for url, (text, leads_on) in others:
             if text in texts:
-                evidence.same += 1
+                evidence.leading += leads_on
+                evidence.same += not leads_on
             else:
                 texts.add(text)
                 evidence.different += 1
@@ -373,10 +385,10 @@ def _test(rule: AddressRule, pages: list[tuple[str, Address, int]], evidence: Ev
 
 
 def _made_one(
-    rule: AddressRule, pages: list[tuple[str, Address, int]]
-) -> Iterator[list[tuple[str, int]]]:
+    rule: AddressRule, pages: list[tuple[str, Address, tuple[int, bool]]]
+) -> Iterator[list[tuple[str, tuple[int, bool]]]]:
     """Yield the groups of pages that *rule* makes one; the page to prefer comes first."""
-    groups: dict[Address, list[tuple[str, int]]] = defaultdict(list)
+    groups: dict[Address, list[tuple[str, tuple[int, bool]]]] = defaultdict(list)
     concerned: set[Address] = set()
     for url, address, text in pages:
         preferred = rule.applied(address)

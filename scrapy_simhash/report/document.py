@@ -324,6 +324,7 @@ def _difference(
         "analysis_seconds": sum(one.analysis_seconds for one in both),
         "examples": count.examples,
         "sampled_same": evidence.same,
+        "sampled_links": evidence.leading,
         "sampled_different": evidence.different,
         "counter_examples": [{"lost": url, "for": kept} for url, kept in evidence.examples],
         "advised": evidence.same > evidence.different,

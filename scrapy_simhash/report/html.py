@@ -244,18 +244,22 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
         novelties.add_row(f"{row['pages']:,}", *texts)
     rules = _table("What would have avoided downloads", "duplicates", "of pages", "rule", "but")
     for row in report["suggestions"][:TOP]:
-        lost = row["sampled_different"]
-        looked_at = lost + row["sampled_same"]
+        lost, links = row["sampled_different"], row["sampled_links"]
+        looked_at = lost + links + row["sampled_same"]
+        found = ((lost, "have another text"), (links, "only new links"))
+        but = ", ".join(f"{pages:,} {what}" for pages, what in found if pages)
         rules.add_row(
             f"{row['duplicates']:,}",
             f"{row['of_pages']:,}",
             Text(shown(row["advice"])),
-            f"{lost:,} of {looked_at:,} have another text" if lost else "",
+            f"of {looked_at:,}, {but}" if but else "",
         )
-    learned = _table("What was learned of addresses", "duplicates", "keys", "failures", "rule")
+    learned = _table(
+        "What was learned of addresses", "duplicates", "keys", "failures", "rule", "waits"
+    )
     for row in report["rules"][:TOP]:
         counts = (f"{row[name]:,}" for name in ("known", "keys", "failures"))
-        learned.add_row(*counts, Text(shown(row["advice"])))
+        learned.add_row(*counts, Text(shown(row["advice"])), Text(shown(row["waits_for"] or "")))
     alarms = _table("Alarms", "at page", "alarm", "where")
     for row in report["alarms"][:TOP]:
         alarms.add_row(f"{row['page']:,}", row["name"], Text(shown(row["subject"])))

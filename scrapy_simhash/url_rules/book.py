@@ -29,7 +29,7 @@ VALUES = 3
 MAX_RULE = 200
 # Trials of a site that are stored together; one that fails is stored without delay.
 TRIALS_AT_ONCE = 20
-# A rule that was not tried for so long starts anew, unless it is frozen: the site may have changed.
+# A rule that was not tried for so long starts anew, unless it is approved: sites change.
 FORGET_DAYS = 90
 _SECONDS_A_DAY = 86_400
 
@@ -95,7 +95,7 @@ class SiteRules:
 
     def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:
-            idle = (one for one in self.hypotheses.values() if not (one.frozen or one.acts()))
+            idle = (one for one in self.hypotheses.values() if not (one.approved or one.acts()))
             least = min(idle, key=_promise, default=None)
             if least is None:
                 return []
@@ -152,7 +152,7 @@ class SiteRules:
             for one in state["rules"][:MAX_RULES]:
                 hypothesis = Hypothesis.from_json(one)
                 age = now - hypothesis.seen
-                if hypothesis.frozen or age <= FORGET_DAYS * _SECONDS_A_DAY:
+                if hypothesis.approved or age <= FORGET_DAYS * _SECONDS_A_DAY:
                     site.hypotheses[hypothesis.rule] = hypothesis
         except (KeyError, TypeError, RecursionError, OverflowError) as exc:
             raise ValueError(f"no rules for addresses: {exc}") from exc

@@ -15,8 +15,8 @@ McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence seq
 Statistics 49, 2021.  It needs no independence: it is enough that each trial, after all that came
 before, succeeds with at most that rate.
 
-A rule that the user has frozen acts where it is frozen, whatever the evidence is.  But a failure
-that this process sees suspends it there: so nothing that it parks is lost.
+A rule that the user has approved acts where it is approved, whatever the evidence is.  But a
+failure that this process sees suspends it there: so nothing that it parks is lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 from math import ceil, e, exp, inf, lgamma, log, log1p, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule
@@ -74,7 +74,8 @@ class Trials:
     *own_right* and *own_wrong* are the trials that this process has seen, *most_right* and
     *most_wrong* the most that any other process or earlier crawl has seen.  They do not add up,
     since both may have tried the same keys.  *own_doubtful* of the own failures may have another
-    cause.  *passed* is the stage that a pattern has reached by its own trials.
+    cause.  *own_leading* and *most_leading* of the failures were kept for new links or media alone.
+    *passed* is the stage that a pattern has reached by its own trials.
     """
 
     number: int
@@ -84,6 +85,8 @@ class Trials:
     own_right: int = 0
     own_wrong: int = 0
     own_doubtful: int = 0
+    own_leading: int = 0
+    most_leading: int = 0
 
     @property
     def right(self) -> int:
@@ -96,6 +99,16 @@ class Trials:
         return max(self.own_wrong, self.most_wrong)
 
     @property
+    def leading(self) -> int:
+        """How many pages the rule was wrong about had only new links or media."""
+        return min(max(self.own_leading, self.most_leading), self.wrong)
+
+    @property
+    def other_texts(self) -> int:
+        """How many pages the rule was wrong about had another text."""
+        return self.wrong - self.leading
+
+    @property
     def surely_wrong(self) -> int:
         """How many trials were wrong, without the doubtful ones."""
         return max(self.own_wrong - self.own_doubtful, self.most_wrong)
@@ -104,15 +117,27 @@ class Trials:
         """Take over what *other* has seen more of."""
         self.most_right = max(self.most_right, other.right)
         self.most_wrong = max(self.most_wrong, other.wrong)
+        self.most_leading = max(self.most_leading, other.leading)
         self.passed = _surer(self.passed, other.passed)
+
+
+class Wait(NamedTuple):
+    """A rule acts in a *pattern* when it was right for as many keys as are *needed*."""
+
+    right: int
+    needed: int
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{self.right} of {self.needed} addresses with a second one in {self.pattern}"
 
 
 class Hypothesis:
     """A rule, its *number* among those of its site, and its trials; times are in seconds.
 
     It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
-    first could act (None: not yet).  It is *frozen* in these patterns and folders, and in all that
-    is in these folders.
+    first could act (None: not yet).  It is *approved* in these patterns and folders, and in all
+    that is in these folders.
     """
 
     def __init__(self, rule: AddressRule, number: int, began: float) -> None:
@@ -121,7 +146,7 @@ class Hypothesis:
         self.number = number
         self.began = self.seen = began
         self.learned: float | None = None
-        self.frozen: frozenset[str] = frozenset()
+        self.approved: frozenset[str] = frozenset()
         self.trials: dict[str, Trials] = {}
         # The stage of a pattern, and how many patterns agree in a folder.
         self._stages: dict[str, Stage | None] = {}
@@ -143,6 +168,16 @@ class Hypothesis:
         return self.trials["/"].wrong if self.trials else 0
 
     @property
+    def other_texts(self) -> int:
+        """How many of these failures were pages with another text, so that the rule loses it."""
+        return self.trials["/"].other_texts if self.trials else 0
+
+    @property
+    def leading(self) -> int:
+        """How many failures were pages with only new links or media."""
+        return sum(one.leading for name, one in self.trials.items() if name.endswith("*"))
+
+    @property
     def rate(self) -> float:
         """The share of keys of which the rule is right, at least; wrong with a chance of 5 %."""
         return lower_rate(self.keys, self.failures, ERROR)
@@ -159,14 +194,16 @@ class Hypothesis:
         now: float,
         is_doubtful: bool = False,
         is_apart: bool = False,
+        is_leading: bool = False,
     ) -> bool:
         """Count a trial.  Cost: O(folders), of which there are at most 5.
 
         Return whether it is the first failure that this process sees in the pattern or in a folder
         above: only then may the rule stop acting anywhere.
 
-        A failure that *is_doubtful* counts until :meth:`clear_doubtful`.  One that *is_apart*
-        counts in its pattern only, if there is room for this.  If there is no room for the
+        A failure that *is_doubtful* counts until :meth:`clear_doubtful`.  One that *is_leading* is
+        a page that was kept for links or media.  One that *is_apart* counts in its pattern only,
+        if there is room for this.  If there is no room for the
         pattern, a trial that was right counts nowhere, so that all trials that count for a folder
         are also those of a pattern in it.
         """
@@ -183,6 +220,7 @@ class Hypothesis:
                 trials.own_right += is_right and has_room
                 trials.own_wrong += is_wrong
                 trials.own_doubtful += is_doubtful and is_wrong
+                trials.own_leading += is_leading and is_wrong
                 may_change |= trials.right in (LEAST_KEYS, *_needed(self.number, trials.number))
         self.seen = now
         if may_change:
@@ -198,7 +236,7 @@ class Hypothesis:
             trials.own_doubtful = 0
         self._find_anew()
 
-    def freeze(self, where: Iterable[str], now: float) -> None:
+    def approve(self, where: Iterable[str], now: float) -> None:
         """Let the rule act in patterns and folders; if there are none, by its evidence alone.
 
         :raises ValueError: there are too many, or one is no such name.
@@ -206,15 +244,46 @@ class Hypothesis:
         names = frozenset(where)
         if len(names) > MAX_FOLDERS or not all(map(_is_name, names)):
             raise ValueError(f"no folders: {sorted(names)!r}")
-        self.frozen = names
+        self.approved = names
         if names and self.learned is None:
             self.learned = now
         self._stages.clear()
 
+    def approvable(self) -> list[str]:
+        """Return where a user may approve the rule: everywhere, but not where it loses a text.
+
+        If it does so anywhere, only the patterns count in which it was right, and lost none.
+        """
+        if not self.other_texts:
+            return ["/"]
+        return [
+            name
+            for name, one in self.trials.items()
+            if name.endswith("*") and one.right and not one.other_texts
+        ]
+
+    def waits_for(self) -> Wait | None:
+        """Return what a rule that acts nowhere waits for, in the pattern that is nearest to it.
+
+        None if it acts, or was wrong in each pattern.
+        """
+        if self.acts():
+            return None
+        waits = (
+            Wait(
+                self.trials[folder].right, _needed(self.number, self.trials[folder].number)[0], one
+            )
+            for one, trials in self.trials.items()
+            if one.endswith("*") and not trials.wrong
+            for folder in _folders_of(one)
+            if self._patterns_in(folder) == [one]
+        )
+        return min(waits, key=lambda wait: wait.needed - wait.right, default=None)
+
     def acts(self) -> list[str]:
         """Return the patterns in which the rule may act, and the folders."""
-        names = [name for name in self.trials if name.endswith("*") or name in self.frozen]
-        names += sorted(self.frozen - self.trials.keys())
+        names = [name for name in self.trials if name.endswith("*") or name in self.approved]
+        names += sorted(self.approved - self.trials.keys())
         return [name for name in names if self.stage(name)]
 
     def stage(self, pattern: str) -> Stage | None:
@@ -227,7 +296,7 @@ class Hypothesis:
 
     def _stage(self, pattern: str) -> Stage | None:
         own = self.trials.get(pattern)
-        if self._is_frozen(pattern):  # of a pattern that is not known, any failure counts
+        if self._is_approved(pattern):  # of a pattern that is not known, any failure counts
             seen = own or self.trials.get("/")
             return None if seen is not None and seen.own_wrong else "proven"
         if own is None or own.right < LEAST_KEYS:
@@ -260,10 +329,10 @@ class Hypothesis:
         self._stages.clear()
         self._agreeing.clear()
 
-    def _is_frozen(self, pattern: str) -> bool:
+    def _is_approved(self, pattern: str) -> bool:
         return any(
             pattern.startswith(name) if name.endswith("/") else pattern == name
-            for name in self.frozen
+            for name in self.approved
         )
 
     def _shown(self, trials: Trials) -> Stage | None:
@@ -294,7 +363,7 @@ class Hypothesis:
         self.began, self.seen = min(self.began, other.began), max(self.seen, other.seen)
         times = [time for time in (self.learned, other.learned) if time is not None]
         self.learned = min(times, default=None)
-        self.frozen = other.frozen
+        self.approved = other.approved
         self._find_anew()
 
     def as_json(self) -> dict[str, Any]:
@@ -305,9 +374,12 @@ class Hypothesis:
             "began": int(self.began),
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
-            "frozen": sorted(self.frozen),
+            "approved": sorted(self.approved),
             "scopes": [
-                [name, trials.number, trials.right, trials.surely_wrong, trials.passed]
+                [
+                    *(name, trials.number, trials.right, trials.surely_wrong, trials.passed),
+                    trials.leading,
+                ]
                 for name, trials in self.trials.items()
             ],
         }
@@ -326,16 +398,16 @@ class Hypothesis:
         hypothesis.seen = float(stored["seen"])
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
-        hypothesis.freeze(stored.get("frozen", ()), hypothesis.seen)
+        hypothesis.approve(stored.get("approved", ()), hypothesis.seen)
         for name, *values in stored["scopes"][:MAX_FOLDERS]:
             if not _is_name(name):
                 raise ValueError(f"no folder: {name!r}")
-            number, right, wrong, passed = values
+            number, right, wrong, passed, leading = values
             if passed not in (None, *_STAGES):
                 raise ValueError(f"no stage: {passed!r}")
-            hypothesis.trials[name] = Trials(
-                _at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed
-            )
+            trials = Trials(_at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed)
+            trials.most_leading = _at_least(leading, 0)
+            hypothesis.trials[name] = trials
         for name in hypothesis.trials:
             if any(folder not in hypothesis.trials for folder in _folders_of(name)):
                 raise ValueError(f"{name!r} is in no folder")

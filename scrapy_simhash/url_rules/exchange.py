@@ -27,9 +27,9 @@ def exported(hypotheses: Iterable[Hypothesis]) -> list[dict[str, Any]]:
     """Return the rules that hold somewhere and that the format can express.
 
     Each is for the pages of one folder where a rule of ours holds, without the folders in it; or
-    with them, if the rule is frozen there.  Folders with numbers in their names are left out, since
-    the format has no pattern for numbers alone.  Its patterns for a host are for the hosts below,
-    too.
+    with them, if the rule is approved there.  Folders with numbers in their names are left out,
+    since the format has no pattern for numbers alone.  Its patterns for a host are for the hosts
+    below, too.
     """
     rules = []
     for one in hypotheses:
@@ -57,9 +57,9 @@ def exported(hypotheses: Iterable[Hypothesis]) -> list[dict[str, Any]]:
 class ImportedRules:
     """Rules, each with the folders and folder patterns that it is for; and why others are left out.
 
-    A rule whose place our folders cannot express has None: it can be tried, not frozen.  *host* is
-    the one that rules for it, for all hosts below a domain, or for all sites are taken for; without
-    it, each rule is for the host that it names.
+    A rule whose place our folders cannot express has None: it can be tried, not approved.  *host*
+    is the one that rules for it, for all hosts below a domain, or for all sites are taken for;
+    without it, each rule is for the host that it names.
     """
 
     host: str | None = None

@@ -526,7 +526,7 @@ class Learner:
             # The links of a copy may have been known by a rule that is no longer trusted.
             is_apart = page.leads_on and before is not None and not before.is_kept
             was_learned = one.learned is not None
-            is_new = one.count(pattern, is_right, now, page.is_doubtful, is_apart)
+            is_new = one.count(pattern, is_right, now, page.is_doubtful, is_apart, page.leads_on)
             tried.append(one)
             if not is_right:
                 refuted.append(one)
@@ -567,11 +567,11 @@ class Learner:
         trials = {} if hypothesis is None else hypothesis.trials
         return [name for name, one in trials.items() if one.right >= least]
 
-    def fail(self, rule: AddressRule, pattern: str, is_apart: bool) -> None:
-        """Count a failure that was no trial; one that *is_apart* counts in its pattern only."""
+    def fail(self, rule: AddressRule, pattern: str, leads_on: bool) -> None:
+        """Count a failure that was no trial; for links or media, it counts in its pattern only."""
         hypothesis = self._book.hypothesis(rule)
         if hypothesis is not None:
-            hypothesis.count(pattern, False, time.time(), is_apart=is_apart)
+            hypothesis.count(pattern, False, time.time(), is_apart=leads_on, is_leading=leads_on)
             self._book.note_trials(rule.host, 1, are_urgent=True)
 
     def parties_of(self, url: str) -> set[str]:

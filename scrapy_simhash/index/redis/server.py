@@ -35,7 +35,7 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.rows import layout
 
@@ -240,13 +240,13 @@ class Server:
             return PAUSES
         now = monotonic()
         if now < self._look_at:
-            raise IndexUnavailableError(f"{self.address} does not answer")
+            raise ServerAwayError(f"{self.address} does not answer")
         self._look_at = now + AWAY_SECONDS
         return ()
 
     def _away(self, exc: Exception) -> NoReturn:
         self._look_at = monotonic() + AWAY_SECONDS
-        raise IndexUnavailableError(f"{self.address} does not answer: {exc}") from exc
+        raise ServerAwayError(f"{self.address} does not answer: {exc}") from exc
 
     def _refusal(self, exc: Exception) -> IndexUnavailableError:
         return IndexUnavailableError(f"{self.address} refuses: {exc}")

@@ -14,7 +14,12 @@ from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Row
-from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
+from scrapy_simhash.errors import (
+    IndexFormatError,
+    IndexMismatchError,
+    IndexUnavailableError,
+    differing,
+)
 from scrapy_simhash.index.base import (
     SILENT_SECONDS,
     Counts,
@@ -124,9 +129,10 @@ class Store:
             asked.append(("distance", about.distance, wanted.distance))
         for name, stored, value in asked:
             if stored != value:
+                has, wants = differing(stored, value)
                 raise IndexMismatchError(
-                    f"{self.server.address} was built with {name} {stored!r}; this crawl asks for "
-                    f"{value!r}. {_KEEP}, or set what it was built with."
+                    f"{self.server.address} was built with {name} {has}; this crawl asks for "
+                    f"{wants}. {_KEEP}, or set what it was built with."
                 )
 
     async def _refuse_eviction(self) -> None:

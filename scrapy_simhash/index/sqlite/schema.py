@@ -18,7 +18,12 @@ from pathlib import Path
 import psutil
 
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.errors import IndexFormatError, IndexMismatchError, IndexUnavailableError
+from scrapy_simhash.errors import (
+    IndexFormatError,
+    IndexMismatchError,
+    IndexUnavailableError,
+    differing,
+)
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.sqlite.rows import COLUMNS
 
@@ -170,9 +175,10 @@ def check(path: Path, parameters: Parameters) -> None:
     stored = stored_parameters(path)
     for name, wanted in (("scheme", parameters.scheme), ("scope", parameters.scope)):
         if stored.get(name) != wanted:
+            has, asked = differing(stored.get(name), wanted)
             raise IndexMismatchError(
-                f"{path} was built with {name} {stored.get(name)!r}; this crawl asks for "
-                f"{wanted!r}. {_KEEP}, set what it was built with, or make it anew by "
+                f"{path} was built with {name} {has}; this crawl asks for {asked}. "
+                f"{_KEEP}, set what it was built with, or make it anew by "
                 f'"scrapy simhash rebuild".'
             )
 
