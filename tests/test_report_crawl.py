@@ -64,7 +64,7 @@ def test_report_of_a_crawl_is_the_one_made_from_its_feed(
     crawl(SIMHASH_REPORT_FILE=REPORT)
     report = report_in(tmp_path)
     from_feed = simhash_json(tmp_path, "report", str(tmp_path / "decisions.jsonl"))
-    known_to_a_crawl = {"name", "made", "settings", "versions", "side_by_side", "crawls"}
+    known_to_a_crawl = {"name", "made", "settings", "versions", "side_by_side", "rules", "crawls"}
     for key in report.keys() - known_to_a_crawl - {"totals"}:
         assert from_feed[key] == report[key]
     assert from_feed["totals"] == {**report["totals"], "links_not_followed": None}
