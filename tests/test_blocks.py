@@ -15,7 +15,9 @@ from configparser import ConfigParser
 from itertools import dropwhile, takewhile
 
 import pytest
+from scrapy.commands import ScrapyCommand
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.commands.startproject import Command as StartprojectCommand
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
@@ -36,6 +38,11 @@ COMPARED = {
     "www.example.com\n  1. Ignore": "test_rules_crawl.py",
     "WARNING: A trap": "test_traps_crawl.py",
     "WARNING: Pages below": "test_missing.py",
+}
+SCRAPY_COMMANDS: dict[str, type[ScrapyCommand]] = {
+    "simhash": SimhashCommand,
+    "crawl": CrawlCommand,
+    "startproject": StartprojectCommand,
 }
 IS_VARIABLE = re.compile(r"[A-Z_]+=")
 PICTURES = ("response ─ middleware ─► worker", "| A | B | C | D |")
@@ -66,7 +73,7 @@ def check_python(block: Block) -> None:
 
 
 def command_of_scrapy(words: list[str]) -> None:
-    command = {"simhash": SimhashCommand, "crawl": CrawlCommand}[words[0]]()
+    command = SCRAPY_COMMANDS[words[0]]()
     command.settings = Settings()
     parser = argparse.ArgumentParser(exit_on_error=False)
     command.add_options(parser)

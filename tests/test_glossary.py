@@ -1,4 +1,4 @@
-"""The names in the package and the words of docs/glossary.md are one vocabulary."""
+"""The names in the package are words of docs/glossary.md, or of the list in docs/tour.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = ROOT / "scrapy_simhash"
 # An entry: its term in bold, and behind it in brackets its names in the code.
 ENTRIES = re.findall(
     r"^- (\*\*.+?\*\*(?: and \*\*.+?\*\*)*)(?: \((`.+?)\))?:",
-    (ROOT / "docs" / "glossary.md").read_text(),
+    "".join((ROOT / "docs" / page).read_text() for page in ("glossary.md", "tour.md")),
     re.MULTILINE,
 )
 LAYERS = ("decision", "index", "url_rules", "crawl")
