@@ -154,7 +154,7 @@ def _summary(
         happened += f" ({totals['variant']:,} of them variants)"
     happened += f", {totals['duplicates']:,} are duplicates"
     if totals["refresh"]:
-        happened += f", {totals['refresh']:,} were met before"
+        happened += f", {totals['refresh']:,} passed again"
     saved = []
     if totals["observed"]:
         saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
