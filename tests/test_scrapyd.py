@@ -119,7 +119,7 @@ def test_each_project_has_an_index_of_its_own(scrapyd: Scrapyd, site: Site, tmp_
     site["/b"] = article(prose("other"))
     for project, folder in (("shop", "shop"), ("my shop", "my%20shop")):
         seen, stats = scrapyd.crawl(project, site.url + "/")
-        assert [stats.get(name, "0") for name in ("judged", "unique", "dropped")] == ["4", "3", "1"]
+        assert [stats.get(name, "0") for name in ("judged", "kept", "dropped")] == ["4", "3", "1"]
         assert seen == {"/", "/a", "/b"}
         index = tmp_path / ".scrapy" / "simhash" / folder / "links.simhash"
         assert {path_of(page) for page in urls_in(index)} == {"/", "/a", "/copy", "/b"}

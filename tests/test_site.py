@@ -47,7 +47,7 @@ def test_every_option_that_help_shows_is_in_the_section(
     command.settings = Settings()
     command.add_options(parser)
     with pytest.raises(SystemExit):
-        parser.parse_args([subcommand.name, "--help"])
+        parser.parse_args([*subcommand.name.split(), "--help"])
     shown = capsys.readouterr().out.partition("\noptions:\n")[2].partition("\nGlobal Options:")[0]
     section = read("docs/commands.md").split(f"\n## {subcommand.name}\n")[1].partition("\n## ")[0]
     options = {*re.findall(r"^  (--[\w-]+)", shown, re.MULTILINE)}

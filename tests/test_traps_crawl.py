@@ -93,7 +93,9 @@ def test_an_endless_calendar_ends(
     assert row["pages"] + BUDGET == days(site)
     assert row["parked"] == done.stats["simhash/rules/parked"]
     assert f"{host}/day/N" in (tmp_path / "report.html").read_text()
-    (parked,) = simhash_json(tmp_path, "parked", ".scrapy/simhash/links.simhash")["rules"]
+    (parked,) = simhash_json(tmp_path, "rules", ".scrapy/simhash/links.simhash", "--parked")[
+        "rules"
+    ]
     assert parked["rule"] == f"Stop at {host}/day/N"
 
 
