@@ -165,7 +165,9 @@ def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -
     assert "new in the second: link at a: file:///more" in shown
     assert f"verdict on the second: variant ({found['decision']['reason']})" in shown
     shown = simhash(folder, "explain", site.url + "/a", site.url + "/d").stdout
-    assert "verdict on the second: unique (new_text)" in shown
+    assert "verdict on the second: unique (new_text)\n  It is not near the first" in shown
+    shown = simhash(folder, "explain", site.url + "/a", "copy.html").stdout
+    assert "near_duplicate (share_in_common)\n  The first has all that is on it" in shown
 
 
 def test_export_writes_a_line_for_each_page(site: Site, folder: Path) -> None:

@@ -128,6 +128,27 @@ class ContentOverlap:
     compared: int
 
 
+# Which case of the rule applied, by verdict and reason, or by reason alone.
+CASES: dict[tuple[str, str], str] = {
+    ("unique", "new_text"): "It is not near the first: less than the share is in common.",
+    ("variant", "new_text"): "It is near the first, and has a text that the first has not.",
+    ("", "new_links"): "It is near the first, and has a link that is new.",
+    (
+        "",
+        "new_media",
+    ): "It is near the first, and has a picture, video or frame that is new.",
+    ("", "new_data"): "It is near the first, and has an attribute or data that is new.",
+    ("", "other_site"): "It is near a page of another site, which has not all of its text.",
+    ("", "shell"): "It has no text of its own.",
+    ("", "same_text"): "Both have the same main text and content, and nothing on it is new.",
+    (
+        "",
+        "share_in_common",
+    ): "The first has all that is on it; for texts alone, enough of its content.",
+    ("", "within_distance"): "The fingerprints are within the limit, and nothing else is compared.",
+}
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What two pages have in common, and the decision on the second.
@@ -226,6 +247,9 @@ class ExplainCommand(Subcommand[Explanation]):
             print_line(console, f"new in the second: {one.kind} at {one.place or '-'}: {one.text}")
         decision = found.decision
         console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
+        case = CASES.get((decision.verdict, decision.reason)) or CASES.get(("", decision.reason))
+        if case is not None:
+            console.print(f"  {case}")
 
 
 def _decision_as_json(decision: Decision) -> dict[str, object]:
