@@ -84,6 +84,15 @@ class Pipeline:
         settings = self.settings
         return self.analyser, settings.workers, settings.page_timeout, settings.max_waiting
 
+    def scope_of(self, url: str, spider: str, asker: str, run: Run | None) -> str:
+        """Return the part of the index in which the page at *url* is compared.
+
+        Each crawl that only observes has one of its own, and starts as if no other had been.
+        """
+        if self.settings.action == "observe" and run is not None:
+            asker = f"{asker} crawl {run.crawl}"
+        return scope_key(self.settings.scope, url, spider, asker)
+
     def workers(self) -> Workers:
         """Return what analyses the pages, to be started."""
         settings = self.settings
@@ -124,7 +133,7 @@ class Pipeline:
         page = Page(
             url=url,
             request_fingerprint=request_fingerprint,
-            scope=scope_key(self.settings.scope, url, spider, asker),
+            scope=self.scope_of(url, spider, asker, run),
             fingerprint=analysis.fingerprint,
             digest=analysis.digest,
             tokens=analysis.tokens,

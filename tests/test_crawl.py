@@ -142,7 +142,7 @@ def test_observe_says_what_a_drop_would_save(twins: Site, crawl: CrawlFixture) -
 def test_observe_keeps_its_pages_to_itself(
     twins: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
-    crawl(SIMHASH_ACTION="observe")
+    first = crawl(SIMHASH_ACTION="observe").simhash_stats()
     held = {}
     for index in (tmp_path / ".scrapy" / "simhash").glob("*.simhash"):
         with closing(sqlite3.connect(index)) as connection:
@@ -154,6 +154,7 @@ def test_observe_keeps_its_pages_to_itself(
     stats = crawl().simhash_stats()
     assert stats == crawl(SIMHASH_INDEX="other.simhash").simhash_stats()
     assert "passed_again" not in stats
+    assert crawl(SIMHASH_ACTION="observe").simhash_stats() == first
 
 
 def test_errback_gets_a_near_duplicate(twins: Site, crawl: CrawlFixture) -> None:

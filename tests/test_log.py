@@ -10,7 +10,7 @@ from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import setup
-from scrapy_simhash.crawl.account import SimhashAccount
+from scrapy_simhash.crawl.account import SimhashAccount, summary
 from scrapy_simhash.crawl.setup import RareWarning
 from scrapy_simhash.decision.page import NearMiss
 from tests.reports import record
@@ -45,3 +45,17 @@ def test_page_that_too_many_are_like_is_counted_and_named(caplog: pytest.LogCapt
     (logged,) = caplog.messages
     assert "http://site.example/0 " in logged
     assert "http://site.example/kept" in logged
+
+
+@pytest.mark.parametrize(
+    ("visits", "end"),
+    [(0, ""), (3, "; what changes by itself on variants is known only now: observe again")],
+)
+def test_a_crawl_that_has_just_learned_what_changes_is_to_be_repeated(
+    visits: int, end: str
+) -> None:
+    stats = get_crawler().stats
+    assert stats is not None
+    for name, value in (("judged", 5), ("variant", 3), ("second_visits", visits)):
+        stats.set_value(f"simhash/{name}", value)
+    assert summary(stats, "report.html").splitlines()[1] == f"  would drop none of 5 pages{end}"

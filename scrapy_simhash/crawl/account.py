@@ -264,7 +264,10 @@ def _listed(counts: Iterable[tuple[int, str]]) -> str:
 def _advice(ours: Counter[str], shown_by: str) -> str:
     """Return what would come of a crawl that drops."""
     if not ours["observed"]:
-        return f"would drop none of {ours['judged']:,} pages"
+        none = f"would drop none of {ours['judged']:,} pages"
+        if not (ours["variant"] and ours["second_visits"]):
+            return none
+        return f"{none}; what changes by itself on variants is known only now: observe again"
     needless = ours["needless_requests"]
     fewer = f" and not follow their links (about {needless:,} requests fewer)" if needless else ""
     return (

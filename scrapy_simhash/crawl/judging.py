@@ -50,7 +50,7 @@ from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, Settings
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.settings import ITEMS
-from scrapy_simhash.urls import scope_key, section_of
+from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -187,7 +187,7 @@ class SimhashDownloaderMiddleware:
         if decision.stands_for_others:
             self._tell(signals.page_taken_back, request=request, url=response.url)
             asker = self._facts.of(request).asker
-            scope = scope_key(self.settings.scope, response.url, self.spider_name, asker)
+            scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 

@@ -99,6 +99,11 @@ class CrawlRun:
         self._try_at = 0.0
         self._beats: asyncio.Future[None] | None = None
 
+    @property
+    def begun(self) -> Run | None:
+        """The run; None if it has not begun yet."""
+        return self._run
+
     async def current(self) -> Run:
         """Return the run, which begins with the first call.
 
