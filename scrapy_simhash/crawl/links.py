@@ -5,7 +5,6 @@ Of a crawl that observes, it counts the links that would not be followed.
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Request, Response
     from typing_extensions import Self
-
-logger = logging.getLogger(__name__)
 
 
 class _TellingMiddleware(BaseSpiderMiddleware):

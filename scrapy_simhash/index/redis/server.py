@@ -8,7 +8,6 @@ fail at once, except one a second, which tests whether the server is back.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -38,8 +37,6 @@ from redis.exceptions import (
 from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError
 from scrapy_simhash.index.redis.address import ServerAddress
 from scrapy_simhash.index.redis.rows import layout
-
-logger = logging.getLogger(__name__)
 
 # A page waits at most for three tries of this length, with these pauses between them: 7 seconds
 # in all.  A server that answers within half a second, twice, is slow, not away.
