@@ -38,7 +38,6 @@ def test_two_spiders_share_workers_and_an_index_of_the_same_name(
         "Counted AlsoCounted",
         SIMHASH_INDEX=index,
         SIMHASH_WORKERS=2,
-        SIMHASH_ACTION="observe",
     )
     assert result.returncode == 0, result.log
     verdicts = Counter(d["verdict"] for d in result.decisions)
