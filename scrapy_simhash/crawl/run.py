@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
+from collections import Counter
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from importlib.metadata import version
@@ -53,25 +54,28 @@ class Shared(Generic[T]):
     """Resources by key; all users of a key at the same time get the same resource."""
 
     def __init__(self) -> None:
-        # Each resource as often as it is used.
-        self._held: dict[Hashable, list[T]] = {}
+        self._resources: dict[Hashable, T] = {}
+        self._users: Counter[Hashable] = Counter()
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the resource of *key*; *make* makes it if it has no user yet."""
-        self._held[key] = [*held, held[0]] if (held := self._held.get(key)) else [make()]
-        return self._held[key][0]
+        if key not in self._resources:
+            self._resources[key] = make()
+        self._users[key] += 1
+        return self._resources[key]
 
     def give_back(self, resource: T) -> bool:
         """End one use of *resource*; return whether it was the last, so the caller must close it.
 
         Users are counted in one thread; closing may take place in another one.
         """
-        for key, held in self._held.items():
-            if held[0] is resource:
-                held.pop()
-                if not held:
-                    del self._held[key]
-                return not held
+        for key, held in self._resources.items():
+            if held is resource:
+                self._users[key] -= 1
+                if self._users[key]:
+                    return False
+                del self._resources[key], self._users[key]
+                return True
         return False
 
 
