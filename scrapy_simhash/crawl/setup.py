@@ -138,9 +138,9 @@ def index_of(
     try:
         place = index_place(settings, crawler.spidercls.name, crawler.settings)
         index = taken(place)
+    except ServerAwayError as exc:
+        raise ServerAwayError(f"{exc}{_NO_SERVER}") from exc
     except (OSError, IndexUnavailableError) as exc:
-        if isinstance(exc, ServerAwayError):
-            raise ServerAwayError(f"{exc}{_NO_SERVER}") from exc
         if settings.index is not None:
             raise
         logger.warning(
