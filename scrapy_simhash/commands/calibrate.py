@@ -82,18 +82,17 @@ class CalibrateCommand(Subcommand[Calibration]):
     async def find(self, options: argparse.Namespace) -> Calibration:
         pipeline = pipeline_of(options)
         learning, reach = MemoryIndex(pipeline.parameters), Reach()
-        pages, decisions = [], []
+        judged: list[tuple[Page, Decision]] = []
         async with source_at(options.source).analysed(pipeline, learning, spider="") as analysed:
             async for _, page in analysed:
                 if page is not None:
-                    pages.append(page)
-                    decisions.append(await _judged(page, learning, reach))
-        dropped = _pairs(pages, [one.is_duplicate for one in decisions], decisions)
-        told = [(one.verdict, one.reason) for one in decisions]
-        variants = {
-            reason: _pairs(pages, [one == ("variant", reason) for one in told], decisions)
-            for reason in VARIANT_REASONS
-        }
+                    judged.append((page, await _judged(page, learning, reach)))
+        pages = [page for page, _ in judged]
+        dropped = [_pair(page, one) for page, one in judged if one.is_duplicate]
+        variants: dict[str, list[SamplePair]] = {reason: [] for reason in VARIANT_REASONS}
+        for page, one in judged:
+            if one.verdict == "variant":
+                variants[one.reason].append(_pair(page, one))
         setting, values = _choices(pipeline)
         others: list[OtherValue] = []
         known: set[str] = set()
@@ -173,13 +172,9 @@ async def _judged(page: Page, index: MemoryIndex, reach: Reach) -> Decision:
 async def _dropped(pages: list[Page], parameters: Parameters) -> list[SamplePair]:
     """Return the pages that would be dropped by other parameters."""
     index, reach = MemoryIndex(parameters), Reach()
-    decisions = [await _judged(page, index, reach) for page in pages]
-    return _pairs(pages, [one.is_duplicate for one in decisions], decisions)
+    judged = [(page, await _judged(page, index, reach)) for page in pages]
+    return [_pair(page, one) for page, one in judged if one.is_duplicate]
 
 
-def _pairs(pages: list[Page], chosen: list[bool], decisions: list[Decision]) -> list[SamplePair]:
-    return [
-        SamplePair(page.url, decision.representative, decision.distance, decision.share)
-        for page, is_chosen, decision in zip(pages, chosen, decisions, strict=True)
-        if is_chosen
-    ]
+def _pair(page: Page, decision: Decision) -> SamplePair:
+    return SamplePair(page.url, decision.representative, decision.distance, decision.share)
