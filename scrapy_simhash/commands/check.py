@@ -18,7 +18,7 @@ from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
-from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
 from scrapy_simhash.urls import section_of
@@ -128,25 +128,19 @@ class ContentOverlap:
     compared: int
 
 
-# Which case of the rule applied, by verdict and reason, or by reason alone.
-CASES: dict[tuple[str, str], str] = {
-    ("unique", "new_text"): "It is not near the first: less than the share is in common.",
-    ("variant", "new_text"): "It is near the first, and has a text that the first has not.",
-    ("", "new_links"): "It is near the first, and has a link that is new.",
-    (
-        "",
-        "new_media",
-    ): "It is near the first, and has a picture, video or frame that is new.",
-    ("", "new_data"): "It is near the first, and has an attribute or data that is new.",
-    ("", "other_site"): "It is near a page of another site, which has not all of its text.",
-    ("", "shell"): "It has no text of its own.",
-    ("", "same_text"): "Both have the same main text and content, and nothing on it is new.",
-    (
-        "",
-        "share_in_common",
-    ): "The first has all that is on it; for texts alone, enough of its content.",
-    ("", "within_distance"): "The fingerprints are within the limit, and nothing else is compared.",
+# Which case of the rule applied, by reason.
+CASES: dict[Reason, str] = {
+    "new_text": "It is near the first, and has a text that the first has not.",
+    "new_links": "It is near the first, and has a link that is new.",
+    "new_media": "It is near the first, and has a picture, video or frame that is new.",
+    "new_data": "It is near the first, and has an attribute or data that is new.",
+    "other_site": "It is near a page of another site, which has not all of its text.",
+    "shell": "It has no text of its own.",
+    "same_text": "Both have the same main text and content, and nothing on it is new.",
+    "share_in_common": "The first has all that is on it; for texts alone, enough of its content.",
+    "within_distance": "The fingerprints are within the limit, and nothing else is compared.",
 }
+NOT_NEAR = "It is not near the first: less than the share is in common."
 
 
 @dataclass(frozen=True)
@@ -247,8 +241,8 @@ class ExplainCommand(Subcommand[Explanation]):
             print_line(console, f"new in the second: {one.kind} at {one.place or '-'}: {one.text}")
         decision = found.decision
         console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
-        case = CASES.get((decision.verdict, decision.reason)) or CASES.get(("", decision.reason))
-        if case is not None:
+        is_near = (decision.verdict, decision.reason) != ("unique", "new_text")
+        if case := CASES.get(decision.reason) if is_near else NOT_NEAR:
             console.print(f"  {case}")
 
 
