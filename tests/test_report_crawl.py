@@ -91,6 +91,19 @@ def test_crawls_before_this_one_have_a_line_each(
     assert len(report_in(tmp_path)["crawls"]) == 1
 
 
+def test_a_resumed_crawl_has_one_line(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    site["/"] = article(prose("start"), [f"/{number}" for number in range(20)])
+    for number in range(20):
+        site[f"/{number}"] = article(prose(f"topic{number}x"))
+    settings = {"JOBDIR": "job", "SIMHASH_REPORT_FILE": REPORT}
+    crawl(CLOSESPIDER_PAGECOUNT=5, **settings)
+    (first,) = report_in(tmp_path)["crawls"]
+    second = crawl(**settings)
+    (line,) = report_in(tmp_path)["crawls"]
+    assert first["pages"] < line["pages"] == len(second.decisions)
+    assert first["began"] == line["began"]
+
+
 def test_password_in_a_setting_does_not_reach_the_report(
     aliases: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:

@@ -63,14 +63,17 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     differences, totals = _differences(collector), _totals(collector)
     suggestions = [row for row in differences if row["advised"]]
     made = iso_time(datetime.now(timezone.utc).timestamp())
-    crawl = {"ended": made, **{name: totals[name] for name in CRAWL_COUNTS}, "items": about.items}
+    counts = {name: totals[name] for name in CRAWL_COUNTS}
+    crawl = {"began": collector.timeline.first, "ended": made, **counts, "items": about.items}
+    # A crawl that is resumed goes on counting.
+    earlier = (one for one in about.earlier if one.get("began") != crawl["began"])
     return {
         "schema": SCHEMA,
         "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
         "made": made,
         "summary": _summary(totals, len(collector.alarms), suggestions, about),
-        "crawls": [*about.earlier, crawl][-CRAWLS_SHOWN:],
+        "crawls": [*earlier, crawl][-CRAWLS_SHOWN:],
         "totals": totals,
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
