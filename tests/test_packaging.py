@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from email.message import Message
 from pathlib import Path
@@ -32,15 +33,20 @@ def tracked() -> list[str]:
 
 
 def build(kind: str, source: Path, to: Path, **environment: str) -> Path:
-    """Build an sdist or a wheel with the setuptools that is installed; return its path."""
+    """Build an sdist or a wheel with the setuptools that is installed; return its path.
+
+    It builds in a copy: what a build leaves, such as ``build/``, is not in ``source``.
+    """
     code = f"import sys; from setuptools import build_meta as b; b.build_{kind}(sys.argv[1])"
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(to)],
-        cwd=source,
-        env={**os.environ, **environment},
-        capture_output=True,
-        check=True,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(source, Path(folder) / source.name)
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code, str(to)],
+            cwd=copy,
+            env={**os.environ, **environment},
+            capture_output=True,
+            check=True,
+        )
     (made,) = to.iterdir()
     return made
 
@@ -83,10 +89,7 @@ def test_sdist_has_every_tracked_file_and_no_other(sdist: Path) -> None:
 @pytest.mark.long
 def test_sdist_of_the_sdist_is_the_same(sdist: Path, tmp_path: Path) -> None:
     """Distributions patch an sdist and pack it again."""
-    copy = tmp_path / "copy"
-    shutil.copytree(sdist, copy)
-    (tmp_path / "to").mkdir()
-    with tarfile.open(build("sdist", copy, tmp_path / "to")) as archive:
+    with tarfile.open(build("sdist", sdist, tmp_path)) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
     assert names == files_in(sdist)
 
