@@ -87,21 +87,24 @@ class Decisions:
 class Groups:
     """The pages that share a key, of each key that 2 to :data:`MOST_OF_KEY` classes have.
 
-    *keys* are lists of 64-bit integers: the keys of each class, by its number.  Takes 20 bytes for
-    each key of a class, and 60 while it is made.
+    *keys* are lists of 64-bit integers: the keys of each class, by its number.  Keys of more
+    classes are *crowded*, as are those that are known to be.  Takes 20 bytes for each key of a
+    class, and 60 while it is made.
     """
 
-    def __init__(self, keys: pa.ListArray, most: int = MOST_OF_KEY) -> None:
+    def __init__(self, keys: pa.ListArray, crowded: pa.Array, most: int = MOST_OF_KEY) -> None:
         encoded = keys.flatten().dictionary_encode()
         self._flat = memory_of(encoded.indices)
         self._ends = memory_of(keys.offsets)
         # As the numbers themselves, the counts come in the order of the first appearances.
-        counts = pc.value_counts(encoded.indices).field("counts")
-        self._sizes = memory_of(counts)
-        self._most = most
+        sizes = pc.value_counts(encoded.indices).field("counts")
+        left_out = pc.or_(pc.greater(sizes, most), pc.is_in(encoded.dictionary, crowded))
+        self.crowded = encoded.dictionary.filter(left_out)
+        # Those of a key that is left out count as negative.
+        self._sizes = memory_of(pc.if_else(left_out, -1, sizes))
         self._starts = array("q", [0])
         for size in self._sizes:
-            self._starts.append(self._starts[-1] + (size if 2 <= size <= most else 0))
+            self._starts.append(self._starts[-1] + (size if size > 1 else 0))
         self._members = array("q", bytes(8 * self._starts[-1]))
         self._filled = bytearray(len(self._sizes))
 
@@ -110,7 +113,7 @@ class Groups:
 
     def is_crowded(self, number: int) -> bool:
         """Whether a class has a key that too many have."""
-        return any(self._sizes[group] > self._most for group in self._of(number))
+        return any(self._sizes[group] < 0 for group in self._of(number))
 
     def kept(self, number: int) -> set[int]:
         """Return the kept pages that share a key with a class."""
@@ -123,7 +126,7 @@ class Groups:
     def keep(self, number: int, rank: int) -> None:
         """Note that a page of a class is kept."""
         for group in self._of(number):
-            if 2 <= self._sizes[group] <= self._most:
+            if self._sizes[group] > 1:
                 self._members[self._starts[group] + self._filled[group]] = rank
                 self._filled[group] += 1
 
@@ -138,8 +141,8 @@ def decide_verified(
 ) -> Decisions:
     """Decide on pages by the verified rule, in their order.
 
-    *classes* and *texts* are the numbers of each page's class and text, in the order of their first
-    pages, -1 for a page that is like no other; *page* returns a page by its rank.  The first *known*
+    *classes* and *texts* are numbers of each page's class and text, in the order of their first
+    pages, -1 for one that is like no other; *page* returns a page by its rank.  The first *known*
     pages are kept already.
 
     Cost: 40 us for each earlier kept page that shares a key, for the first page of each class.

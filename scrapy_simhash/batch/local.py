@@ -13,11 +13,16 @@ Pages of several gigabytes are mapped into memory, never read into it.
 
 from __future__ import annotations
 
+import json
+import shutil
 from array import array
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate, repeat
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,6 +41,7 @@ from scrapy_simhash.batch.decisions import (
 from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.rule import (
+    MIN_TOKENS,
     SAMPLED,
     Repeated,
     Row,
@@ -44,15 +50,15 @@ from scrapy_simhash.batch.rule import (
     learned,
     places_of,
     seen,
-    signed,
     unsigned,
 )
+from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.tables import PermutedTables, design
 
 VERSION = 1
 
-REPEATED = pa.schema({"place": pa.string(), "blocks": pa.list_(pa.int64())})
 # What a page is compared by, beside its place in the order.
 SEEN = pa.schema(
     {
@@ -91,20 +97,22 @@ COMPARED = (
 # Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
 ROWS_AT_ONCE = 1_000
+# An archive is searched by so many pages at once.
+KNOWN_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
 UNPACKED_KEPT = 50_000
 
 
-def learn(features: Sequence[Path], path: Path) -> None:
-    """Learn from the pages of an archive what each place repeats, and write it."""
+def learn(features: Sequence[Path], known: Repeated, path: Path) -> None:
+    """Learn what each place repeats, and write it with what is *known* of other places."""
     pages = sum(pq.read_metadata(one).num_rows for one in features)
     parts = -(-pages // PAGES_AT_ONCE)
-    with replacing(path) as unfinished, pq.ParquetWriter(unfinished, REPEATED) as writer:
-        for part in range(parts):
-            for place, sample in _samples(features, part, parts):
-                if blocks := learned(sample):
-                    row = {"place": place, "blocks": sorted(map(signed, blocks))}
-                    writer.write_batch(pa.RecordBatch.from_pylist([row], REPEATED))
+    found = Repeated(known)
+    for part in range(parts):
+        for place, sample in _samples(features, part, parts):
+            if place not in known and (blocks := learned(sample)):
+                found[place] = blocks
+    found.write(path)
 
 
 def _samples(
@@ -137,18 +145,14 @@ def _draw(pages: dict[int, Sampled], row: Row) -> None:
 
 
 @lru_cache(maxsize=1)
-def _repeated(path: str) -> Repeated:
-    """Return what the places of an archive repeat."""
-    found = Repeated()
-    for batch in pq.ParquetFile(path).iter_batches(ROWS_AT_ONCE):
-        for row in batch.to_pylist():
-            found[row["place"]] = frozenset(map(unsigned, row["blocks"]))
-    return found
+def _repeated(path: Path) -> Repeated:
+    """Return what the places of a batch repeat; a process that sees pages reads it once."""
+    return Repeated.read(path)
 
 
 def see(features: Path, repeated: Path, path: Path) -> None:
     """Write the pages of one file of features as the rule compares them."""
-    known = _repeated(str(repeated))
+    known = _repeated(repeated)
     with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
         for batch in pq.ParquetFile(features).iter_batches(ROWS_AT_ONCE):
             rows = [seen(row, known.beside(row["url"])) for row in batch.to_pylist()]
@@ -158,7 +162,7 @@ def see(features: Path, repeated: Path, path: Path) -> None:
 def put_in_order(parts: Sequence[Path], path: Path) -> None:
     """Write all pages of *parts* in the order of the batch."""
     table = pa.concat_tables([_mapped(part) for part in parts])
-    order = pc.sort_indices(table, [(name, "ascending") for name in ORDER], null_placement="at_end")
+    order = pc.sort_indices(table, [(name, "ascending") for name in ORDER])
     with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
         for start in range(0, len(order), ROWS_AT_ONCE):
             writer.write_table(table.take(order.slice(start, ROWS_AT_ONCE)).combine_chunks())
@@ -170,11 +174,13 @@ def _mapped(path: Path) -> pa.Table:
 
 
 class Ordered:
-    """The pages of a batch in their order, each by its rank."""
+    """Pages by their ranks: those of an archive that is *known*, and those of a batch in order."""
 
-    def __init__(self, table: pa.Table, repeated: Repeated) -> None:
-        self.table = table
-        self._batches = table.to_batches()
+    def __init__(self, known: pa.Table, table: pa.Table, repeated: Repeated) -> None:
+        self.known = len(known)
+        self.table = pa.concat_tables([known, table])
+        self._batches = self.table.to_batches()
+        self._starts = [0, *accumulate(map(len, self._batches))]
         self._repeated = repeated
         self.page = lru_cache(UNPACKED_KEPT)(self._page)
 
@@ -183,20 +189,20 @@ class Ordered:
         codes = self.table.column(column).combine_chunks().dictionary_encode().indices
         return memory_of(codes.fill_null(-1))
 
-    def groups(self, classes: Sequence[int]) -> Groups:
-        """Return the groups of the classes that share a key."""
+    def groups(self, classes: Sequence[int], crowded: pa.Array) -> Groups:
+        """Return the groups of the classes that share a key; *crowded* keys are left out."""
         met = -1
         firsts = array("q")
         for rank, number in enumerate(classes):
             if number > met:
                 met = number
                 firsts.append(rank)
-        return Groups(self.table.column("keys").take(pa.array(firsts)).combine_chunks())
+        return Groups(self.table.column("keys").take(pa.array(firsts)).combine_chunks(), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
         """Return some fields of a page."""
-        batch = self._batches[rank // ROWS_AT_ONCE]
-        at = rank % ROWS_AT_ONCE
+        number = bisect_right(self._starts, rank) - 1
+        batch, at = self._batches[number], rank - self._starts[number]
         return {name: batch.column(name)[at].as_py() for name in columns}
 
     def digest(self, rank: int) -> bytes:
@@ -262,41 +268,209 @@ def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
             writer.write_batch(pa.RecordBatch.from_pylist(rows, DECISIONS))
 
 
-def decide(pages: Ordered, choices: Choices) -> Decisions:
-    """Decide on the pages of a batch."""
+def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[Decisions, pa.Array]:
+    """Decide on the pages of a batch; return the keys as well that are crowded now."""
     parameters = choices.pipeline.parameters
     if choices.verifies:
-        classes = pages.numbers("class")
-        groups = pages.groups(classes)
-        return decide_verified(classes, pages.numbers("text"), groups, pages.page, parameters)
-    tokens = memory_of(pages.table.column("tokens").combine_chunks().fill_null(-1))
-    fingerprints = pages.table.column("fingerprint").combine_chunks().fill_null(0)
-    return decide_plain(
-        memory_of(fingerprints).cast("B").cast("Q"), pages.digest, tokens, parameters.distance
+        classes, texts = pages.numbers("class"), pages.numbers("text")
+        groups = pages.groups(classes, crowded)
+        decisions = decide_verified(classes, texts, groups, pages.page, parameters, pages.known)
+        return decisions, groups.crowded
+    tokens = pages.table.column("tokens").fill_null(-1)
+    fingerprints = pages.table.column("fingerprint").fill_null(0)
+    numbers = _fingerprints(fingerprints), memory_of(tokens.combine_chunks())
+    distance = parameters.distance
+    return decide_plain(numbers[0], pages.digest, numbers[1], distance, pages.known), crowded
+
+
+def _fingerprints(column: pa.ChunkedArray) -> memoryview:
+    """Return the fingerprints of a column as unsigned integers."""
+    return memory_of(column.combine_chunks()).cast("B").cast("Q")
+
+
+class Stages:
+    """The folder of a batch: what was asked for, and the files of its stages."""
+
+    def __init__(self, folder: Path, asked: object) -> None:
+        self.folder = folder
+        asked = {"version": VERSION, "asked": asked}
+        self.id = blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
+        for name in "features", "seen":
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        note = folder / "run.json"
+        if not note.exists():
+            with replacing(note) as unfinished:
+                unfinished.write_text(json.dumps(asked, indent=1))
+        if json.loads(note.read_text()) != asked:
+            raise SimhashError(
+                f"{folder} holds another batch: other inputs or options. Give another --work, or "
+                f"delete that folder."
+            )
+
+    def make(self, name: str, make: Callable[..., None], *arguments: object) -> Path:
+        """Return the file of a stage, which is made unless it is there."""
+        path = self.folder / name
+        if not path.exists():
+            make(*arguments, path)
+        return path
+
+
+class Archive:
+    """A folder with the pages that earlier batches have kept, and what they knew of sites.
+
+    ========================  ================================================================
+    ``rule.json``             the rule of all its pages
+    ``repeated.parquet``      the blocks that each place repeats
+    ``crowded.parquet``       the keys that too many pages have
+    ``N-RUN.arrow``           the kept pages of the N-th batch, in its order
+    ========================  ================================================================
+    """
+
+    def __init__(self, folder: Path, choices: Choices) -> None:
+        self.folder = folder
+        rule = {
+            "version": VERSION,
+            "rule": choices.rule,
+            "scheme": choices.pipeline.parameters.scheme,
+        }
+        note = folder / "rule.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not note.exists():
+            with replacing(note) as unfinished:
+                unfinished.write_text(json.dumps(rule, indent=1))
+        if (has := json.loads(note.read_text())) != rule:
+            raise SimhashError(f"{folder} was made with {has}; this batch has {rule}")
+
+    @property
+    def repeated(self) -> Repeated:
+        """What places are known to repeat."""
+        path = self.folder / "repeated.parquet"
+        return Repeated.read(path) if path.exists() else Repeated()
+
+    @property
+    def crowded(self) -> pa.Array:
+        """The keys that too many pages have."""
+        path = self.folder / "crowded.parquet"
+        if not path.exists():
+            return pa.array([], pa.int64())
+        return pq.read_table(path).column("key").combine_chunks()
+
+    def parts(self, run: str) -> list[Path]:
+        """Return the files of kept pages but those of a run, the oldest first."""
+        found = sorted(self.folder.glob("*.arrow"))
+        return [path for path in found if not path.stem.endswith(run)]
+
+    def relevant(self, run: str, pages: pa.Table, choices: Choices) -> pa.Table:
+        """Return the known pages that one of a batch may be a duplicate of.
+
+        They stream past what is looked for: an archive may be larger than memory (Manku, Jain and
+        Das Sarma, section 3.3).
+        """
+        find = _find_verified(pages, self.crowded)
+        if not choices.verifies:
+            find = _find_plain(pages, choices.pipeline.parameters.distance)
+        batches = (one for part in self.parts(run) for one in _mapped(part).to_batches())
+        return pa.Table.from_batches([one.filter(find(one)) for one in batches], SEEN)
+
+    def add(
+        self, run: str, pages: Ordered, decisions: Decisions, crowded: pa.Array, repeated: Path
+    ) -> None:
+        """Add the kept pages of a batch, and what it knew; twice is as once."""
+        with replacing(self.folder / "repeated.parquet") as unfinished:
+            shutil.copyfile(repeated, unfinished)
+        with replacing(self.folder / "crowded.parquet") as unfinished:
+            all_crowded = pa.concat_arrays([self.crowded, crowded]).unique()
+            pq.write_table(pa.table({"key": all_crowded}), unfinished)
+        number = sum(1 for _ in self.parts(run)) + 1
+        kept = pa.array(
+            rank >= pages.known and one == NONE for rank, one in enumerate(decisions.kept)
+        )
+        mask = pc.and_(kept, pc.is_null(pages.table.column("reason")))
+        path = self.folder / f"{number:06}-{run}.arrow"
+        with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
+            writer.write_table(pages.table.filter(mask).combine_chunks(), KNOWN_AT_ONCE)
+
+
+def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages that share a text or a key with one of *pages*."""
+    texts = pages.column("text").combine_chunks().unique()
+    keys = pages.column("keys").combine_chunks().flatten().unique()
+    keys = keys.filter(pc.invert(pc.is_in(keys, crowded)))
+
+    def find(known: pa.RecordBatch) -> pa.Array:
+        of_known = known.column("keys")
+        has_key = pc.is_in(of_known.flatten(), keys)
+        rows = pc.list_parent_indices(of_known).filter(has_key)
+        near = pc.is_in(pa.array(range(len(known)), pa.int64()), rows.unique())
+        return pc.or_(near, pc.is_in(known.column("text"), texts, skip_nulls=True))
+
+    return find
+
+
+def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages with a fingerprint near that of one of *pages*."""
+    is_long = pc.greater_equal(pages.column("tokens"), MIN_TOKENS)
+    short = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
+    fingerprints = pages.column("fingerprint").filter(is_long).unique()
+    tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
+    tables.build(
+        _fingerprints(pa.chunked_array([fingerprints])), array("I", range(len(fingerprints)))
     )
 
+    def find(known: pa.RecordBatch) -> pa.Array:
+        is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
+        found, _ = tables.check_many(_fingerprints(pa.chunked_array([known.column("fingerprint")])))
+        near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
+        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
+        return pc.or_(near, same)
 
-def run(sources: Sequence[Input], choices: Choices, work: Path, out: Path) -> None:
-    """Run a batch: every stage that is not done yet."""
-    for name in "features", "seen":
-        (work / name).mkdir(parents=True, exist_ok=True)
-    features = [work / "features" / f"{source.number:05}.parquet" for source in sources]
+    return find
+
+
+def asked(sources: Sequence[Input], choices: Choices, known: Path | None) -> object:
+    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+    return {
+        "inputs": [one.state for one in sources],
+        "rule": choices.rule,
+        "order": choices.order,
+        "scheme": choices.pipeline.parameters.scheme,
+        "share": choices.settings.share,
+        "distance": choices.pipeline.parameters.distance,
+        "known": None if known is None else str(known.resolve()),
+    }
+
+
+def run(
+    sources: Sequence[Input],
+    choices: Choices,
+    work: Path,
+    out: Path,
+    known: Path | None = None,
+) -> None:
+    """Run a batch, each stage that is not done yet, and write the decisions.
+
+    :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
+    """
+    archive = None if known is None else Archive(known, choices)
+    repeated = Repeated() if archive is None else archive.repeated
+    stages = Stages(work, asked(sources, choices, known))
+    features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
     with FeatureReader(choices) as reader:
         for source, path in zip(sources, features, strict=True):
             if not path.exists():
                 reader.write(source, path)
-    repeated = work / "repeated.parquet"
-    if not repeated.exists():
-        learn(features, repeated)
-    parts = [work / "seen" / f"{path.stem}.arrow" for path in features]
-    to_see = [(one, repeated, part) for one, part in zip(features, parts, strict=True)]
-    to_see = [job for job in to_see if not job[2].exists()]
-    if to_see:
-        processes = choices.settings.workers or 1
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            list(pool.map(see, *zip(*to_see, strict=True)))
-    ordered = work / "ordered.arrow"
-    if not ordered.exists():
-        put_in_order(parts, ordered)
-    pages = Ordered(_mapped(ordered), _repeated(str(repeated)))
-    write_decisions(pages, decide(pages, choices), out)
+    learned_at = stages.make("repeated.parquet", learn, features, repeated)
+    parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
+    jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
+    if jobs:
+        with ProcessPoolExecutor(choices.settings.workers or 1, get_context("spawn")) as pool:
+            list(pool.map(see, *zip(*jobs, strict=True)))
+    table = _mapped(stages.make("ordered.arrow", put_in_order, parts))
+    crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
+    if archive is not None:
+        crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
+    pages = Ordered(relevant, table, _repeated(learned_at))
+    decisions, crowded = decide(pages, choices, crowded)
+    write_decisions(pages, decisions, out)
+    if archive is not None:
+        archive.add(stages.id, pages, decisions, crowded, learned_at)

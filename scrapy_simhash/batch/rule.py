@@ -17,7 +17,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import view_from
 from scrapy_simhash.decision.comparison import marks
@@ -31,6 +35,7 @@ from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.page import Row as StoredRow
 from scrapy_simhash.decision.sketch import keys
 from scrapy_simhash.decision.template import Template
+from scrapy_simhash.files import replacing
 from scrapy_simhash.urls import host_of, owner_of, section_of
 
 # So many different pages of a site, and of each of its sections, say what it repeats: twice as many
@@ -89,11 +94,29 @@ def learned(sample: Iterable[Sampled]) -> frozenset[int]:
 
 
 class Repeated(dict[str, frozenset[int]]):
-    """The ids of the blocks that each place repeats."""
+    """The ids of the blocks that each place repeats; a Parquet file has a row for each place."""
+
+    SCHEMA = pa.schema({"place": pa.string(), "blocks": pa.list_(pa.int64())})
 
     def beside(self, url: str) -> frozenset[int]:
         """Return what the pages of the site and of the section of *url* repeat."""
         return frozenset().union(*(self.get(place, ()) for place in places_of(url)))
+
+    @classmethod
+    def read(cls, path: Path) -> Repeated:
+        """Return what :meth:`write` wrote."""
+        found = cls()
+        for batch in pq.ParquetFile(path).iter_batches():
+            for row in batch.to_pylist():
+                found[row["place"]] = frozenset(map(unsigned, row["blocks"]))
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write it in one step."""
+        with replacing(path) as unfinished, pq.ParquetWriter(unfinished, self.SCHEMA) as writer:
+            for place, blocks in sorted(self.items()):
+                row = {"place": place, "blocks": sorted(map(signed, blocks))}
+                writer.write_batch(pa.RecordBatch.from_pylist([row], self.SCHEMA))
 
 
 @dataclass(frozen=True, slots=True)
