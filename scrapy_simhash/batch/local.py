@@ -242,7 +242,7 @@ def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
     copies = Counter(kept for kept in decisions.kept if kept != NONE)
     table = pages.table
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
-        for start in range(0, len(table), ROWS_AT_ONCE):
+        for start in range(pages.known, len(table), ROWS_AT_ONCE):
             chunk = table.slice(start, ROWS_AT_ONCE)
             rows = []
             for at, row in enumerate(chunk.select([*_AS_THEY_ARE, "reason"]).to_pylist()):
