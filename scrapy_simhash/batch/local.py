@@ -18,13 +18,14 @@ import shutil
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, repeat
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -97,6 +98,8 @@ COMPARED = (
 # Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
 ROWS_AT_ONCE = 1_000
+# More at once take more memory, and no less time.
+DECISIONS_AT_ONCE = 50_000
 # An archive is searched by so many pages at once.
 KNOWN_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
@@ -155,8 +158,18 @@ def see(features: Path, repeated: Path, path: Path) -> None:
     known = _repeated(repeated)
     with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
         for batch in pq.ParquetFile(features).iter_batches(ROWS_AT_ONCE):
+            if batch.column("source").null_count == len(batch):  # of the plain rule, say
+                writer.write_table(_without_content(pa.table(batch)))
+                continue
             rows = [seen(row, known.beside(row["url"])) for row in batch.to_pylist()]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, SEEN))
+
+
+def _without_content(pages: pa.Table) -> pa.Table:
+    nothing = {field.name: pa.nulls(len(pages), field.type) for field in SEEN}
+    return pa.table(
+        {name: pages[name] if name in pages.column_names else nothing[name] for name in SEEN.names}
+    )
 
 
 def put_in_order(parts: Sequence[Path], path: Path) -> None:
@@ -240,32 +253,60 @@ _AS_THEY_ARE = ("url", "date", "file", "offset")
 def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
     copies = Counter(kept for kept in decisions.kept if kept != NONE)
-    table = pages.table
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
-        for start in range(pages.known, len(table), ROWS_AT_ONCE):
-            chunk = table.slice(start, ROWS_AT_ONCE)
-            rows = []
-            for at, row in enumerate(chunk.select([*_AS_THEY_ARE, "reason"]).to_pylist()):
-                rank = start + at
-                found = decisions[rank]
-                if row["reason"] is not None:
-                    row["verdict"] = "skipped"
-                elif found is None:
-                    row |= {"verdict": "unique", "reason": "new_text", "copies": copies[rank]}
-                    row["crowded"] = rank in decisions.crowded
-                else:
-                    kept = pages.fields(found.kept, _AS_THEY_ARE)
-                    row |= {
-                        "verdict": found.verdict,
-                        "reason": found.reason,
-                        "representative": kept["url"],
-                        "representative_file": kept["file"],
-                        "representative_offset": kept["offset"],
-                        "distance": found.distance,
-                        "share": found.share,
-                    }
-                rows.append(row)
-            writer.write_batch(pa.RecordBatch.from_pylist(rows, DECISIONS))
+        for start in range(pages.known, len(pages.table), DECISIONS_AT_ONCE):
+            end = min(start + DECISIONS_AT_ONCE, len(pages.table))
+            writer.write_table(_decided(pages.table, decisions, copies, range(start, end)))
+
+
+def _decided(
+    table: pa.Table, decisions: Decisions, copies: Mapping[int, int], ranks: range
+) -> pa.Table:
+    part = slice(ranks.start, ranks.stop)
+    own = table.slice(ranks.start, len(ranks))
+    reason = own.column("reason").combine_chunks()
+    is_judged = pc.is_null(reason)
+    kept = pa.array(decisions.kept[part])
+    is_kept = pc.and_(is_judged, pc.equal(kept, NONE))
+    is_exact = pc.equal(pa.array(decisions.exact[part], pa.uint8()), 1)
+    share = pa.array(decisions.shares[part], pa.float32())
+    is_plain = pc.less(share, 0)
+    kept = pc.if_else(pc.less(kept, 0), None, kept)
+    columns = {name: own.column(name) for name in _AS_THEY_ARE}
+    columns |= {
+        "verdict": _first_of(
+            (pc.invert(is_judged), "skipped"),
+            (is_kept, "unique"),
+            (is_exact, "exact_duplicate"),
+            "near_duplicate",
+        ),
+        "reason": _first_of(
+            (pc.invert(is_judged), reason),
+            (is_kept, "new_text"),
+            (is_exact, "same_text"),
+            (is_plain, "within_distance"),
+            "share_in_common",
+        ),
+        "distance": pc.if_else(is_kept, None, pa.array(decisions.distances[part])),
+        "share": pc.if_else(is_plain, None, share),
+        "copies": pc.if_else(is_kept, pa.array([copies[rank] for rank in ranks]), None),
+        "crowded": pc.if_else(
+            is_kept, pa.array([rank in decisions.crowded for rank in ranks]), None
+        ),
+    }
+    named = table.select(["url", "file", "offset"]).take(kept)
+    for name, column in zip(("", "_file", "_offset"), named.columns, strict=True):
+        columns[f"representative{name}"] = column
+    return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
+
+
+def _first_of(*cases: Any) -> pa.Array:
+    """Return, row by row, the value of the first case that holds; the last is for all others."""
+    *conditions, other = cases
+    holds = pa.StructArray.from_arrays(
+        [one for one, _ in conditions], list(map(str, range(len(conditions))))
+    )
+    return pc.case_when(holds, *(value for _, value in conditions), other)
 
 
 def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[Decisions, pa.Array]:
