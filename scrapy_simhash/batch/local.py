@@ -5,7 +5,6 @@
 ``features/N.parquet``    the rows of the N-th input (:mod:`scrapy_simhash.batch.features`)
 ``repeated.parquet``      the blocks that each place repeats
 ``seen/N.arrow``          the pages of the N-th input as the rule compares them
-``ordered.arrow``         all pages in the order of the batch
 ========================  ====================================================================
 
 Pages of several gigabytes are mapped into memory, never read into it.
@@ -84,6 +83,8 @@ SEEN = pa.schema(
     }
 )
 
+# As the pages of an archive are kept, in any order, with their ranks in that of their batch.
+KNOWN = SEEN.append(pa.field("rank", pa.int64()))
 COMPARED = (
     "url",
     "fingerprint",
@@ -97,11 +98,11 @@ COMPARED = (
 
 # Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
-ROWS_AT_ONCE = 1_000
-# More at once take more memory, and no less time.
-DECISIONS_AT_ONCE = 50_000
-# An archive is searched by so many pages at once.
-KNOWN_AT_ONCE = 50_000
+# A page has about 5 KB while it is not seen.
+ROWS_AT_ONCE = 5_000
+# So many are put in order, searched or written at once, by columns: each time costs as much as a
+# thousand pages.
+COLUMNS_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
 UNPACKED_KEPT = 50_000
 
@@ -172,13 +173,9 @@ def _without_content(pages: pa.Table) -> pa.Table:
     )
 
 
-def put_in_order(parts: Sequence[Path], path: Path) -> None:
-    """Write all pages of *parts* in the order of the batch."""
-    table = pa.concat_tables([_mapped(part) for part in parts])
-    order = pc.sort_indices(table, [(name, "ascending") for name in ORDER])
-    with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
-        for start in range(0, len(order), ROWS_AT_ONCE):
-            writer.write_table(table.take(order.slice(start, ROWS_AT_ONCE)).combine_chunks())
+def order_of(pages: pa.Table) -> pa.Array:
+    """Return the rows of *pages* in the order of the batch."""
+    return pc.sort_indices(pages, [(name, "ascending") for name in ORDER]).cast(pa.int64())
 
 
 def _mapped(path: Path) -> pa.Table:
@@ -186,36 +183,59 @@ def _mapped(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, which may have more than 2 GB."""
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        column = column.cast(pa.large_string() if pa.types.is_string(kind) else pa.large_binary())
+    elif pa.types.is_list(kind):
+        column = column.cast(pa.large_list(kind.value_type))
+    return column.combine_chunks()
+
+
 class Ordered:
-    """Pages by their ranks: those of an archive that is *known*, and those of a batch in order."""
+    """Pages by their ranks: those of an archive that is *known*, and those of a batch in order.
+
+    What pages are compared by stays in the files that it was mapped from.
+    """
 
     def __init__(self, known: pa.Table, table: pa.Table, repeated: Repeated) -> None:
         self.known = len(known)
         self.table = pa.concat_tables([known, table])
+        order = pc.add(order_of(table), self.known)
+        self.order = pa.concat_arrays([pa.array(range(self.known), pa.int64()), order])
+        self._rows = memory_of(self.order)
         self._batches = self.table.to_batches()
         self._starts = [0, *accumulate(map(len, self._batches))]
         self._repeated = repeated
         self.page = lru_cache(UNPACKED_KEPT)(self._page)
 
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column in order."""
+        return _whole(self.table.column(name)).take(self.order)
+
     def numbers(self, column: str) -> Sequence[int]:
         """Return a number for each different value of a column, by its first page; -1 for None."""
-        codes = self.table.column(column).combine_chunks().dictionary_encode().indices
-        return memory_of(codes.fill_null(-1))
+        return memory_of(self.column(column).dictionary_encode().indices.fill_null(-1))
 
     def groups(self, classes: Sequence[int], crowded: pa.Array) -> Groups:
         """Return the groups of the classes that share a key; *crowded* keys are left out."""
         met = -1
         firsts = array("q")
-        for rank, number in enumerate(classes):
+        for row, number in zip(self._rows, classes, strict=True):
             if number > met:
                 met = number
-                firsts.append(rank)
-        return Groups(self.table.column("keys").take(pa.array(firsts)).combine_chunks(), crowded)
+                firsts.append(row)
+        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts)), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
         """Return some fields of a page."""
-        number = bisect_right(self._starts, rank) - 1
-        batch, at = self._batches[number], rank - self._starts[number]
+        row = self._rows[rank]
+        number = bisect_right(self._starts, row) - 1
+        batch, at = self._batches[number], row - self._starts[number]
         return {name: batch.column(name)[at].as_py() for name in columns}
 
     def digest(self, rank: int) -> bytes:
@@ -247,32 +267,39 @@ DECISIONS = pa.schema(
         "crowded": pa.bool_(),
     }
 )
-_AS_THEY_ARE = ("url", "date", "file", "offset")
+_AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
 
 
 def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
     copies = Counter(kept for kept in decisions.kept if kept != NONE)
+    columns = {name: _whole(pages.table.column(name)) for name in _AS_THEY_ARE}
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
-        for start in range(pages.known, len(pages.table), DECISIONS_AT_ONCE):
-            end = min(start + DECISIONS_AT_ONCE, len(pages.table))
-            writer.write_table(_decided(pages.table, decisions, copies, range(start, end)))
+        for start in range(pages.known, len(pages), COLUMNS_AT_ONCE):
+            ranks = range(start, min(start + COLUMNS_AT_ONCE, len(pages)))
+            writer.write_table(_decided(columns, pages.order, decisions, copies, ranks))
 
 
 def _decided(
-    table: pa.Table, decisions: Decisions, copies: Mapping[int, int], ranks: range
+    pages: Mapping[str, pa.Array],
+    order: pa.Array,
+    decisions: Decisions,
+    copies: Mapping[int, int],
+    ranks: range,
 ) -> pa.Table:
     part = slice(ranks.start, ranks.stop)
-    own = table.slice(ranks.start, len(ranks))
-    reason = own.column("reason").combine_chunks()
-    is_judged = pc.is_null(reason)
+    own = order.slice(ranks.start, len(ranks))
+    columns = {name: column.take(own) for name, column in pages.items()}
+    is_judged = pc.is_null(columns["reason"])
     kept = pa.array(decisions.kept[part])
     is_kept = pc.and_(is_judged, pc.equal(kept, NONE))
     is_exact = pc.equal(pa.array(decisions.exact[part], pa.uint8()), 1)
     share = pa.array(decisions.shares[part], pa.float32())
     is_plain = pc.less(share, 0)
-    kept = pc.if_else(pc.less(kept, 0), None, kept)
-    columns = {name: own.column(name) for name in _AS_THEY_ARE}
+    representative = order.take(pc.if_else(pc.equal(kept, NONE), None, kept))
+    for name in "url", "file", "offset":
+        of = "representative" if name == "url" else f"representative_{name}"
+        columns[of] = pages[name].take(representative)
     columns |= {
         "verdict": _first_of(
             (pc.invert(is_judged), "skipped"),
@@ -281,22 +308,19 @@ def _decided(
             "near_duplicate",
         ),
         "reason": _first_of(
-            (pc.invert(is_judged), reason),
+            (pc.invert(is_judged), columns["reason"].cast(pa.string())),
             (is_kept, "new_text"),
             (is_exact, "same_text"),
             (is_plain, "within_distance"),
             "share_in_common",
         ),
-        "distance": pc.if_else(is_kept, None, pa.array(decisions.distances[part])),
+        "distance": pc.if_else(pc.equal(kept, NONE), None, pa.array(decisions.distances[part])),
         "share": pc.if_else(is_plain, None, share),
         "copies": pc.if_else(is_kept, pa.array([copies[rank] for rank in ranks]), None),
         "crowded": pc.if_else(
             is_kept, pa.array([rank in decisions.crowded for rank in ranks]), None
         ),
     }
-    named = table.select(["url", "file", "offset"]).take(kept)
-    for name, column in zip(("", "_file", "_offset"), named.columns, strict=True):
-        columns[f"representative{name}"] = column
     return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
 
 
@@ -317,16 +341,15 @@ def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[Decisio
         groups = pages.groups(classes, crowded)
         decisions = decide_verified(classes, texts, groups, pages.page, parameters, pages.known)
         return decisions, groups.crowded
-    tokens = pages.table.column("tokens").fill_null(-1)
-    fingerprints = pages.table.column("fingerprint").fill_null(0)
-    numbers = _fingerprints(fingerprints), memory_of(tokens.combine_chunks())
-    distance = parameters.distance
-    return decide_plain(numbers[0], pages.digest, numbers[1], distance, pages.known), crowded
+    fingerprints = _fingerprints(pages.column("fingerprint").fill_null(0))
+    tokens = memory_of(pages.column("tokens").fill_null(-1))
+    decisions = decide_plain(fingerprints, pages.digest, tokens, parameters.distance, pages.known)
+    return decisions, crowded
 
 
-def _fingerprints(column: pa.ChunkedArray) -> memoryview:
+def _fingerprints(column: pa.Array) -> memoryview:
     """Return the fingerprints of a column as unsigned integers."""
-    return memory_of(column.combine_chunks()).cast("B").cast("Q")
+    return memory_of(column).cast("B").cast("Q")
 
 
 class Stages:
@@ -407,11 +430,15 @@ class Archive:
         They stream past what is looked for: an archive may be larger than memory (Manku, Jain and
         Das Sarma, section 3.3).
         """
-        find = _find_verified(pages, self.crowded)
-        if not choices.verifies:
+        if choices.verifies:
+            find = _find_verified(pages, self.crowded)
+        else:
             find = _find_plain(pages, choices.pipeline.parameters.distance)
-        batches = (one for part in self.parts(run) for one in _mapped(part).to_batches())
-        return pa.Table.from_batches([one.filter(find(one)) for one in batches], SEEN)
+        found = [pa.Table.from_batches([], KNOWN)]
+        for part in self.parts(run):
+            batches = [one.filter(find(one)) for one in _mapped(part).to_batches()]
+            found.append(pa.Table.from_batches(batches, KNOWN).sort_by("rank"))
+        return pa.concat_tables(found).drop_columns("rank")
 
     def add(
         self, run: str, pages: Ordered, decisions: Decisions, crowded: pa.Array, repeated: Path
@@ -422,14 +449,16 @@ class Archive:
         with replacing(self.folder / "crowded.parquet") as unfinished:
             all_crowded = pa.concat_arrays([self.crowded, crowded]).unique()
             pq.write_table(pa.table({"key": all_crowded}), unfinished)
+        ranks = array("q", bytes(8 * len(pages)))
+        for rank, row in enumerate(memory_of(pages.order)):
+            ranks[row] = rank if decisions.kept[rank] == NONE else NONE
         number = sum(1 for _ in self.parts(run)) + 1
-        kept = pa.array(
-            rank >= pages.known and one == NONE for rank, one in enumerate(decisions.kept)
-        )
-        mask = pc.and_(kept, pc.is_null(pages.table.column("reason")))
         path = self.folder / f"{number:06}-{run}.arrow"
-        with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
-            writer.write_table(pages.table.filter(mask).combine_chunks(), KNOWN_AT_ONCE)
+        own = pages.table.append_column("rank", pa.array(ranks)).slice(pages.known)
+        with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), KNOWN) as writer:
+            for batch in own.to_batches():
+                is_kept = pc.not_equal(batch.column("rank"), NONE)
+                writer.write_batch(batch.filter(pc.and_(is_kept, pc.is_null(batch["reason"]))))
 
 
 def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBatch], pa.Array]:
@@ -454,13 +483,11 @@ def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa
     short = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
     fingerprints = pages.column("fingerprint").filter(is_long).unique()
     tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
-    tables.build(
-        _fingerprints(pa.chunked_array([fingerprints])), array("I", range(len(fingerprints)))
-    )
+    tables.build(_fingerprints(fingerprints), array("I", range(len(fingerprints))))
 
     def find(known: pa.RecordBatch) -> pa.Array:
         is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
-        found, _ = tables.check_many(_fingerprints(pa.chunked_array([known.column("fingerprint")])))
+        found, _ = tables.check_many(_fingerprints(known.column("fingerprint")))
         near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
         same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
         return pc.or_(near, same)
@@ -506,7 +533,7 @@ def run(
     if jobs:
         with ProcessPoolExecutor(choices.settings.workers or 1, get_context("spawn")) as pool:
             list(pool.map(see, *zip(*jobs, strict=True)))
-    table = _mapped(stages.make("ordered.arrow", put_in_order, parts))
+    table = pa.concat_tables(map(_mapped, parts))
     crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
     if archive is not None:
         crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
