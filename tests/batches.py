@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import Analyser
-from scrapy_simhash.batch.rule import Seen, match, seen, signed
+from scrapy_simhash.batch.rule import Seen, match, ranked, seen, signed
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.settings import TEXT
 
@@ -67,7 +67,10 @@ def greedy(rows: Sequence[dict[str, Any]], parameters: Parameters) -> list[int |
         found = {
             earlier: alike
             for earlier in range(number)
-            if kept_of[earlier] is None and (alike := match(page, pages[earlier], parameters))
+            if kept_of[earlier] is None
+            and {*rows[earlier]["keys"]} & {*rows[number]["keys"]}
+            and (alike := match(page, pages[earlier], parameters))
         }
-        kept_of.append(max(found, key=lambda one: (found[one][:3], -one), default=None))
+        rank = {one: (*ranked(page, pages[one], alike), -one) for one, alike in found.items()}
+        kept_of.append(max(rank, key=rank.__getitem__, default=None))
     return kept_of

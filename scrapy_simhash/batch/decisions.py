@@ -5,7 +5,7 @@ lexicographically first maximal independent set of the graph whose edges the rul
 connected components: of a chain of pages, each like the next, every other one may be kept.
 
 Pages of which the rule says the same are one *class*, and only its first page can be kept: what
-drops that drops the others, too, since they come later.  They get its representative.
+drops that drops the others, too, since they come later.
 
 Pages have numbers: their ranks in the order of the batch.  Those that are kept already, in an
 archive that is known, come first.
@@ -14,14 +14,15 @@ archive that is known, come first.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from cachetools import LRUCache
 
-from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match
+from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match, ranked
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Reason, Verdict
 from scrapy_simhash.tables import PermutedTables, design
@@ -131,6 +132,10 @@ class Groups:
                 self._filled[group] += 1
 
 
+# The matches of so many classes are remembered, for pages of theirs that come later.
+CLASSES_KEPT = 100_000
+
+
 def decide_verified(
     classes: Sequence[int],
     texts: Sequence[int],
@@ -145,48 +150,42 @@ def decide_verified(
     pages, -1 for one that is like no other; *page* returns a page by its rank.  The first *known*
     pages are kept already.
 
-    Cost: 40 us for each earlier kept page that shares a key, for the first page of each class.
+    Cost: 40 us for each kept page that shares a key with a class, once.
     """
     decisions = Decisions()
-    firsts, kept_of_text = array("q"), array("q")
+    kept_of_text = array("q")
+    of_class: LRUCache[int, dict[int, Match | None]] = LRUCache(CLASSES_KEPT)
     for rank, (number, text) in enumerate(zip(classes, texts, strict=True)):
-        if number < 0:
-            decisions.append(None)
-            continue
-        if text == len(kept_of_text):
-            kept_of_text.append(NONE)
-        if number < len(firsts) and rank >= known:
-            first = firsts[number]
-            decisions.append(decisions[first] or Found(first, 0, 1.0, True))
-            continue
-        if number == len(firsts):
-            firsts.append(rank)
         found = None
-        if rank >= known:
-            near = groups.kept(number)
-            if (same := kept_of_text[text]) != NONE:
-                near.add(same)
-            found = best_of(rank, sorted(near), page, parameters)
+        if number >= 0:
+            if text == len(kept_of_text):
+                kept_of_text.append(NONE)
+            near = groups.kept(number) | {kept_of_text[text]} - {NONE}
+            if near and rank >= known:
+                matches = of_class.setdefault(number, {})
+                for one in near - matches.keys():
+                    matches[one] = match(page(rank), page(one), parameters)
+                found = _best_of(page(rank), matches, page)
+            if found is None:
+                groups.keep(number, rank)
+                kept_of_text[text] = rank
+                if rank >= known and groups.is_crowded(number):
+                    decisions.crowded.add(rank)
         decisions.append(found)
-        if found is None:
-            groups.keep(number, rank)
-            kept_of_text[text] = rank
-            if rank >= known and groups.is_crowded(number):
-                decisions.crowded.add(rank)
     return decisions
 
 
-def best_of(
-    rank: int, near: Iterable[int], page: Callable[[int], Seen], parameters: Parameters
+def _best_of(
+    page: Seen, matches: Mapping[int, Match | None], page_at: Callable[[int], Seen]
 ) -> Found | None:
-    """Return the best representative of a page among earlier kept ones, the oldest first."""
-    best: Match | None = None
-    kept = NONE
-    for one in near:
-        found = match(page(rank), page(one), parameters)
-        if found is not None and (best is None or found[:3] > best[:3]):
-            best, kept = found, one
-    return None if best is None else Found(kept, best.distance, best.share, best.is_exact)
+    """Return the best representative of a page: as in a crawl, and the oldest of several."""
+    alike = [(one, found) for one, found in matches.items() if found is not None]
+    if not alike:
+        return None
+    kept, best = alike[0]
+    if len(alike) > 1:
+        kept, best = max(alike, key=lambda one: (*ranked(page, page_at(one[0]), one[1]), -one[0]))
+    return Found(kept, best.distance, best.share, best.is_exact)
 
 
 # The tables are planned for this many pages at least.

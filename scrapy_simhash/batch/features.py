@@ -11,7 +11,7 @@ import asyncio
 import json
 import struct
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.batch.records import Input, Record, Skipped
+from scrapy_simhash.batch.records import Input, Record
 from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
+from scrapy_simhash.batch.skipped import Skipped
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
@@ -116,12 +117,16 @@ class FeatureReader:
         self._loop.run_until_complete(self._workers.close())
         self._loop.close()
 
-    def write(self, source: Input, path: Path) -> None:
-        """Write the rows of a file, in one step; they say what was skipped."""
+    def write(self, source: Input, path: Path, advance: Callable[[int], None]) -> None:
+        """Write the rows of a file, in one step; they say what was skipped.
+
+        *advance* is called with each number of pages that are done.
+        """
         skipped = Skipped()
         with replacing(path) as unfinished, pq.ParquetWriter(unfinished, FEATURES) as writer:
             for batch in self.batches(source, skipped):
                 writer.write_batch(batch)
+                advance(len(batch))
             writer.add_key_value_metadata({"skipped": json.dumps(skipped.as_json())})
 
     def batches(self, source: Input, skipped: Skipped) -> Iterator[pa.RecordBatch]:

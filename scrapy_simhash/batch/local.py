@@ -19,9 +19,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, repeat
+from itertools import accumulate, repeat, starmap
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ from scrapy_simhash.batch.rule import (
     seen,
     unsigned,
 )
+from scrapy_simhash.batch.skipped import Skipped
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.hashes import hash_of
@@ -508,37 +510,73 @@ def asked(sources: Sequence[Input], choices: Choices, known: Path | None) -> obj
     }
 
 
+# Shows that a stage is under way: gives what is to be called with each number of things done.
+Stage = Callable[[str], AbstractContextManager[Callable[[int], None]]]
+
+
+@contextmanager
+def silent(_stage: str) -> Iterator[Callable[[int], None]]:
+    """Show nothing."""
+    yield lambda done: None
+
+
 def run(
     sources: Sequence[Input],
     choices: Choices,
     work: Path,
     out: Path,
     known: Path | None = None,
-) -> None:
+    stage: Stage = silent,
+) -> Skipped:
     """Run a batch, each stage that is not done yet, and write the decisions.
+
+    Return what of its files was not read.
 
     :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
     """
     archive = None if known is None else Archive(known, choices)
-    repeated = Repeated() if archive is None else archive.repeated
     stages = Stages(work, asked(sources, choices, known))
     features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
-    with FeatureReader(choices) as reader:
+    with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
         for source, path in zip(sources, features, strict=True):
             if not path.exists():
-                reader.write(source, path)
-    learned_at = stages.make("repeated.parquet", learn, features, repeated)
+                reader.write(source, path, advance)
+    with stage("Learning what sites repeat"):
+        repeated = Repeated() if archive is None else archive.repeated
+        learned_at = stages.make("repeated.parquet", learn, features, repeated)
     parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
-    jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
-    if jobs:
-        with ProcessPoolExecutor(choices.settings.workers or 1, get_context("spawn")) as pool:
-            list(pool.map(see, *zip(*jobs, strict=True)))
-    table = pa.concat_tables(map(_mapped, parts))
-    crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
-    if archive is not None:
-        crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
-    pages = Ordered(relevant, table, _repeated(learned_at))
-    decisions, crowded = decide(pages, choices, crowded)
-    write_decisions(pages, decisions, out)
+    with stage("Seeing pages without it") as advance:
+        jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
+        for _ in _mapped_by_processes(see, jobs, choices.settings.workers):
+            advance(1)
+    with stage("Comparing pages"):
+        table = pa.concat_tables(map(_mapped, parts))
+        crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
+        if archive is not None:
+            crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
+        pages = Ordered(relevant, table, _repeated(learned_at))
+        decisions, crowded = decide(pages, choices, crowded)
+        write_decisions(pages, decisions, out)
     if archive is not None:
         archive.add(stages.id, pages, decisions, crowded, learned_at)
+    return not_read(features)
+
+
+def not_read(features: Sequence[Path]) -> Skipped:
+    """Return what was not read of the files that these rows are from."""
+    skipped = Skipped()
+    for path in features:
+        metadata = pq.read_metadata(path).metadata
+        skipped.update(Skipped.from_json(json.loads(metadata[b"skipped"])))
+    return skipped
+
+
+def _mapped_by_processes(
+    function: Callable[..., None], jobs: Sequence[Sequence[object]], processes: int
+) -> Iterator[None]:
+    """Call a function for each job, in so many processes, or in this one."""
+    if not processes or not jobs:
+        yield from starmap(function, jobs)
+        return
+    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+        yield from pool.map(function, *zip(*jobs, strict=True))
