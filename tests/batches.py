@@ -18,11 +18,11 @@ ANALYSER = Analyser.create(takes=TEXT)
 WORDS = [f"w{number}" for number in range(400)]
 
 
-def html_of(words: Sequence[str], title: str = "") -> bytes:
-    """A page whose text are these words, in paragraphs of ten."""
+def html_of(words: Sequence[str], body: str = "") -> bytes:
+    """A page whose text are these words, in paragraphs of ten, after the *body* so far."""
     paragraphs = (" ".join(words[at : at + 10]) for at in range(0, len(words), 10))
-    body = "".join(f"<p>{text}</p>" for text in paragraphs)
-    return f"<html><head><title>{title}</title></head><body>{body}</body></html>".encode()
+    body += "".join(f"<p>{text}</p>" for text in paragraphs)
+    return f"<html><head><title>A page</title></head><body>{body}</body></html>".encode()
 
 
 def link_of_chain(number: int, start: int = 0) -> list[str]:

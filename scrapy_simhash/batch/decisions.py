@@ -233,11 +233,9 @@ def decide_plain(
     return decisions
 
 
-def memory_of(numbers: pa.Array) -> memoryview:
+def memory_of(numbers: pa.Array) -> memoryview[int]:
     """Return the integers of an array without nulls, signed and not copied."""
-    data = numbers.buffers()[1]
     size = numbers.type.bit_width // 8
     start = numbers.offset * size
-    return (
-        memoryview(data)[start : start + len(numbers) * size].cast("B").cast({4: "i", 8: "q"}[size])
-    )
+    data = memoryview(numbers.buffers()[1])[start : start + len(numbers) * size].cast("B")
+    return data.cast("i") if size == 4 else data.cast("q")

@@ -53,7 +53,7 @@ from scrapy_simhash.batch.rule import (
     seen,
     unsigned,
 )
-from scrapy_simhash.batch.skipped import Skipped
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.hashes import hash_of
@@ -527,7 +527,7 @@ def run(
     out: Path,
     known: Path | None = None,
     stage: Stage = silent,
-) -> Skipped:
+) -> Unread:
     """Run a batch, each stage that is not done yet, and write the decisions.
 
     Return what of its files was not read.
@@ -562,13 +562,13 @@ def run(
     return not_read(features)
 
 
-def not_read(features: Sequence[Path]) -> Skipped:
+def not_read(features: Sequence[Path]) -> Unread:
     """Return what was not read of the files that these rows are from."""
-    skipped = Skipped()
+    unread = Unread()
     for path in features:
         metadata = pq.read_metadata(path).metadata
-        skipped.update(Skipped.from_json(json.loads(metadata[b"skipped"])))
-    return skipped
+        unread.update(Unread.from_json(json.loads(metadata[b"unread"])))
+    return unread
 
 
 def _mapped_by_processes(
