@@ -158,6 +158,14 @@ class Input:
     number: int
     columns: Columns = Columns()
 
+    @property
+    def state(self) -> list[object]:
+        """The file as it is now, in values that JSON has."""
+        inner = _IN_WACZ.fullmatch(self.place)
+        system, path = _located(inner[1] if inner else self.place)
+        info = system.get_file_info(path)
+        return [self.place, info.size, info.mtime_ns]
+
     def read(self, unread: Unread) -> Iterator[ArchivedPage]:
         """Yield the records of the file, in their order, and count in *unread* what is not read.
 

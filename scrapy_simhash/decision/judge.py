@@ -313,6 +313,22 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
     candidates, are_left_out = _candidates(page, found)
     if not candidates:  # most pages have none, and a comparison takes 10 us to begin
         return Judged(Decision("unique", "new_text", is_crowded=are_left_out))
+    return most_alike(page, candidates, parameters, site, are_left_out)
+
+
+def most_alike(
+    page: Page,
+    candidates: Iterable[tuple[Row, int]],
+    parameters: Parameters,
+    site: SiteKnowledge,
+    are_left_out: bool = False,
+) -> Judged:
+    """Return the decision on a page with a sketch by kept pages, each with its distance.
+
+    *are_left_out* says that it might be like others.  Cost: 10 us, and 10 us a candidate.
+    """
+    if page.sketch is None:
+        raise ValueError("only a page with content can be compared")
     comparisons = Comparisons(page.sketch, site.template, page.section, site.template_of)
     values: Comparable | None = None
     if page.own_values is not None:
@@ -339,7 +355,7 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
         other = _other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
             url = row.page.url
-            in_common = _segments_in_common(url, page.url)
+            in_common = segments_in_common(url, page.url)
             rank = _stands(row, page), url == page.canonical, shared.share, in_common
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
@@ -432,7 +448,7 @@ def _may_stand_for(page: Page, kept_url: str) -> bool:
     return page.canonical is not None and owner == owner_of(page.canonical)
 
 
-def _segments_in_common(one: str, other: str) -> int:
+def segments_in_common(one: str, other: str) -> int:
     """Return how many segments at the end of their paths two URLs share: aliases share many."""
     paths = (url.partition("?")[0].rsplit("/", MOST_SEGMENTS)[::-1] for url in (one, other))
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False)))

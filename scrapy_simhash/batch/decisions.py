@@ -1,0 +1,241 @@
+"""From pages in their order to decisions: the greedy answer, as a crawl in this order gives it.
+
+A page is a duplicate of an earlier *kept* page, never of a dropped one.  So the kept pages are the
+lexicographically first maximal independent set of the graph whose edges the rule says, not its
+connected components: of a chain of pages, each like the next, every other one may be kept.
+
+Pages of which the rule says the same are one *class*, and only its first page can be kept: what
+drops that drops the others, too, since they come later.
+
+Pages have numbers: their ranks in the order of the batch.  Those that are kept already, in an
+archive that is known, come first.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from cachetools import LRUCache
+
+from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match, ranked
+from scrapy_simhash.decision.judge import Parameters
+from scrapy_simhash.decision.page import Reason, Verdict
+from scrapy_simhash.tables import PermutedTables, design
+
+NONE = -1
+
+
+class Found(NamedTuple):
+    """The kept page that a page is a duplicate of, by its rank, and how much it is like it."""
+
+    kept: int
+    distance: int
+    share: float | None
+    is_exact: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the duplicate, with the name that a crawl gives it."""
+        return "exact_duplicate" if self.is_exact else "near_duplicate"
+
+    @property
+    def reason(self) -> Reason:
+        """The reason of the verdict, as in a crawl."""
+        if self.is_exact:
+            return "same_text"
+        return "within_distance" if self.share is None else "share_in_common"
+
+
+@dataclass
+class Decisions:
+    """What each page of a batch is, by its rank: kept, or a duplicate of an earlier kept page.
+
+    *crowded* are the kept pages that were not compared with all that share a key with them.
+    Takes 10 bytes a page, and 200 for each different decision on duplicates.
+    """
+
+    kept: array[int] = field(default_factory=lambda: array("q"))
+    distances: array[int] = field(default_factory=lambda: array("b"))
+    shares: array[float] = field(default_factory=lambda: array("f"))
+    exact: bytearray = field(default_factory=bytearray)
+    crowded: set[int] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __getitem__(self, rank: int) -> Found | None:
+        """Return what a page is a duplicate of; None if it is kept."""
+        if self.kept[rank] == NONE:
+            return None
+        share = self.shares[rank]
+        known = None if share < 0 else share
+        return Found(self.kept[rank], self.distances[rank], known, bool(self.exact[rank]))
+
+    def append(self, found: Found | None) -> None:
+        """Note what the next page is."""
+        kept, distance, share, is_exact = found or Found(NONE, NONE, None, False)
+        self.kept.append(kept)
+        self.distances.append(distance)
+        self.shares.append(NONE if share is None else share)
+        self.exact.append(is_exact)
+
+
+class Groups:
+    """The pages that share a key, of each key that 2 to :data:`MOST_OF_KEY` classes have.
+
+    *keys* are lists of 64-bit integers: the keys of each class, by its number.  Keys of more
+    classes are *crowded*, as are those that are known to be.  Takes 20 bytes for each key of a
+    class, and 60 while it is made.
+    """
+
+    def __init__(self, keys: pa.ListArray, crowded: pa.Array, most: int = MOST_OF_KEY) -> None:
+        encoded = keys.flatten().dictionary_encode()
+        self._flat = memory_of(encoded.indices)
+        self._ends = memory_of(keys.offsets)
+        # As the numbers themselves, the counts come in the order of the first appearances.
+        sizes = pc.value_counts(encoded.indices).field("counts")
+        left_out = pc.or_(pc.greater(sizes, most), pc.is_in(encoded.dictionary, crowded))
+        self.crowded = encoded.dictionary.filter(left_out)
+        # Those of a key that is left out count as negative.
+        self._sizes = memory_of(pc.if_else(left_out, -1, sizes))
+        self._starts = array("q", [0])
+        for size in self._sizes:
+            self._starts.append(self._starts[-1] + (size if size > 1 else 0))
+        self._members = array("q", bytes(8 * self._starts[-1]))
+        self._filled = bytearray(len(self._sizes))
+
+    def _of(self, number: int) -> Sequence[int]:
+        return self._flat[self._ends[number] : self._ends[number + 1]]
+
+    def is_crowded(self, number: int) -> bool:
+        """Whether a class has a key that too many have."""
+        return any(self._sizes[group] < 0 for group in self._of(number))
+
+    def kept(self, number: int) -> set[int]:
+        """Return the kept pages that share a key with a class."""
+        found: set[int] = set()
+        for group in self._of(number):
+            start = self._starts[group]
+            found.update(self._members[start : start + self._filled[group]])
+        return found
+
+    def keep(self, number: int, rank: int) -> None:
+        """Note that a page of a class is kept."""
+        for group in self._of(number):
+            if self._sizes[group] > 1:
+                self._members[self._starts[group] + self._filled[group]] = rank
+                self._filled[group] += 1
+
+
+# The matches of so many classes are remembered, for pages of theirs that come later.
+CLASSES_KEPT = 100_000
+
+
+def decide_verified(
+    classes: Sequence[int],
+    texts: Sequence[int],
+    groups: Groups,
+    page: Callable[[int], Seen],
+    parameters: Parameters,
+    known: int = 0,
+) -> Decisions:
+    """Decide on pages by the verified rule, in their order.
+
+    *classes* and *texts* are numbers of each page's class and text, in the order of their first
+    pages, -1 for one that is like no other; *page* returns a page by its rank.  The first *known*
+    pages are kept already.
+
+    Cost: 40 us for each kept page that shares a key with a class, once.
+    """
+    decisions = Decisions()
+    kept_of_text = array("q")
+    of_class: LRUCache[int, dict[int, Match | None]] = LRUCache(CLASSES_KEPT)
+    for rank, (number, text) in enumerate(zip(classes, texts, strict=True)):
+        found = None
+        if number >= 0:
+            if text == len(kept_of_text):
+                kept_of_text.append(NONE)
+            near = groups.kept(number) | {kept_of_text[text]} - {NONE}
+            if near and rank >= known:
+                matches = of_class.setdefault(number, {})
+                for one in near - matches.keys():
+                    matches[one] = match(page(rank), page(one), parameters)
+                found = _best_of(page(rank), matches, page)
+            if found is None:
+                groups.keep(number, rank)
+                kept_of_text[text] = rank
+                if rank >= known and groups.is_crowded(number):
+                    decisions.crowded.add(rank)
+        decisions.append(found)
+    return decisions
+
+
+def _best_of(
+    page: Seen, matches: Mapping[int, Match | None], page_at: Callable[[int], Seen]
+) -> Found | None:
+    """Return the best representative of a page: as in a crawl, and the oldest of several."""
+    alike = [(one, found) for one, found in matches.items() if found is not None]
+    if not alike:
+        return None
+    kept, best = alike[0]
+    if len(alike) > 1:
+        kept, best = max(alike, key=lambda one: (*ranked(page, page_at(one[0]), one[1]), -one[0]))
+    return Found(kept, best.distance, best.share, best.is_exact)
+
+
+# The tables are planned for this many pages at least.
+PLANNED_PAGES = 1_000_000
+PLANNED_BYTES = 64
+
+
+def decide_plain(
+    fingerprints: Sequence[int],
+    digest: Callable[[int], bytes],
+    tokens: Sequence[int],
+    distance: int,
+    known: int = 0,
+) -> Decisions:
+    """Decide on pages by the paper's rule, in their order; *digest* returns one by rank.
+
+    A page with -1 *tokens* is like no other, a text of fewer than :data:`MIN_TOKENS` is a duplicate
+    of its equals alone.
+
+    Cost: 3 us a page.
+    """
+    pages = max(len(fingerprints), PLANNED_PAGES)
+    tables = PermutedTables(distance, design(pages, distance, pages * PLANNED_BYTES).tables)
+    short: dict[bytes, int] = {}
+    decisions = Decisions()
+    check_and_add, append = tables.check_and_add, decisions.append
+    for rank, fingerprint in enumerate(fingerprints):
+        if tokens[rank] < 0:
+            append(None)
+            continue
+        if tokens[rank] < MIN_TOKENS:
+            kept = short.setdefault(digest(rank), rank)
+            append(None if kept == rank or rank < known else Found(kept, 0, None, True))
+            continue
+        if rank < known:
+            tables.add(fingerprint, rank)
+            append(None)
+            continue
+        near = check_and_add(fingerprint, rank)
+        if near is None:
+            append(None)
+            continue
+        is_exact = near.distance == 0 and b"" != digest(rank) == digest(near.item)
+        append(Found(near.item, near.distance, None, is_exact))
+    return decisions
+
+
+def memory_of(numbers: pa.Array) -> memoryview[int]:
+    """Return the integers of an array without nulls, signed and not copied."""
+    size = numbers.type.bit_width // 8
+    start = numbers.offset * size
+    data = memoryview(numbers.buffers()[1])[start : start + len(numbers) * size].cast("B")
+    return data.cast("i") if size == 4 else data.cast("q")

@@ -1,0 +1,207 @@
+"""From the records of an archive to rows of features, which all later stages work on.
+
+One file of an archive becomes one file of rows, whatever engine runs it.  Pages are analysed by the
+workers of a crawl, with its time limit: a page that hangs or kills its worker becomes a row with
+the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scrapy_simhash.analysis.analyser import PageAnalysis
+from scrapy_simhash.analysis.fingerprint import TextFingerprint, fingerprint_text
+from scrapy_simhash.batch.records import ArchivedPage, Input
+from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
+from scrapy_simhash.batch.unread import Unread
+from scrapy_simhash.errors import AnalysisError, SourceError
+from scrapy_simhash.files import replacing
+from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.settings import TEXT, SimhashSettings
+from scrapy_simhash.urls import canonical_url
+
+# Integers of 64 bits are signed: Spark has no others.
+FEATURES = pa.schema(
+    {
+        # What the order of the batch goes by, numbers before texts, and None last.
+        "number": pa.int64(),
+        "words": pa.string(),
+        "url": pa.string(),
+        "payload": pa.binary(),
+        "file": pa.string(),
+        "offset": pa.int64(),
+        "date": pa.timestamp("us", "UTC"),
+        # Why a page is not judged, None if it is; what follows is None then.
+        "reason": pa.string(),
+        "fingerprint": pa.int64(),
+        "digest": pa.binary(),
+        "tokens": pa.int32(),
+        # Of pages of HTML alone.
+        "canonical": pa.string(),
+        "sample": pa.int64(),
+        "blocks": pa.list_(pa.int64()),
+        "source": pa.binary(),
+    }
+)
+ORDER = ("number", "words", "url", "payload", "file", "offset")
+BY_DATE, BY_INPUT = "date", "input"
+
+ROWS_AT_ONCE = 1_000
+# With two, a worker has its next page at once.
+WAITING = 2
+# An offset in an input has fewer bits.
+OFFSET_BITS = 44
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a batch is asked for, beside its inputs.
+
+    *rule* is ``verified`` or ``plain``, *order* is :data:`BY_DATE`, :data:`BY_INPUT`, or the name
+    of a column.
+    """
+
+    rule: str
+    order: str
+    settings: SimhashSettings
+
+    @property
+    def verifies(self) -> bool:
+        """Whether pages are compared beyond their fingerprints."""
+        return self.rule == "verified"
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline of a crawl with these settings that takes texts."""
+        return Pipeline.of(replace(self.settings, takes=TEXT, verify=self.verifies))
+
+
+def position_of(record: ArchivedPage, source: Input, order: str) -> Row:
+    """Return the fields by which a record has its place in the order of a batch.
+
+    Numbers of a column are compared as floats of 64 bits.
+    """
+    if order == BY_INPUT:
+        return {"number": source.number << OFFSET_BITS | record.offset}
+    value = record.date if order == BY_DATE else record.column
+    if value is None or isinstance(value, str):
+        return {"words": value}
+    if order == BY_DATE:
+        return {"number": int(value)}
+    (bits,) = struct.unpack(">q", struct.pack(">d", value))
+    return {"number": bits if bits >= 0 else bits ^ (1 << 63) - 1}
+
+
+class FeatureReader:
+    """Turns files of an archive into rows, by workers of its own: close it."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+        self._pipeline = choices.pipeline
+        self._loop = asyncio.new_event_loop()
+        self._workers = self._pipeline.workers()
+
+    def __enter__(self) -> FeatureReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.run_until_complete(self._workers.close())
+        self._loop.close()
+
+    def write(self, source: Input, path: Path, advance: Callable[[int], None]) -> None:
+        """Write the rows of a file, in one step; they say what was not read.
+
+        *advance* is called with each number of pages that are done.
+        """
+        unread = Unread()
+        with replacing(path) as unfinished, pq.ParquetWriter(unfinished, FEATURES) as writer:
+            for batch in self.batches(source, unread):
+                writer.write_batch(batch)
+                advance(len(batch))
+            writer.add_key_value_metadata({"unread": json.dumps(unread.as_json())})
+
+    def batches(self, source: Input, unread: Unread) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file; those of records that it cannot read are in *unread*."""
+        rows = self._rows(source, unread)
+        try:
+            while some := self._loop.run_until_complete(_some(rows)):
+                yield pa.RecordBatch.from_pylist(some, FEATURES)
+        finally:
+            self._loop.run_until_complete(rows.aclose())
+
+    async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
+        """Yield the row of each record, in their order."""
+        most = WAITING * max(self._choices.settings.workers, 1)
+        under_way: deque[asyncio.Task[Row]] = deque()
+        try:
+            for record in source.read(unread):
+                if len(under_way) == most:
+                    yield await under_way.popleft()
+                under_way.append(asyncio.create_task(self._row(record, source)))
+            while under_way:
+                yield await under_way.popleft()
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _row(self, record: ArchivedPage, source: Input) -> Row:
+        row = position_of(record, source, self._choices.order) | {
+            "url": record.url,
+            "payload": record.payload,
+            "file": record.file,
+            "offset": record.offset,
+            "date": record.date,
+        }
+        try:
+            return row | await self._features(record)
+        except AnalysisError as exc:
+            return row | {"reason": exc.reason}
+
+    async def _features(self, record: ArchivedPage) -> Row:
+        verifies = self._choices.verifies
+        if record.html is None and verifies:
+            raise SourceError(
+                f"{record.file} has no HTML, which the verified rule needs: give --rule plain"
+            )
+        if record.fingerprint is not None:
+            return {"fingerprint": signed(record.fingerprint), "digest": b"", "tokens": MIN_TOKENS}
+        found: PageAnalysis | TextFingerprint
+        if record.html is None:
+            found = fingerprint_text(record.text or "", self._pipeline.analyser.scheme)
+        else:
+            found = await self._workers.analyse(record.html, record.encoding, record.url)
+        content = found.content if isinstance(found, PageAnalysis) else None
+        if not found.tokens and content is None:
+            raise AnalysisError("no_text", "there is no text to compare")
+        row: Row = {
+            "fingerprint": signed(found.fingerprint),
+            "digest": found.digest,
+            "tokens": found.tokens,
+        }
+        if isinstance(found, PageAnalysis) and content is not None:
+            row |= {
+                "canonical": canonical_url(record.url, found.canonical),
+                "sample": sample_key(content.blocks),
+                "blocks": list(map(signed, content.blocks)),
+                "source": found.source,
+            }
+        return row
+
+
+async def _some(rows: AsyncIterator[Row]) -> list[Row]:
+    some: list[Row] = []
+    async for row in rows:
+        some.append(row)
+        if len(some) == ROWS_AT_ONCE:
+            break
+    return some
