@@ -26,6 +26,7 @@ from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
+from tests.archives import record
 from tests.conftest import article, prose
 
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {
@@ -143,17 +144,8 @@ def test_line_without_a_field_is_refused(name: str) -> None:
 def test_broken_record_of_a_warc_file_is_left_out(tmp_path: Path, url: str, block: bytes) -> None:
     whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"
     path = tmp_path / "pages.warc"
-    path.write_bytes(warc_record(url, block) + warc_record("http://b.example/", whole))
+    path.write_bytes(record(url, block) + record("http://b.example/", whole))
     assert [page.url for page in source_at(path).read()] == ["http://b.example/"]
-
-
-def warc_record(url: str, block: bytes) -> bytes:
-    head = (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
-        f"Content-Type: application/http; msgtype=response\r\n"
-        f"Content-Length: {len(block)}\r\n\r\n"
-    )
-    return head.encode() + block + b"\r\n\r\n"
 
 
 class SlowWorkers:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.archives import packed, record, response
 from tests.commands import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
 
@@ -33,23 +34,6 @@ def cached(crawl: CrawlFixture, folder: Path, **settings: Any) -> Path:
     """Crawl with Scrapy's HTTP cache, and return its folder."""
     assert crawl(HTTPCACHE_ENABLED=True, **settings).returncode == 0
     return folder / ".scrapy" / "httpcache" / "links"
-
-
-def write_warc(path: Path, pages: dict[str, str]) -> None:
-    """Write records as section 6 of ISO 28500 has them; gzipped one by one for .gz."""
-    records = [("warcinfo", "", b"software: test\r\n")]
-    for url, body in pages.items():
-        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-        records.append(("response", url, http + body.encode()))
-    with path.open("wb") as file:
-        for kind, url, block in records:
-            head = (
-                f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
-                f"Content-Type: application/http; msgtype=response\r\n"
-                f"Content-Length: {len(block)}\r\n\r\n"
-            )
-            record = head.encode() + block + b"\r\n\r\n"
-            file.write(gzip.compress(record) if path.suffix == ".gz" else record)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -94,12 +78,28 @@ def test_http_cache_in_a_database_is_imported(
 
 
 @pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
-def test_warc_is_imported(tmp_path: Path, name: str) -> None:
+def test_warc_is_imported_and_what_of_it_is_not_read_is_said(tmp_path: Path, name: str) -> None:
     text = article(prose("the same text"))
-    pages = {"http://a.example/": text, "http://b.example/": text, "http://c.example/": ""}
-    write_warc(tmp_path / name, pages)
+    pages = [archived("a", text), archived("b", text), archived("c", "")]
+    parts = [record("", b"software: test\r\n", "warcinfo"), *pages, archived("d", text)]
+    parts = packed(parts) if name.endswith(".gz") else parts
+    (tmp_path / name).write_bytes(b"".join(parts)[:-20])
     found = simhash_json(tmp_path, "import", "new.simhash", name, *FAST)
-    assert found == {"pages": 3, "unique": 1, "exact_duplicate": 1, "skipped": 1}
+    cut = sum(map(len, parts[:-1]))
+    unread = {
+        "truncated": {"records": 1, "first": [{"file": name, "offset": cut}]},
+        "warcinfo": {"records": 1, "first": [{"file": name, "offset": 0}]},
+    }
+    counts = {"unique": 1, "exact_duplicate": 1, "skipped": 1}
+    assert found == {"pages": 3, **counts, "unread": unread}
+    said = f"not read (truncated): 1, the first in {name} at {cut:,}"
+    for command in (("import", "again.simhash", name), ("calibrate", name)):
+        assert said in simhash(tmp_path, *command, *FAST).stdout
+    assert simhash_json(tmp_path, "calibrate", name, *FAST)["unread"] == unread
+
+
+def archived(host: str, body: str) -> bytes:
+    return record(f"http://{host}.example/", response(body))
 
 
 def test_folder_is_imported_by_worker_processes(tmp_path: Path) -> None:

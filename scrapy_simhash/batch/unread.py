@@ -48,6 +48,16 @@ class Unread:
             for kind in ranked
         }
 
+    def lines(self) -> list[str]:
+        """Return the same for people: a line for each kind, with its first place."""
+        ranked = self.as_json().items()
+        first = {kind: found["first"][0] for kind, found in ranked}
+        return [
+            f"not read ({kind}): {found['records']:,}, "
+            f"the first in {first[kind]['file']} at {first[kind]['offset']:,}"
+            for kind, found in ranked
+        ]
+
     @classmethod
     def from_json(cls, mapping: Mapping[str, Any]) -> Unread:
         """Return what :meth:`as_json` made its values of."""

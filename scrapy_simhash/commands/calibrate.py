@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line, progress
 from scrapy_simhash.commands.sources import source_at
 from scrapy_simhash.crawl.reach import Reach, decide
@@ -53,11 +54,12 @@ class Calibration:
     """What a crawl with the present settings would keep and drop of a number of pages.
 
     *variant* are the kept pages, by their reason, that are near another one, with *examples*.
-    *others* are other values of *setting*, the strictest first; there are none where no setting
-    decides how much may differ.
+    *unread* is what the source has beside pages.  *others* are other values of *setting*, the
+    strictest first; there are none where no setting decides how much may differ.
     """
 
     pages: int
+    unread: Unread
     kept: int
     dropped: int
     variant: dict[str, int]
@@ -83,7 +85,8 @@ class CalibrateCommand(Subcommand[Calibration]):
         pipeline = pipeline_of(options)
         learning, reach = MemoryIndex(pipeline.parameters), Reach()
         judged: list[tuple[Page, Decision]] = []
-        async with source_at(options.source).analysed(pipeline, learning, spider="") as analysed:
+        source = source_at(options.source)
+        async with source.analysed(pipeline, learning, spider="") as analysed:
             async for _, page in analysed:
                 if page is not None:
                     judged.append((page, await _judged(page, learning, reach)))
@@ -105,6 +108,7 @@ class CalibrateCommand(Subcommand[Calibration]):
                 advance(1)
         return Calibration(
             pages=len(pages),
+            unread=source.unread,
             kept=len(pages) - len(dropped),
             dropped=len(dropped),
             variant={reason: len(pairs) for reason, pairs in variants.items()},
@@ -114,12 +118,17 @@ class CalibrateCommand(Subcommand[Calibration]):
             others=others,
         )
 
+    def as_json(self, found: Calibration) -> object:
+        return {**asdict(found), "unread": found.unread.as_json()}
+
     def show(self, found: Calibration, console: Console) -> None:
         share = found.dropped / max(found.pages, 1)
         console.print(
             f"{found.pages:,} pages: {found.dropped:,} would be dropped ({share:.1%}), "
             f"{found.kept:,} kept"
         )
+        for line in found.unread.lines():
+            print_line(console, line)
         for pair in found.samples:
             _print_pair(console, pair)
         for reason, number in found.variant.items():

@@ -16,7 +16,7 @@ from ast import literal_eval
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
 from io import BytesIO
@@ -35,6 +35,8 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
+from scrapy_simhash.batch.pages import pages
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import progress
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError, SourceError
@@ -121,10 +123,14 @@ def _response(place: str) -> HtmlResponse:
 
 @dataclass(frozen=True)
 class Source:
-    """A place that holds pages: *read* yields them, at most *count*, which may be unknown."""
+    """A place that holds pages: *read* yields them, at most *count*, which may be unknown.
+
+    *unread* then has what it does not read of WARC files.
+    """
 
     count: int | None
     read: Callable[[], Iterator[Fetched]]
+    unread: Unread = field(default_factory=Unread)
 
     @asynccontextmanager
     async def analysed(
@@ -153,7 +159,8 @@ def source_at(place: Path) -> Source:
     :raises SourceError: it is none of these.
     """
     if place.name.endswith((".warc", ".warc.gz")) and place.is_file():
-        return Source(None, partial(_warc_pages, place))
+        unread = Unread()
+        return Source(None, partial(_warc_pages, place, unread), unread)
     if place.suffix == ".db" and dbm.whichdb(os.fspath(place)):
         return Source(None, partial(_dbm_pages, place))
     if place.is_dir():
@@ -276,29 +283,26 @@ def _files(files: list[Path]) -> Iterator[Fetched]:
         yield from _page(response, fingerprint(Request(response.url)))
 
 
-def _warc_pages(path: Path) -> Iterator[Fetched]:
-    try:
-        from warcio.archiveiterator import ArchiveIterator
-        from warcio.exceptions import ArchiveLoadFailed
-    except ImportError as exc:
-        raise SourceError("WARC files need warcio: pip install scrapy-simhash[warc]") from exc
+def _warc_pages(path: Path, unread: Unread) -> Iterator[Fetched]:
+    note = partial(unread.add, str(path))
     try:
         with path.open("rb") as file:
-            for record in ArchiveIterator(file):
-                url = record.rec_headers.get_header("WARC-Target-URI")
-                if record.rec_type != "response" or not str(url).startswith("http"):
-                    continue
-                http = record.http_headers
-                if http is None or not http.get_statuscode().isdigit():
-                    continue  # the record is cut short, or is no response of HTTP
-                body = record.content_stream().read()
+            for page in pages(file, str(path), note):
                 try:
-                    request_fingerprint = fingerprint(Request(url))
+                    request_fingerprint = fingerprint(Request(page.url))
                 except ValueError:
-                    continue  # no URL
-                status, headers = int(http.get_statuscode()), Headers(http.headers)
-                yield from _page(Response(url, status, headers, body), request_fingerprint)
-    except (OSError, ArchiveLoadFailed) as exc:
+                    note("no_url", page.offset)
+                    continue
+                if isinstance(page.content, str):
+                    note("conversion", page.offset)  # a text without its page
+                    continue
+                charset = {"Content-Type": f"text/html; charset={page.encoding}"}
+                headers = charset if page.encoding else None
+                html = HtmlResponse(page.url, headers=headers, body=page.content)
+                yield Fetched(
+                    html.url, html.body, html.encoding, request_fingerprint, links=page.links
+                )
+    except OSError as exc:
         raise SourceError(f"{path} cannot be read: {exc}") from exc
 
 

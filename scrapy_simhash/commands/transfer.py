@@ -20,6 +20,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import (
     Subcommand,
     add_index_or_spider,
@@ -27,7 +28,7 @@ from scrapy_simhash.commands.base import (
     print_line,
     progress,
 )
-from scrapy_simhash.commands.sources import source_at
+from scrapy_simhash.commands.sources import Source, source_at
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import is_sketch
@@ -104,11 +105,13 @@ async def _write(index: LastingIndex, file: TextIO) -> int:
 class Imported:
     """How many pages were imported, how many of them got which verdict, and which are missing.
 
-    Of an index that is built like another one, *without_source* are the URLs that no source has.
+    *unread* is what the sources have beside pages.  Of an index that is built like another one,
+    *without_source* are the URLs that no source has.
     """
 
     pages: int
     verdicts: Mapping[str, int]
+    unread: Unread
     without_source: list[str] | None = None
 
 
@@ -139,21 +142,24 @@ class ImportCommand(Subcommand[Imported]):
         if options.like is not None:
             return await _built_like(options, pipeline)
         verdicts: Counter[str] = Counter()
+        unread = Unread()
         for place in options.sources:
             if is_index(place):
                 verdicts["copied"] += await _copied(place, options.index, pipeline.parameters)
             elif place.endswith(".jsonl"):
                 verdicts += await _import_export(options.index, Path(place), pipeline.parameters)
             else:
-                verdicts += await _import_source(
-                    options.index, Path(place), pipeline, options.spider
-                )
-        return Imported(verdicts.total(), verdicts)
+                source = source_at(Path(place))
+                verdicts += await _import_source(options.index, source, pipeline, options.spider)
+                unread.update(source.unread)
+        return Imported(verdicts.total(), verdicts, unread)
 
     def show(self, found: Imported, console: Console) -> None:
         console.print(f"pages: {found.pages:,}")
         for verdict, number in found.verdicts.items():
             console.print(f"{verdict}: {number:,}")
+        for line in found.unread.lines():
+            print_line(console, line)
         if missing := found.without_source:
             console.print(f"{len(missing):,} pages have no source, and are in the old index only:")
             for url in missing[:SHOWN]:
@@ -162,7 +168,8 @@ class ImportCommand(Subcommand[Imported]):
     def as_json(self, found: Imported) -> object:
         missing = found.without_source
         more = {} if missing is None else {"without_source": missing}
-        return {"pages": found.pages, **found.verdicts, **more}
+        unread = {"unread": found.unread.as_json()} if found.unread.counts else {}
+        return {"pages": found.pages, **found.verdicts, **unread, **more}
 
 
 async def _copied(source_place: str, target_place: str, parameters: Parameters) -> int:
@@ -196,6 +203,7 @@ async def _built_like(options: argparse.Namespace, pipeline: Pipeline) -> Import
         return None if request is None else page._replace(request_fingerprint=request)
 
     verdicts: Counter[str] = Counter()
+    unread = Unread()
     async with open_index(options.index, pipeline.parameters) as index:
         for source in (source_at(Path(place)) for place in options.sources):
             async with source.analysed(pipeline, index, options.spider, wanted) as pages:
@@ -203,15 +211,15 @@ async def _built_like(options: argparse.Namespace, pipeline: Pipeline) -> Import
                     if page is not None and url in requests:
                         verdicts[(await index.check_and_add(page)).verdict] += 1
                         del requests[url]
-    return Imported(verdicts.total(), verdicts, sorted(requests))
+            unread.update(source.unread)
+    return Imported(verdicts.total(), verdicts, unread, sorted(requests))
 
 
 async def _import_source(
-    index_place: str, source_place: Path, pipeline: Pipeline, spider: str
+    index_place: str, source: Source, pipeline: Pipeline, spider: str
 ) -> Counter[str]:
     """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
     verdicts: Counter[str] = Counter()
-    source = source_at(source_place)
     async with (
         open_index(index_place, pipeline.parameters) as index,
         source.analysed(pipeline, index, spider) as pages,
