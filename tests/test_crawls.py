@@ -309,7 +309,7 @@ def test_duplicate_that_any_run_of_its_crawl_has_judged_is_met_again_on_purpose(
     def poll(crawl_name: str, name: str = "copy") -> str:
         run = index.begin_crawl("spider", crawl_name)
         new = replace(page(name, 0b0), crawl=run.id, met_by=met_by(run.crawl))
-        return index.check_and_add(replace(new, is_asked_again=True)).verdict
+        return str(index.check_and_add(replace(new, is_asked_again=True)).verdict)
 
     assert [poll("job", "kept"), poll("job")] == ["unique", "exact_duplicate"]
     assert [poll("another", "kept"), poll("another")] == ["refresh", "exact_duplicate"]
