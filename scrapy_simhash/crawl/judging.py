@@ -205,6 +205,7 @@ class SimhashDownloaderMiddleware:
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
+        self._facts.note_made(request)
         self._reach.note_asked(request.url)
         if self._walls is not None:
             self._walls.note_origin(request, response, not self._reach.unmet([request.url]))
@@ -368,7 +369,7 @@ class SimhashDownloaderMiddleware:
             response.body,
             getattr(response, "encoding", None),
             self.crawler.request_fingerprinter.fingerprint(request),
-            *self._facts.with_session(request, response),
+            *self._facts.with_answer(request, response),
             request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
             response.headers.getlist("Link"),
         )
