@@ -631,7 +631,7 @@ def test_the_first_of_several_polls_passes_if_the_others_were_made_before_its_an
 ) -> None:
     site["/"] = article(prose("start"), ["/a", *POLLS, "/c"])
     site["/a"] = site["/b"] = site["/c"] = article(prose("same"))
-    asks = {link: {"dont_filter": True} for link in POLLS}
+    asks: dict[str, Any] = {link: {"dont_filter": True} for link in POLLS}
     asks["/c"] = {"dont_filter": True, "priority": -1}
     result = crawl("Asks", ASKS={**asks, "/a": {"priority": 1}}, CONCURRENT_REQUESTS=1)
     assert verdicts_on(result, "/b") == ["variant", *["refresh"] * (len(POLLS) - 1)]
