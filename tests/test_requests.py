@@ -32,6 +32,8 @@ from tests.pages import UNIQUE
 from tests.spiders import ByRules
 from tests.test_items import shop_page
 
+DEPTH_MIDDLEWARE = "scrapy.spidermiddlewares.depth.DepthMiddleware"
+
 # The purpose of a request, as a hash --------------------------------------------------------------
 
 
@@ -650,6 +652,22 @@ def test_a_dropped_address_is_dropped_again_in_the_next_crawl(
     asks = {"/b": {"dont_filter": True}}
     assert crawl("Asks", ASKS=asks).verdicts()["/b"] == "exact_duplicate"
     assert verdicts_on(crawl("Asks", ASKS=asks), "/b") == ["exact_duplicate"] * 2
+
+
+# Requests that no page led to ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"SPIDER_MIDDLEWARES": {DEPTH_MIDDLEWARE: None}}])
+def test_what_a_spider_is_fed_with_is_no_duplicate_and_what_it_leads_to_may_be(
+    site: Site, crawl: CrawlFixture, settings: dict[str, Any]
+) -> None:
+    site["/"] = article(prose("start"))
+    site["/a"] = site["/b"] = article(prose("same"), ["/c", "/d"])
+    site["/c"] = site["/d"] = article(prose("other"))
+    result = crawl("Fed", FED=["/a", "/b"], CONCURRENT_REQUESTS=1, **settings)
+    passed = [path_of(one["url"]) for one in result.decisions if one["action"] == "pass"]
+    assert [*map(passed.count, ("/a", "/b"))] == [2, 2]
+    assert {"/c", "/d"} & {*passed} != {"/c", "/d"}
 
 
 # Depth -------------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ SCENARIOS = {
     "polls/loop": polls("eight polls by a loop", is_carried=True, loop=True),
     "polls/again-counted": polls("by the callback; the spider counts"),
     "polls/loop-counted": polls("by a loop; the spider counts", loop=True),
-    "polls/monitor": Scenario("five rounds from spider_idle", services, Monitor, known="polls"),
+    "polls/monitor": Scenario("five rounds from spider_idle", services, Monitor),
     "second/changes": second("a second crawl; one thing has changed", changing, Changes),
     "second/listing": second("a second crawl; prices changed in the listing", offers, Offers),
 }

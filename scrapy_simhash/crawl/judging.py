@@ -192,12 +192,17 @@ class SimhashDownloaderMiddleware:
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
     def process_request(self, request: Request) -> None:
-        """Forget the verdict of the page that a copied meta came from."""
+        """Forget the verdict of the page that a copied meta came from.
+
+        A request that no page led to is a start request, as those of a queue are.
+        """
         request.meta.pop(DECISION_META_KEY, None)
         self._facts.read(request)
         self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return
+        if "depth" not in request.meta:
+            request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.learned.noise(section_of(request.url)).cuts)
