@@ -86,7 +86,7 @@ class Requests:
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
-        teach(rules, 60)
+        teach(rules._learner, 60)
         yield Requests(rules, sent)
 
 
