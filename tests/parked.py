@@ -1,4 +1,4 @@
-"""Rules that hold from the start of a crawl, and what they park, in a crawl without an engine too."""
+"""Rules that hold from the start of a crawl, and what they park in one without an engine."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def teach(learner: Learner, pages: int, site: str = "http://a.com") -> None:
         learner.learn(PageForRules(f"{url}?sid=1", url))
 
 
-def index_with_rule(folder: Path, site: str) -> None:
+def index_with_rule(folder: Path, site: str, takes: str = TEXT) -> None:
     """Make the index of a crawl in *folder*, with the rule of :func:`teach` and no page."""
     file = folder / INDEX
     file.parent.mkdir(parents=True)
-    parameters = Pipeline.of(SimhashSettings.read({"SIMHASH_TAKES": TEXT})).parameters
+    parameters = Pipeline.of(SimhashSettings.read({"SIMHASH_TAKES": takes})).parameters
     with open_index(file, parameters) as index:
         teach(Learner(index.learned.rules), 60, site)
 
