@@ -455,7 +455,7 @@ class RedisAgainstLinearScan(IndexAgainstLinearScan):
         return new_redis_url()
 
 
-STEPS = settings(max_examples=30, stateful_step_count=30)
+STEPS = settings(max_examples=20, stateful_step_count=30)
 TestIndexAgainstLinearScan = IndexAgainstLinearScan.TestCase
 TestIndexAgainstLinearScan.settings = STEPS
 TestRedisAgainstLinearScan = pytest.mark.skipif(PROGRAM is None, reason=NO_PROGRAM)(
