@@ -325,7 +325,7 @@ def test_any_text_stays_text(text: str) -> None:
 
 @pytest.mark.parametrize(
     "char",
-    ["x", "\x00", *(pytest.param(c, marks=pytest.mark.long) for c in '"\U0001f600\u05d0')],
+    ["\x00", *(pytest.param(c, marks=pytest.mark.long) for c in 'x"\U0001f600\u05d0')],
 )
 def test_page_stays_small_however_long_the_addresses_are(char: str) -> None:
     collector = Collector()

@@ -20,7 +20,7 @@ from tests.conftest import (
 )
 from tests.indexes import urls_in
 
-PAGES = 200
+PAGES = 100
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def start_and_stop(site: Site, folder: Path, stop: signal.Signals, after: int) -
 def test_no_acknowledged_page_is_lost_and_no_start_page_is_dropped(
     large_site: Site, tmp_path: Path, stop: signal.Signals
 ) -> None:
-    log = start_and_stop(large_site, tmp_path, stop, after=60)
+    log = start_and_stop(large_site, tmp_path, stop, after=30)
     first = crawl_result(0, log, tmp_path)
-    assert 60 <= len(first.decisions) < PAGES
+    assert 30 <= len(first.decisions) < PAGES
     assert all(d["verdict"] != "skipped" for d in first.decisions)
     if stop == signal.SIGINT:
         assert "Closing spider (shutdown)" in log
