@@ -169,6 +169,12 @@ def test_commands_find_the_index_of_a_spider_by_its_name(project: Path) -> None:
     unknown = simhash(project, "stats", "--spider", "nobody")
     assert unknown.returncode == 2
     assert "no spider 'nobody' in this project, and no index of one" in unknown.stderr
+    for subcommand in ("stats", "rules", "import"):
+        named = simhash(project, subcommand, "shop", *(["."] if subcommand == "import" else []))
+        assert named.returncode == 2
+        assert named.stderr == (
+            f"scrapy simhash {subcommand}: shop is not there: did you mean --spider shop?\n"
+        )
     neither = simhash(project, "stats")
     assert neither.returncode == 2
     assert neither.stderr == (
