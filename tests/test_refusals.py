@@ -94,7 +94,7 @@ def test_commands_for_single_pages_leave_the_index_alone(
     assert site.asked["/"] >= 1
     assert not (project / ".scrapy").exists()
     log = run(project, "crawl", "shop")
-    assert "1 pages judged" in log
+    assert "1 page judged" in log
     assert (project / ".scrapy" / "simhash" / "shop.simhash").exists()
 
 
@@ -205,7 +205,7 @@ def test_crawl_whose_default_place_cannot_be_written_goes_on_in_memory(
     assert "WARNING: The index is in memory, so the next crawl does not know these pages" in line
     assert "shop.simhash cannot be made" in line
     assert "Set SIMHASH_INDEX to a place that can be written" in line
-    assert "1 pages judged" in log
+    assert "1 page judged" in log
     assert "0 pages in memory" in log
     assert ("WARNING: No requests are parked, as they cannot be kept" in log) == (rules == "use")
 
