@@ -141,10 +141,9 @@ class SimhashDownloaderMiddleware:
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
         logger.info(
-            "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
+            "Near-duplicates: %(action)s; kept before: %(kept)d pages in %(index)s",
             {
                 "action": self.settings.action,
-                "distance": self.index.parameters.distance,
                 "kept": (await self.index.counts()).kept,
                 "index": self.index,
             },
