@@ -72,6 +72,14 @@ class UnreadableError(Exception):
         self.kind = kind
 
 
+class Content(NamedTuple):
+    """A page with its record, and the one that has its content: of a revisit, an earlier one."""
+
+    record: WarcRecord
+    origin: WarcRecord
+    page: WarcPage
+
+
 def pages(file: BinaryIO, place: str, note: Note) -> Iterator[WarcPage]:
     """Yield the pages of a WARC or WET file that a crawl would judge: HTML, with a status of 2xx.
 
@@ -79,27 +87,32 @@ def pages(file: BinaryIO, place: str, note: Note) -> Iterator[WarcPage]:
 
     :raises SourceError: it is no such file, or has several records in one member of gzip.
     """
-    records = WarcFile(file, place, note)
+    return (content.page for content in contents(WarcFile(file, place, note)))
+
+
+def contents(records: WarcFile) -> Iterator[Content]:
+    """Yield the same with their records."""
+    note = records.note
     known: dict[int, int | str] = {}
     for record in records:
         kind = record.headers.get("warc-type", "").lower()
         if kind not in _READ_TYPES:
             note(kind if kind in _TYPES else "unknown_type", record.offset)
             continue
-        origin: int | str = record.offset
+        place: int | str = record.offset
         try:
+            origin = record
             if kind == "revisit":
-                origin = _origin(record, known)
-                yield _page(record, records.at(origin))
-            else:
-                yield _page(record, record)
+                place = _origin(record, known)
+                origin = records.at(place)
+            yield Content(record, origin, _page(record, origin))
         except UnreadableError as exc:
-            origin = exc.kind
+            place = exc.kind
             note(exc.kind, record.offset)
         if len(known) < _MOST_NAMES:
             for name in _names(record.headers, "warc-date", record.url):
-                if isinstance(origin, int) or name not in known:
-                    known[name] = origin
+                if isinstance(place, int) or name not in known:
+                    known[name] = place
 
 
 def _names(headers: Mapping[str, str], date: str, url: str) -> list[int]:
@@ -151,15 +164,20 @@ def _page(record: WarcRecord, content: WarcRecord) -> WarcPage:
         raise UnreadableError("not_http")
     if not status[1].startswith(b"2"):
         raise UnreadableError("status")
-    end = _END_OF_HEAD.search(content.block)
-    head = content.block[: end.start()] if end else content.block
-    headers = fields_of(head.splitlines()[1:])
-    body = b"" if end is None else _unpacked(content.block[end.end() :], headers)
+    headers, at = http_headers(content.block)
+    body = _unpacked(content.block[at:], headers)
     kind = headers.get("content-type", [b""])[0].decode("latin-1")
     if not is_html(kind, body):
         raise UnreadableError("not_html")
     links = headers.get("link", ())
     return WarcPage(record.offset, url, date, body, http_content_type_encoding(kind), links)
+
+
+def http_headers(block: bytes) -> tuple[dict[str, list[bytes]], int]:
+    """Return the headers of a response, and where its body begins."""
+    found = _END_OF_HEAD.search(block)
+    head, at = (block[: found.start()], found.end()) if found else (block, len(block))
+    return fields_of(head.splitlines()[1:]), at
 
 
 def is_url(url: str) -> bool:

@@ -9,6 +9,7 @@ this module frames the records itself, by ISO 28500 (WARC/1.0 and 1.1)::
 
 from __future__ import annotations
 
+import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,7 +71,7 @@ class WarcFile:
     def __init__(self, file: BinaryIO, place: str, note: Note) -> None:
         self._file = file
         self._place = place
-        self._note = note
+        self.note = note
         self.size = file.seek(0, io.SEEK_END)
         file.seek(0)
         start = file.read(len(b"WARC/"))
@@ -82,7 +83,7 @@ class WarcFile:
         found = noted = 0
         at, is_expected = 0, True
         if not self.size:
-            self._note("truncated", 0)
+            self.note("truncated", 0)
         while at < self.size:
             try:
                 record = self.at(at)
@@ -90,11 +91,11 @@ class WarcFile:
                 vain -= self._file.tell() - at
                 if damage.is_record or is_expected:
                     noted += damage.is_record or damage.kind == "truncated"
-                    self._note(damage.kind, at)
+                    self.note(damage.kind, at)
                 at, is_expected = self._next(at + 1), False
                 vain -= self._file.tell() - at
                 if vain < 0:
-                    self._note("given_up", at)
+                    self.note("given_up", at)
                     return
             else:
                 found += 1
@@ -126,6 +127,12 @@ class WarcFile:
             if rest.strip(b"\r\n") or source.read(1):
                 raise DamagedError("bad_record")
         return WarcRecord(offset, member.end, headers, block, is_too_large)
+
+    def member(self, record: WarcRecord) -> bytes:
+        """Return a record as a member of gzip of its own: byte by byte, if it is one."""
+        self._file.seek(record.offset)
+        data = self._file.read(record.end - record.offset)
+        return data if self.is_gzip else gzip.compress(data, mtime=0)
 
     def _plain(self, offset: int) -> WarcRecord:
         headers = _headers(self._file)
