@@ -88,16 +88,23 @@ class BatchCommand(Subcommand[BatchResult]):
             metavar="html=NAME",
             help="what a column is called: url, date, html, text, fingerprint, encoding",
         )
+        parser.add_argument(
+            "--kept", metavar="WARC", help="an archive to make of the kept pages, of WARC files"
+        )
 
     async def find(self, options: argparse.Namespace) -> BatchResult:
-        from scrapy_simhash.batch import local
-        from scrapy_simhash.batch.features import BY_DATE, BY_INPUT, Choices
-        from scrapy_simhash.batch.records import Columns, inputs
+        try:
+            from scrapy_simhash.batch import local
+            from scrapy_simhash.batch.features import BY_DATE, BY_INPUT, Choices
+            from scrapy_simhash.batch.output import write_kept
+            from scrapy_simhash.batch.records import Columns, inputs
+        except ImportError as exc:
+            raise SourceError("Batches need pyarrow: pip install scrapy-simhash[batch]") from exc
 
         out = Path(options.out)
-        if out.exists():
-            raise SourceError(f"{out} is there already; name a file that is not")
         work = Path(options.work) if options.work else out.with_name(f"{out.name}.work")
+        if out.exists() and not work.exists():
+            raise SourceError(f"{out} is there already; name a file that is not")
         known = None if options.known is None else Path(options.known)
         settings = SimhashSettings.read(options.scrapy_settings)
         choices = Choices(options.rule, options.order, replace(settings, max_waiting=None))
@@ -106,6 +113,8 @@ class BatchCommand(Subcommand[BatchResult]):
         # Its readers have event loops of their own.
         shown = partial(progress, total=None)
         unread = await asyncio.to_thread(local.run, sources, choices, work, out, known, shown)
+        if options.kept:
+            write_kept(out, Path(options.kept))
         if not options.work:
             shutil.rmtree(work)
         return _found(out, unread)
