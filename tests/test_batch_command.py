@@ -99,7 +99,7 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
 def test_a_batch_that_was_killed_goes_on(tmp_path: Path) -> None:
     files = [archive(tmp_path / f"{n}.warc.gz", [0, 1, 2, 3] * 5, start=5 * n) for n in range(3)]
     names = [file.name for file in files]
-    command = [SCRAPY, "simhash", "batch", *names, "--out"]
+    command = [str(SCRAPY), "simhash", "batch", *names, "--out"]
     done = tmp_path / "out.parquet.work" / "features" / "00000.parquet"
     with subprocess.Popen([*command, "out.parquet"], cwd=tmp_path, start_new_session=True) as batch:
         deadline = time.monotonic() + 60
