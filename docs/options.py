@@ -2,7 +2,7 @@
 
     python docs/options.py
 
-Each section ``## NAME`` of the page ends with one.
+Each section ``## NAME`` of the page ends with one.  INDEX is left out: the page begins with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def options_of(subcommand: Subcommand[Any]) -> list[tuple[str, str]]:
     subcommand.add_arguments(parser)
     formatter = parser._get_formatter()
     rows = []
-    for action in parser._actions:
+    for action in (one for one in parser._actions if one.dest != "index"):
         values = formatter._format_args(action, action.dest.upper())
         name = " ".join(filter(None, (", ".join(action.option_strings), values)))
         rows.append((name, formatter._expand_help(action)))

@@ -25,7 +25,7 @@ from tests.conftest import (
     run_job,
 )
 from tests.documents import printed
-from tests.pages import UNIQUE, page
+from tests.pages import UNIQUE, exact, page
 from tests.parked import parked_in, rules_in_use
 
 USE = {"SIMHASH_RULES": "use"}
@@ -266,6 +266,24 @@ def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
         with pytest.raises(RuledOut):
             rules.process_request(Request(day.url))
         rules.missing.learn(request, later, UNIQUE, None, [day.url], [])
+        assert not sent
+
+
+def test_a_trap_keeps_no_request_that_carries_what_none_of_its_pages_had(tmp_path: Path) -> None:
+    """An item that was begun in a listing, say; a section that all days carry is no such thing."""
+    with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
+        rules.traps._traps.restore("site.example", "site.example/day/N")
+
+        def ask(day: int, carried: str) -> Request:
+            return Request(f"http://site.example/day/{day}", cb_kwargs={"of": carried})
+
+        rules.process_request(ask(1, "item"))
+        rules.page_seen(ask(1, "item"), page("day/1", 1), exact("day/0"), None, list)
+        rules.process_request(ask(2, "other item"))
+        with pytest.raises(RuledOut):
+            rules.process_request(ask(2, "item"))
+        with pytest.raises(RuledOut):
+            rules.process_request(Request("http://site.example/day/3"))
         assert not sent
 
 

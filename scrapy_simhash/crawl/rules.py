@@ -20,6 +20,7 @@ from scrapy_simhash.crawl.parking import (
     is_exempt,
     parking_place,
 )
+from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
@@ -103,6 +104,8 @@ class SimhashRulesMiddleware:
         else:
             traps.resume()
             missing.resume()
+        # Of judged pages: nobody knows whether pages for something else are needless.
+        self._purposes = KnownAddresses(ASKED_SLOTS)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
         self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
@@ -142,8 +145,10 @@ class SimhashRulesMiddleware:
         """
         if is_inline(request):  # somebody waits for the page
             return
-        self.missing.consider(request)
-        self.traps.consider(request)
+        purpose = self._facts.of(request).purpose
+        if purpose is None or purpose.hex() in self._purposes:
+            self.missing.consider(request)
+            self.traps.consider(request)
         if self._parking is not None:
             self._parking.consider(request)
 
@@ -161,6 +166,8 @@ class SimhashRulesMiddleware:
         """
         may_be_missing = self.missing.holds(page.url)
         try:
+            if (purpose := self._facts.of(request).purpose) is not None:
+                self._purposes.add([purpose.hex()])
             links = [one.address for one in page.holds.addresses if one.kind == "link"]
             new_links = unmet(links)
             if not decision.is_duplicate:
