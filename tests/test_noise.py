@@ -481,6 +481,15 @@ PAGES: dict[str, Page] = {
     "session": lambda n, v: (
         f'<a href="/cart?s={v}">Cart</a><a href="/start?s={v}">Start</a><a href="/of/{n}">x</a>'
     ),
+    # The first visit of all has no session.
+    "session in a form": lambda n, v: (
+        (
+            f'<a href="/cart?s={v}">Cart</a><a href="/start?s={v}">Start</a><a href="/of/{n}">x</a>'
+            f'<form action="/search"><input name="q"><input type="hidden" name="s" value="{v}"></form>'
+        )
+        .replace("?s=501", "")
+        .replace('<input type="hidden" name="s" value="501">', "")
+    ),
     "advertisement": lambda n, v: (
         f'<div class="banner"><a href="/ads/{pad(v)}"><img src="/ads/{pad(v)}.gif"></a></div>'
         f'<p class="item">Item {n}</p>'
