@@ -481,6 +481,14 @@ PAGES: dict[str, Page] = {
     "session": lambda n, v: (
         f'<a href="/cart?s={v}">Cart</a><a href="/start?s={v}">Start</a><a href="/of/{n}">x</a>'
     ),
+    # The kept page has no session.
+    "session in a form": lambda n, v: (
+        f'<a href="/cart?s={v}">Cart</a><a href="/start?s={v}">Start</a><a href="/of/{n}">x</a>'
+        f'<form><input name="q"><input type="hidden" name="s" value="{v}"></form>'
+        if v != 501
+        else f'<a href="/cart">Cart</a><a href="/start">Start</a><a href="/of/{n}">x</a>'
+        '<form><input name="q"></form>'
+    ),
     "advertisement": lambda n, v: (
         f'<div class="banner"><a href="/ads/{pad(v)}"><img src="/ads/{pad(v)}.gif"></a></div>'
         f'<p class="item">Item {n}</p>'

@@ -783,6 +783,22 @@ def test_what_is_new_among_many_values_is_known_if_it_is_little() -> None:
     assert beside(kept, read(many(3_500))) is None
 
 
+def test_many_values_are_compared_with_those_kept_before_the_section_was_known() -> None:
+    frame = "".join(f"<div class={'x' * n}>Part {n}</div><p>{LONG} {n}</p>" for n in range(150))
+
+    def hotel(*rooms: str) -> str:
+        return f"<nav>{frame}</nav>{page(frame + ''.join(rooms))}"
+
+    def rooms(free: int) -> str:
+        return hotel(*(f"<h3>Room {n}</h3><p>{n != free}</p>" for n in range(700)))
+
+    template = repeated(*(hotel(f"<h3>Room {n}</h3><p>True</p>") for n in (701, 702)))
+    kept, same, other = read(rooms(9), KEPT), read(rooms(9), URL, template), read(rooms(3), URL)
+    assert same.repeated
+    assert beside(kept, same) == []
+    assert beside(kept, other) != []
+
+
 @given(st.sets(st.integers(0, 0xFFFFFFFF)), st.data())
 def test_difference_of_two_sets_is_exact_or_unknown(kept: set[int], data: st.DataObject) -> None:
     more = data.draw(st.sets(st.integers(0, 0xFFFFFFFF)))

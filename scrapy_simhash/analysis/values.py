@@ -512,10 +512,13 @@ class Reader:
     def _is_own_field(self, frame: Frame, held: dict[str, str]) -> bool:
         """Whether an element is a hidden field that repeats a parameter of the page's address.
 
-        A page whose address has no such parameter has no such field.
+        A page whose address has no such parameter has no such field.  A session is a parameter of
+        each address that a form leads to.
         """
-        is_hidden = frame.tag == "input" and held.get("type", "").lower() == "hidden"
-        return is_hidden and self._is_own_control(frame, held, "value")
+        if frame.tag != "input" or held.get("type", "").lower() != "hidden":
+            return False
+        is_session = self._cuts is not None and held.get("name", "") in self._cuts.parameters
+        return is_session or self._is_own_control(frame, held, "value")
 
     def _is_own_control(self, frame: Frame, held: dict[str, str], name: str) -> bool:
         """Whether a control of a form repeats a parameter of the page's address."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
-from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -19,14 +18,11 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.base import Index
     from scrapy_simhash.workers.pool import Workers
 
-# A visit is asked for at these of the pages of a pattern that are kept although their text is
-# known.
-ASKED_AT = (1, 2, 3, 16)
 # So many for the whole crawl, and this share of its pages.
 FREE_VISITS = 20
 MOST_SHARE = 0.02
-# Patterns that are watched, and visits that may be under way; the oldest is forgotten first.
-MAX_PATTERNS = 1_000
+# Sections that are watched, and visits that may be under way; the oldest is forgotten first.
+MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
 
 
@@ -41,15 +37,18 @@ class SecondVisits:
     """Asks for a page that was just met once more, and compares the two answers.
 
     The request is a copy of the page's own, so it goes through the crawl's scheduler, delays and
-    middlewares as any other; its answer never reaches the spider.  At most *most* visits are asked
-    for in pages of one host and pattern of addresses.
+    middlewares as any other; its answer never reaches the spider.  Of the pages of a section that
+    are kept although their text is known, those are visited that follow the last one by a
+    *probes*-th of all; by as many as there were, after a visit that has taught nothing, or while
+    *probes* are under way.
     """
 
-    def __init__(self, crawler: Crawler, index: Index, most: int) -> None:
+    def __init__(self, crawler: Crawler, index: Index, probes: int) -> None:
         self._crawler = crawler
         self._index = index
-        self._asked_at = frozenset(ASKED_AT[:most])
-        self._met: OrderedDict[str, int] = OrderedDict()
+        self._probes = probes
+        # Of each section: the pages that might be visited, and at which the next one is.
+        self._met: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._under_way: OrderedDict[str, FirstVisit] = OrderedDict()
         self._asked = self._judged = 0
 
@@ -59,11 +58,12 @@ class SecondVisits:
 
     def consider(self, request: Request, response: Response, page: Page) -> None:
         """Ask for a page once more that was kept although its text is known, if that may help."""
-        pattern = Address.of(page.url).pattern
-        met = self._met[pattern] = self._met.pop(pattern, 0) + 1
-        if len(self._met) > MAX_PATTERNS:
+        section = page.section or page.site
+        met, due = self._met.pop(section, (0, 1))
+        self._met[section] = met, due = met + 1, due
+        if len(self._met) > MAX_SECTIONS:
             self._met.popitem(last=False)
-        if met not in self._asked_at or request.method != "GET":
+        if not self._probes or met < due or request.method != "GET":
             return
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
@@ -76,6 +76,8 @@ class SecondVisits:
         self._under_way[number] = FirstVisit(page, zlib.compress(response.body, 1))
         if len(self._under_way) > MAX_UNDER_WAY:
             self._under_way.popitem(last=False)
+        waiting = sum(one.page.section == page.section for one in self._under_way.values())
+        self._wait(section, waiting < self._probes)
 
     def first(self, number: str) -> FirstVisit | None:
         """Return what the first visit saw, by the number of the second; None if it is none."""
@@ -99,5 +101,11 @@ class SecondVisits:
         second = zlib.compress(response.body, 1)
         encoding = getattr(response, "encoding", None)
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url)
-        await self._index.learned.learn_noise(page.section or page.site, found)
+        section = page.section or page.site
+        self._wait(section, await self._index.learned.learn_noise(section, found))
         return True
+
+    def _wait(self, section: str, may_teach: bool) -> None:
+        """Decide which page of a section is visited next, if one more visit may teach something."""
+        met, _ = self._met.get(section, (0, 1))
+        self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)

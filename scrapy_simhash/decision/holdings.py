@@ -9,7 +9,7 @@ not, where the kept page has another one::
     | kind | a bit for 2,048 groups of places | a table of hashes      kind 1
        1                   256                          1782
 
-More hashes than fit are a table by which it is known in what two pages differ, if that is little
+If these are more than fit, a table of all values says in what two pages differ, if that is little
 (:func:`~scrapy_simhash.hashes.pack_table`).  Byte order is big-endian.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -126,18 +126,27 @@ class PageValues:
         if not self.is_whole:
             return None
         places = {value & PLACE for value in self.own} - {BESIDE, ANYWHERE}
-        values = self.hashes(places.__contains__)
+        values = self.hashes(places) | self.bare_hashes
         if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= MAX_BYTES:
             held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
             return b"".join((_EXACT_HEAD.pack(_EXACT, len(places)), *held))
-        bits = _bits_of(places)
-        return bytes((_TABLE,)) + bits + pack_table(self.hashes(partial(_has_place, bits)))
+        return bytes((_TABLE,)) + _bits_of(places) + pack_table(self.hashes())
 
-    def hashes(self, has_place: Callable[[int], object]) -> set[int]:
-        """Return the hashes of the values of its own, and of all others at some places."""
-        found = {value >> 32 for value in chain(self.own, self.chained, self.bare)}
-        found.update(value >> 32 for value in self.repeated if has_place(value & PLACE))
+    def hashes(self, places: Container[int] | None = None) -> set[int]:
+        """Return the hashes of its values: of those that its section repeats, only at some places.
+
+        Without *places*, they are the same whatever the section is known to repeat.
+        """
+        found = {value >> 32 for value in chain(self.own, self.chained)}
+        found.update(
+            value >> 32 for value in self.repeated if places is None or value & PLACE in places
+        )
         return found
+
+    @property
+    def bare_hashes(self) -> set[int]:
+        """The hashes of the chains of its own without what the section repeats."""
+        return {value >> 32 for value in self.bare}
 
 
 NO_VALUES = PageValues()
@@ -250,7 +259,7 @@ class Comparable:
         if kept is None or self.new_beside(url, stored, section, 1) != []:
             return False
         of = self._values
-        mine = of.hashes(bool) | {value >> 32 for value in chain(of.repeated, of.loose)}
+        mine = of.hashes() | of.bare_hashes | {value >> 32 for value in of.loose}
         return mine.issuperset(kept.hashes)
 
     def _values_in(self, stored: bytes) -> _Kept | None:
@@ -261,7 +270,7 @@ class Comparable:
         if self._tables_compared > MAX_TABLES_COMPARED:
             return None
         has_place = partial(_has_place, stored[1 : 1 + _PLACE_BYTES])
-        mine = self._values.hashes(has_place)
+        mine = self._values.hashes()
         differing = difference(mine, stored[1 + _PLACE_BYTES :])
         if differing is None:
             return None

@@ -318,8 +318,11 @@ class Noise:
         self._values: dict[tuple[int, Cut], set[int]] = {}
         self.cuts = NO_CUTS
 
-    def learn(self, found: Differences) -> None:
-        """Learn from two visits to one page."""
+    def learn(self, found: Differences) -> bool:
+        """Learn from two visits to one page; return whether more visits may teach more.
+
+        They may if something changed on fewer pages than must agree.
+        """
         returning = set()
         for key, values in found.values.items():
             known = self._values.setdefault(key, set())
@@ -343,6 +346,7 @@ class Noise:
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
         self._decide()
+        return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
 
     def merge(self, other: Noise) -> None:
         """Take over what *other* has seen more of, from the same section."""
@@ -413,10 +417,11 @@ class Noises:
         """Return the noise of a section as it is known now; it is not to be changed."""
         return self._sections.get(section, QUIET)
 
-    def learn(self, section: str, found: Differences) -> None:
-        """Learn from two visits to one page of a section."""
-        self._sections.setdefault(section, Noise()).learn(found)
+    def learn(self, section: str, found: Differences) -> bool:
+        """Learn from two visits to one page of a section; return whether more may teach more."""
+        is_open = self._sections.setdefault(section, Noise()).learn(found)
         self._use(section)
+        return is_open
 
     def merged(self, section: str, stored: bytes | None) -> bytes:
         """Return the state of a section to store, merged with the state that others have *stored*.

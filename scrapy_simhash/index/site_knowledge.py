@@ -143,10 +143,14 @@ class Learned:
         """Return what is known to change by itself in a section."""
         return self._noises.of(section)
 
-    async def learn_noise(self, section: str, found: Differences) -> None:
-        """Learn from two visits to one page of a section, and store what is known now."""
-        self._noises.learn(section, found)
+    async def learn_noise(self, section: str, found: Differences) -> bool:
+        """Learn from two visits to one page of a section, and store what is known now.
+
+        Return whether they have shown anything that was not known.
+        """
+        is_news = self._noises.learn(section, found)
         await self._store(noise_key(section))
+        return is_news
 
     async def store_rules(self, site: str) -> None:
         """Store the rules for the addresses of a site, with what others have learned of them."""
