@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scrapy_simhash.batch.pages import Content, contents, http_headers
+from scrapy_simhash.batch.pages import ResolvedPage, contents, http_headers
 from scrapy_simhash.batch.records import opened
 from scrapy_simhash.batch.warc import WarcFile, WarcRecord
 from scrapy_simhash.errors import SourceError
@@ -140,7 +140,7 @@ def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     return found
 
 
-def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFile, Content]]:
+def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFile, ResolvedPage]]:
     """Yield those pages of a file that begin at the places that are wanted."""
     found = 0
     try:
@@ -159,7 +159,7 @@ def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFil
         )
 
 
-def _identity(content: Content) -> bytes:
+def _identity(content: ResolvedPage) -> bytes:
     """Return a digest of a body as it is stored, and of how it is to be unpacked."""
     headers, at = http_headers(content.origin.block)
     codings = [headers.get(name, []) for name in ("content-encoding", "transfer-encoding")]
@@ -172,7 +172,7 @@ def _digest(record: WarcRecord) -> str:
     return f"sha1:{b32encode(sha1(record.block[at:]).digest()).decode()}"  # noqa: S324
 
 
-def _copy(records: WarcFile, content: Content) -> bytes:
+def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
     """Return the record of a page; one whose content is elsewhere gets it."""
     record, origin = content.record, content.origin
     if record is origin:
@@ -182,7 +182,7 @@ def _copy(records: WarcFile, content: Content) -> bytes:
     return _record(fields, origin.block)
 
 
-def _revisit(content: Content, original: Original) -> bytes:
+def _revisit(content: ResolvedPage, original: Original) -> bytes:
     """Return the record of a page with the body of another one, under its own headers of HTTP."""
     headers, block = content.record.headers, content.origin.block
     _, at = http_headers(block)
