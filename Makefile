@@ -4,6 +4,7 @@
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
 # make docs    set up, then build the documentation site in build/docs and check its links
+# make oldest  set up with the oldest Scrapy of setup.cfg, then run some of the tests that crawl
 # make wheels  build and test the sdist and a wheel for each Python at hand, in dist/
 # make release-check  build, and do what a stranger does first, from the wheel and the sdist
 # PYTHON=python3.12 make test   with another Python (in a folder of its own)
@@ -20,7 +21,7 @@ export PIP_COMPILE := 0
 # Tests start hundreds of processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long lint mutants docs wheels release-check clean
+.PHONY: demo test test-long lint mutants docs oldest environments wheels release-check clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/python example_project/demo.py
@@ -44,6 +45,12 @@ docs: .venv/docs/docs.done
 	.venv/docs/bin/sphinx-build --fail-on-warning --keep-going --nitpicky --fresh-env docs build/docs
 	.venv/docs/bin/python docs/check_site.py build/docs
 
+oldest: .venv/oldest/oldest.done
+	.venv/oldest/bin/python -m pytest -n logical tests/test_crawl.py tests/test_redirects.py tests/test_resume.py
+
+# All that lint, docs and oldest need; installed one after the other, they can be run side by side.
+environments: $(VENV)/test.done $(VENV)/lint.done .venv/docs/docs.done .venv/oldest/oldest.done
+
 wheels:
 	nice -n 10 .ci/wheels
 
@@ -52,9 +59,12 @@ release-check:
 
 SOURCES := setup.cfg setup.py pyproject.toml scrapy_simhash/analysis/values.py scrapy_simhash/hashes.py $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*.pxd scrapy_simhash/*/*.px[di] scrapy_simhash/*/*.h)
 
-# Compiling would take as long as all the rest: the twins in Python do for a small site.
+# Compiling takes longer than all the rest: the twins in Python do for these.  What make test has
+# compiled stays.
+$(VENV)/demo.done $(VENV)/lint.done .venv/docs/docs.done .venv/oldest/oldest.done: export SIMHASH_BUILD := pure
+
 $(VENV)/demo.done: $(SOURCES) | $(VENV)
-	SIMHASH_BUILD=pure $(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
 $(VENV)/%.done: $(SOURCES) | $(VENV)
@@ -64,6 +74,11 @@ $(VENV)/%.done: $(SOURCES) | $(VENV)
 .venv/docs/docs.done: $(SOURCES)
 	$(PYTHON) -m venv .venv/docs
 	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+.venv/oldest/oldest.done: $(SOURCES)
+	$(PYTHON) -m venv .venv/oldest
+	.venv/oldest/bin/python -m pip install --quiet --editable '.[test]' 'scrapy==2.14.*'
 	touch $@
 
 $(VENV):

@@ -91,6 +91,7 @@ def links(url: str) -> dict[str, str]:
 
 setup(
     ext_modules=extensions(os.environ.get("SIMHASH_BUILD", "")),
+    options={"build_ext": {"parallel": True}},  # a compiler for each core
     long_description=page_of_the_package(stated("url")),
     project_urls=links(stated("url")),
 )

@@ -13,7 +13,7 @@ order each time, except where several at once are the point: ``session``, ``wall
 Prints, for each scenario: distinct items without the plug-in; how many of them each mode lost;
 requests, errors in the log, and seconds of each mode, in the order of the modes.  Then the sum.
 A loss with a word behind it is documented: *address* if pages matter because of their address
-alone, *polls* if what a page says depends on how often it was asked for.
+alone.
 
 Leaves out: what a drop saves, and copies that arrive again (bench_reach.py).
 

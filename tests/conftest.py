@@ -60,7 +60,12 @@ class Site:
         site = self
 
         class Handler(BaseHTTPRequestHandler):
+            # A connection serves many pages, each of which is sent at once.
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1
+
             def do_GET(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 site.asked[self.path] += 1
                 reply = site.pages.get(self.path, Reply("not found", 404))
                 found = reply.body(site.asked[self.path]) if callable(reply.body) else reply.body
@@ -73,9 +78,7 @@ class Site:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.do_GET()
+            do_POST = do_GET
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing."""

@@ -1,6 +1,6 @@
 """A process that judges pages until it is killed, or has no more; one line for each.
 
-    python -m tests.fault_writer INDEX FIRST COUNT WRITER [FILE_LIMIT]
+    fault_writer.py INDEX FIRST COUNT WRITER [FILE_LIMIT]
 
 Page i is near page i of every other writer, and far from all others. With a limit, no file may
 grow above so many bytes, as on a full disk; a page that was not taken is told as such.
@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import resource
 import sys
+from pathlib import Path
 
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.index.sqlite import index as index_file
 from scrapy_simhash.index.sqlite import segments
+from tests.forking import FOLDER, Job
 from tests.pages import PARAMETERS, page
 
 
@@ -27,6 +29,32 @@ def spread(i: int) -> int:
 
 def page_of(i: int, writer: int) -> Page:
     return page(f"{i}-{writer}", spread(i) ^ 1 << writer, text=f"{i} {writer}")
+
+
+def writer(
+    place: str | Path,
+    first: int,
+    count: int,
+    number: int = 0,
+    limit: int | None = None,
+    *,
+    piped: bool = False,
+) -> Job:
+    """Start such a process; if it is *piped*, its lines can be read while it runs."""
+    limits = [] if limit is None else [str(limit)]
+    arguments = [__file__, place, str(first), str(count), str(number), *limits]
+    return Job(arguments, FOLDER, FOLDER, piped=piped)
+
+
+def written(writers: list[Job]) -> list[str]:
+    """Wait for the end of processes, and return their lines."""
+    lines = []
+    for one in writers:
+        with one:
+            ended = one.wait()
+        assert ended.returncode == 0, ended.stderr
+        lines += ended.stdout.splitlines()
+    return lines
 
 
 async def main(path: str, first: str, count: str, writer: str, limit: str = "") -> None:

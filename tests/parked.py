@@ -1,4 +1,4 @@
-"""Requests that rules park: in a crawl without an engine, and those that a crawl has left."""
+"""Rules that hold from the start of a crawl, and what they park in one without an engine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.settings import SimhashSettings
-from scrapy_simhash.url_rules.learner import PageForRules
+from scrapy_simhash.settings import TEXT, SimhashSettings
+from scrapy_simhash.url_rules.learner import Learner, PageForRules
+from tests.commands import INDEX
 from tests.conftest import path_of
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
@@ -40,12 +41,21 @@ def rules_in_use(
         rules.close(is_done=True)
 
 
-def teach(rules: SimhashRulesMiddleware, pages: int) -> None:
-    """Have the rules learn that ``sid`` does not matter, from pages at two addresses each."""
+def teach(learner: Learner, pages: int, site: str = "http://a.com") -> None:
+    """Have it learn that ``sid`` does not matter, from pages in ``/a/`` at two addresses each."""
     for number in range(pages):
-        url = f"http://a.com/a/p{number}"
-        rules._learner.learn(PageForRules(url, url))
-        rules._learner.learn(PageForRules(f"{url}?sid=1", url))
+        url = f"{site}/a/p{number}"
+        learner.learn(PageForRules(url, url))
+        learner.learn(PageForRules(f"{url}?sid=1", url))
+
+
+def index_with_rule(folder: Path, site: str, takes: str = TEXT) -> None:
+    """Make the index of a crawl in *folder*, with the rule of :func:`teach` and no page."""
+    file = folder / INDEX
+    file.parent.mkdir(parents=True)
+    parameters = Pipeline.of(SimhashSettings.read({"SIMHASH_TAKES": takes})).parameters
+    with open_index(file, parameters) as index:
+        teach(Learner(index.learned.rules), 60, site)
 
 
 def parked_in(file: Path) -> set[str]:

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 import psutil
 from scrapy import FormRequest, Request, Spider
+from scrapy import signals as scrapy_signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.retry import get_retry_request
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DontCloseSpider, DropItem
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
@@ -61,6 +62,27 @@ class StartsAnyPage(Links):
 
     async def start(self) -> AsyncIterator[Request]:
         yield Request(self.start_urls[0], meta={"simhash": "drop"}, dont_filter=True)
+
+
+class Fed(Links):
+    """Ask for the paths of the setting ``FED`` when all is done, twice, as a queue or a monitor."""
+
+    name = "fed"
+    rounds = 2
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.crawler.signals.connect(self.feed, scrapy_signals.spider_idle)
+        async for request in super().start():
+            yield request
+
+    def feed(self) -> None:
+        if self.rounds:
+            self.rounds -= 1
+            for path in self.settings.getlist("FED"):
+                url = self.start_urls[0].rstrip("/") + path
+                assert self.crawler.engine
+                self.crawler.engine.crawl(Request(url, self.parse, dont_filter=True))
+            raise DontCloseSpider
 
 
 class OtherLinks(Links):

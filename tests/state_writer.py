@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.run import JobState
 
-SIZE = 1 << 25
+SIZE = 1 << 24
 
 
 def state_in(job: str) -> JobState[bytes]:

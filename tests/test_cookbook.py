@@ -157,6 +157,7 @@ def test_scrapy_redis(copies: Site, tmp_path: Path) -> None:
     assert paths(items[0]) == ["/", "/a", "/b"]
 
 
+@pytest.mark.long
 def test_playwright(copies: Site, tmp_path: Path) -> None:
     pytest.importorskip("scrapy_playwright", reason="scrapy-playwright is not installed")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)

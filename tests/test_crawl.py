@@ -91,7 +91,7 @@ def test_account_is_in_stats_and_log(twins: Site, crawl: CrawlFixture) -> None:
     assert result.stats["simhash/dropped_bytes"] == len(body)
     assert result.stats["simhash/analysis_seconds"] > 0
     assert result.stats["simhash/index_seconds"] > 0
-    assert "4 pages judged, 3 kept, 1 duplicates (25.0%; 1 exact)\n" in result.log
+    assert "4 pages judged, 3 kept, 1 duplicate (25.0%; 1 exact)\n" in result.log
     assert f"\n  1 dropped, of {len(body):,} bytes\n" in result.log
 
 
@@ -107,7 +107,7 @@ def test_next_crawl_continues_from_the_index(twins: Site, crawl: CrawlFixture) -
         ("/other", "refresh"),
         ("/new", "exact_duplicate"),
     ]
-    assert "within 7 bits of 3 pages in .scrapy/simhash/links.simhash" in result.log
+    assert "Near-duplicates: drop; kept before: 3 pages in .scrapy/simhash/links" in result.log
 
 
 def test_flag_keeps_items_and_cuts_links(twins: Site, crawl: CrawlFixture) -> None:
@@ -130,9 +130,9 @@ def test_observe_changes_nothing_but_the_account(twins: Site, crawl: CrawlFixtur
 
 
 def test_observe_says_what_a_drop_would_save(twins: Site, crawl: CrawlFixture) -> None:
-    observed = crawl(SIMHASH_ACTION="observe", SIMHASH_REPORT_FILE="found.html")
-    said = "would drop 1 of 5 pages and not follow their links (about 1 requests fewer); "
-    assert f"\n  {said}see found.html; then remove SIMHASH_ACTION\n" in observed.log
+    observed = crawl(SIMHASH_ACTION="observe", SIMHASH_REPORT_FILE="%(name)s.html")
+    said = "would drop 1 of 5 pages and not follow their links (about 1 request fewer); "
+    assert f"\n  {said}see links.html; then remove SIMHASH_ACTION\n" in observed.log
     assert "dropped" not in observed.log
     dropping = crawl()
     assert observed.stats["downloader/request_count"] == 5

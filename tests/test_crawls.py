@@ -301,6 +301,29 @@ def test_page_that_another_crawl_has_moved_stands_for_no_copy_of_a_failed_one(
     assert index.check_and_add(replace(page("c", 0b0), met_by=met_by(1))).reason == "moved"
 
 
+def test_duplicate_that_any_run_of_its_crawl_has_judged_is_met_again_on_purpose(
+    index: Blocking,
+) -> None:
+    """A crawl that is resumed polls; another one, at the same time, has its own polls."""
+
+    def poll(crawl_name: str, name: str = "copy") -> str:
+        run = index.begin_crawl("spider", crawl_name)
+        new = replace(page(name, 0b0), crawl=run.id, met_by=met_by(run.crawl))
+        return str(index.check_and_add(replace(new, is_asked_again=True)).verdict)
+
+    assert [poll("job", "kept"), poll("job")] == ["unique", "exact_duplicate"]
+    assert [poll("another", "kept"), poll("another")] == ["refresh", "exact_duplicate"]
+    assert poll("job") == "refresh", "in the third run of its job"
+
+
+def test_heir_was_handed_to_no_crawl(index: Blocking) -> None:
+    """Its spider did not get it, so another copy of it may pass."""
+    for name in ("kept", "copy"):
+        index.check_and_add(replace(page(name, 0b0), met_by=met_by(1)))
+    index.forget([next(row.id for row in index.rows() if row.is_kept)])
+    assert index.check_and_add(replace(page("other", 0b0), met_by=met_by(1))).reason == "moved"
+
+
 def test_four_crawls_are_remembered_the_latest_first() -> None:
     met = None
     for crawl in (1, 2, 3, 2, 4, 5):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.testing import CrawlFunction
+from tests import forking
 from tests.documents import FOLDER, blocks
 
 EXAMPLE = FOLDER / "example_project"
@@ -25,9 +25,7 @@ from demo_site.server import serve  # noqa: E402
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a run of the demo leaves."""
     folder = tmp_path_factory.mktemp("demo")
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE / "demo.py")], cwd=folder, capture_output=True, text=True
-    )
+    done = forking.run([EXAMPLE / "demo.py"], folder)
     assert done.returncode == 0, done.stderr
     assert "Found 75 pages: kept 34 (45 items), dropped 30" in done.stdout
     (folder / "printed.txt").write_text(done.stdout)

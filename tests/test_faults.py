@@ -14,7 +14,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing, suppress
@@ -22,32 +21,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.repair import repair
-from tests.fault_writer import page_of
+from tests.fault_writer import page_of, writer, written
 from tests.indexes import open_index, write_segments
 from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
 
-FOLDER = Path(__file__).parents[1]
 FAULTS = int(os.environ.get("FAULTS", "20"))
 PAIRS = int(os.environ.get("PAIRS", "200"))
-
-
-def writer(
-    path: Path, first: int, count: int, number: int = 0, limit: int | None = None
-) -> subprocess.Popen[str]:
-    arguments = [str(path), str(first), str(count), str(number)]
-    if limit is not None:
-        arguments.append(str(limit))
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.fault_writer", *arguments],
-        cwd=FOLDER,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
 
 
 def stored(path: Path) -> set[str]:
@@ -66,14 +51,13 @@ def test_index_survives_kills_at_any_moment(tmp_path: Path) -> None:
     rng = random.Random(1)
     expected: set[str] = set()
     for kill in range(FAULTS):
-        with writer(path, 1_000_000 * kill, 1_000_000) as child:
-            assert child.stdout is not None
+        with writer(path, 1_000_000 * kill, 1_000_000, piped=True) as child:
             lines: list[str] = []
             if kill % 4:
                 lines = list(itertools.islice(child.stdout, rng.randrange(1, 300)))
             else:  # while it starts
                 with suppress(subprocess.TimeoutExpired):
-                    child.wait(rng.uniform(0, 0.6))
+                    child.wait(rng.uniform(0, 0.1))
             child.send_signal(signal.SIGKILL)
             lines += child.stdout
         expected |= acknowledged(lines)
@@ -88,10 +72,7 @@ def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(
     tmp_path: Path, writers: int
 ) -> None:
     path = tmp_path / "pages.simhash"
-    children = [writer(path, 0, PAIRS, number) for number in range(writers)]
-    told = [child.communicate()[0].split("\n")[:-1] for child in children]
-    assert [child.returncode for child in children] == [0] * writers
-    lines = itertools.chain.from_iterable(told)
+    lines = written([writer(path, 0, PAIRS, number) for number in range(writers)])
     kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
     assert kept == {str(i): 1 for i in range(PAIRS)}
     assert repair(path) == []
@@ -103,12 +84,12 @@ def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> No
     path = tmp_path / "pages.simhash"
     rng = random.Random(2)
     lines: list[str] = []
-    with writer(path, 0, 10_000_000) as child:
-        assert child.stdout is not None
+    with writer(path, 0, 10_000_000, piped=True) as child:
         for copied in range(FAULTS):
             lines += itertools.islice(child.stdout, rng.randrange(1, 200))
             child.send_signal(signal.SIGSTOP)
-            os.waitpid(child.pid, os.WUNTRACED)
+            while psutil.Process(child.pid).status() != psutil.STATUS_STOPPED:
+                """It gets there."""
             folder = tmp_path / f"copy{copied}"
             folder.mkdir()
             for found in tmp_path.glob("pages.simhash*"):
@@ -117,7 +98,7 @@ def test_copies_of_the_files_taken_at_any_moment_are_whole(tmp_path: Path) -> No
             (folder / "pages.simhash-shm").unlink()  # is in memory only, gone with the power
             assert repair(folder / "pages.simhash") == []
             assert acknowledged(lines) <= stored(folder / "pages.simhash")
-        child.kill()
+        child.send_signal(signal.SIGKILL)
 
 
 @pytest.fixture
@@ -194,11 +175,9 @@ def test_flipped_bits_are_detected_or_harmless(
 
 def test_full_disk_takes_no_page_and_loses_none(tmp_path: Path) -> None:
     path = tmp_path / "pages.simhash"
-    with writer(path, 0, 50) as child:
-        assert child.communicate()[0].count("unique") == 50
+    assert len(written([writer(path, 0, 50)])) == 50
     limit = path.stat().st_size + 100_000
-    lines = writer(path, 50, 500, limit=limit).communicate()[0].splitlines(keepends=True)
-    taken = acknowledged(lines)
+    taken = acknowledged([f"{line}\n" for line in written([writer(path, 50, 500, limit=limit)])])
     assert 0 < len(taken) < 500
     assert repair(path) == []
     names = stored(path)

@@ -3,12 +3,52 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.account import DecisionsFeed
+from scrapy_simhash.crawl.account import DecisionsFeed, SimhashAccount, summary
+from scrapy_simhash.report.html import LABELS
+from scrapy_simhash.report.record import VERDICTS, Record
 from tests.conftest import CrawlFixture, Site, article, prose
+from tests.documents import read
+from tests.reports import record
+from tests.sample_reports import SITE, collected
+
+# The words of the log and the report, and the fields of the feed that say the same.
+WORDS = {
+    word: re.findall(r'"(\w+)": "(\w+)"', names)
+    for word, names in re.findall(
+        r"^\| ([a-z ]+) \| (`\"(?:verdict|action).*) \|$", read("docs/decisions.md"), re.MULTILINE
+    )
+}
+
+
+def page_with(field: str, value: str) -> Record:
+    """A page whose line in the feed has a field with this value."""
+    fields: dict[str, Any] = {field: value}
+    if field == "action" or value in ("near_duplicate", "exact_duplicate"):
+        return record(f"{SITE}/copy", f"{SITE}/kept", **fields)
+    return record(f"{SITE}/page", **fields)
+
+
+def test_the_feed_names_what_the_log_and_the_report_count() -> None:
+    assert {value for pairs in WORDS.values() for field, value in pairs if field == "verdict"} == (
+        VERDICTS
+    )
+    for word, pairs in WORDS.items():
+        for field, value in pairs:
+            page, crawler = page_with(field, value), get_crawler()
+            assert page.as_json()[field] == value
+            SimhashAccount(crawler.stats, None).page_judged(page, Spider("news"))
+            one = re.compile(rf"\b1 {word.removesuffix('s')}\b|\b{word}: 1\b")
+            assert one.search(summary(crawler.stats, None)), word
+            happened = collected(page)["summary"]["happened"]
+            assert one.search(happened) or word in LABELS.values(), word
 
 
 def test_feed_is_continued(tmp_path: Path) -> None:

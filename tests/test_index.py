@@ -455,7 +455,8 @@ class RedisAgainstLinearScan(IndexAgainstLinearScan):
         return new_redis_url()
 
 
-STEPS = settings(max_examples=30, stateful_step_count=30)
+# 20 runs, or 666 in the profile "thorough".
+STEPS = settings(max_examples=settings().max_examples // 3, stateful_step_count=30)
 TestIndexAgainstLinearScan = IndexAgainstLinearScan.TestCase
 TestIndexAgainstLinearScan.settings = STEPS
 TestRedisAgainstLinearScan = pytest.mark.skipif(PROGRAM is None, reason=NO_PROGRAM)(

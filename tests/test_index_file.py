@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from dataclasses import replace
@@ -259,66 +256,6 @@ def test_merged_log_starts_over(
             assert merged.wait(30)
             sizes.append(log.stat().st_size)
         assert sizes[-1] < 2 * sizes[0]
-
-
-WRITER = """
-import sys
-from tests.pages import PARAMETERS, page
-from tests.fault_writer import spread
-from tests.indexes import open_index
-
-name, first, count, path = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-with open_index(path, PARAMETERS) as index:
-    for i in range(first, first + count):
-        decision = index.check_and_add(page(f"{name}{i}", spread(i)))
-        print(i, decision.verdict, flush=True)
-"""
-
-
-def writer(name: str, first: int, count: int, path: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", WRITER, name, str(first), str(count), str(path)],
-        cwd=FOLDER,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_killed_writer_loses_no_page_that_it_acknowledged(tmp_path: Path) -> None:
-    path = tmp_path / "pages.simhash"
-    acknowledged: set[str] = set()
-    for round_, pages in enumerate((1, 20, 150)):
-        with writer("page", 1000 * round_, 100_000, path) as child:
-            assert child.stdout is not None
-            for line in child.stdout:
-                acknowledged.add(line.split()[0])
-                if len(acknowledged) % (pages + 1) == pages:
-                    child.send_signal(signal.SIGKILL)
-                    break
-            for line in child.stdout:
-                if line.endswith("\n"):
-                    acknowledged.add(line.split()[0])
-    with open_index(path, PARAMETERS) as index:
-        stored = {row.page.url.rpartition("page")[2] for row in index.rows()}
-        assert acknowledged <= stored
-        assert len(index) == len(stored)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_processes_that_share_a_file_keep_one_page_of_each_text(tmp_path: Path) -> None:
-    path = tmp_path / "pages.simhash"
-    children = [writer(name, 0, 300, path) for name in "ab"]
-    printed = [child.communicate()[0].split("\n") for child in children]
-    assert [child.returncode for child in children] == [0, 0]
-    verdicts = [line.split()[1] for lines in printed for line in lines if line]
-    assert len(verdicts) == 600
-    with open_index(path, PARAMETERS) as index:
-        rows = list(index.rows())
-        assert len(rows) == 600
-        assert verdicts.count("unique") == len(index) <= 300
-        representatives = {row.id for row in rows if row.representative is None}
-        assert {row.representative for row in rows} - {None} <= representatives
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

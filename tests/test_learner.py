@@ -681,7 +681,7 @@ def test_a_rule_says_what_it_waits_for() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS + 40, "/a")
     wait = crawl.of[SID].waits_for()
-    assert str(wait) == "40 of 45 addresses with a second one in /a/*"
+    assert str(wait) == "40 of 45 pairs of addresses in /a/*"
     crawl.aliases(SUGGESTIONS + 45, "/a")
     assert crawl.of[SID].waits_for() is None, "it acts"
 

@@ -71,10 +71,10 @@ def test_a_rule_is_observed_approved_and_used(
     assert fewer is not None
 
     listed = simhash(tmp_path, "rules", str(INDEX)).stdout
-    waiting = re.findall(r"^ *(\d+)\. (.*)\n.*\n +waits: (\d+) of \d+ addresses", listed, re.M)
+    waiting = re.findall(r"^ *(\d+)\. (.*)\n.*\n +waits: (\d+) of \d+ pairs", listed, re.M)
     numbers = [number for number, advice, right in waiting if int(right) == ARTICLES]
     assert numbers, listed
-    assert "had another text" not in listed
+    assert "with another text" not in listed
 
     dropping = crawl(**settings)
     saved = int(fewer[1].replace(",", ""))

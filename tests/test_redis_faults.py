@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +23,7 @@ from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, Set
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.redis import server
 from tests.conftest import CrawlFixture, Site, article, prose
-from tests.fault_writer import page_of, spread
+from tests.fault_writer import page_of, spread, writer, written
 from tests.indexes import Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, exact, near, page
 from tests.proxy import Proxy
@@ -318,14 +316,7 @@ def test_nothing_outside_the_prefix_is_touched(tmp_path: Path) -> None:
 
 
 def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(redis_url: str) -> None:
-    arguments = [sys.executable, "-m", "tests.fault_writer", redis_url, "0", str(PAIRS)]
-    children = [
-        subprocess.Popen([*arguments, str(n)], cwd=FOLDER, stdout=subprocess.PIPE, text=True)
-        for n in range(4)
-    ]
-    told = [child.communicate()[0].split("\n")[:-1] for child in children]
-    assert [child.returncode for child in children] == [0] * 4
-    lines = itertools.chain.from_iterable(told)
+    lines = written([writer(redis_url, 0, PAIRS, number) for number in range(4)])
     kept = Counter(line.split()[0] for line in lines if line.endswith("unique"))
     assert kept == {str(i): 1 for i in range(PAIRS)}
     with opened(redis_url) as index:
@@ -333,9 +324,7 @@ def test_of_near_identical_pages_judged_at_once_exactly_one_is_kept(redis_url: s
 
 
 def test_writer_that_is_killed_leaves_the_index_whole(redis_url: str) -> None:
-    arguments = [sys.executable, "-m", "tests.fault_writer", redis_url, "0", "100000", "0"]
-    with subprocess.Popen(arguments, cwd=FOLDER, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
+    with writer(redis_url, 0, 100_000, piped=True) as child:
         taken = len(list(itertools.islice(child.stdout, 200)))
         child.send_signal(signal.SIGKILL)
     with opened(redis_url) as index:

@@ -65,8 +65,7 @@ def test_an_old_scrapy_is_refused_in_one_line() -> None:
         f'"scrapy>={OLDEST_SCRAPY}", or take scrapy_simhash.Addon out of ADDONS\n'
     )
     assert f"scrapy>={OLDEST_SCRAPY}\n" in (FOLDER / "setup.cfg").read_text()
-    for name in ("tox.ini", ".ci/run"):
-        assert f"scrapy=={OLDEST_SCRAPY}.*" in (FOLDER / name).read_text()
+    assert f"scrapy=={OLDEST_SCRAPY}.*" in (FOLDER / "Makefile").read_text()
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -94,7 +93,7 @@ def test_commands_for_single_pages_leave_the_index_alone(
     assert site.asked["/"] >= 1
     assert not (project / ".scrapy").exists()
     log = run(project, "crawl", "shop")
-    assert "1 pages judged" in log
+    assert "1 page judged" in log
     assert (project / ".scrapy" / "simhash" / "shop.simhash").exists()
 
 
@@ -169,6 +168,12 @@ def test_commands_find_the_index_of_a_spider_by_its_name(project: Path) -> None:
     unknown = simhash(project, "stats", "--spider", "nobody")
     assert unknown.returncode == 2
     assert "no spider 'nobody' in this project, and no index of one" in unknown.stderr
+    for subcommand in ("stats", "rules", "import"):
+        named = simhash(project, subcommand, "shop", *(["."] if subcommand == "import" else []))
+        assert named.returncode == 2
+        assert named.stderr == (
+            f"scrapy simhash {subcommand}: shop is not there: did you mean --spider shop?\n"
+        )
     neither = simhash(project, "stats")
     assert neither.returncode == 2
     assert neither.stderr == (
@@ -199,7 +204,7 @@ def test_crawl_whose_default_place_cannot_be_written_goes_on_in_memory(
     assert "WARNING: The index is in memory, so the next crawl does not know these pages" in line
     assert "shop.simhash cannot be made" in line
     assert "Set SIMHASH_INDEX to a place that can be written" in line
-    assert "1 pages judged" in log
+    assert "1 page judged" in log
     assert "0 pages in memory" in log
     assert ("WARNING: No requests are parked, as they cannot be kept" in log) == (rules == "use")
 

@@ -32,6 +32,8 @@ from tests.pages import UNIQUE
 from tests.spiders import ByRules
 from tests.test_items import shop_page
 
+DEPTH_MIDDLEWARE = "scrapy.spidermiddlewares.depth.DepthMiddleware"
+
 # The purpose of a request, as a hash --------------------------------------------------------------
 
 
@@ -542,6 +544,15 @@ def test_what_holds_most_copies_apart_is_said_once(site: Site, crawl: CrawlFixtu
     assert "20 of 20 variants" in result.log
 
 
+def test_nothing_is_said_of_polls(site: Site, crawl: CrawlFixture) -> None:
+    polls = {f"{name}#{poll}": {"dont_filter": True} for poll in range(2) for name in MANY}
+    same_pages(site, *MANY)
+    site["/"] = article(prose("start"), [*polls])
+    result = crawl("Asks", ASKS=polls, CONCURRENT_REQUESTS=1)
+    assert result.stats["simhash/variant/other_request"] >= VARIANTS_SEEN
+    assert ADVICE not in result.log
+
+
 def test_what_differs_most_is_named(site: Site, crawl: CrawlFixture) -> None:
     same_pages(site, *MANY)
     result = crawl("Asks", ASKS=positions(), SIMHASH_TAKES=ITEMS)
@@ -617,6 +628,21 @@ def test_a_dropped_address_that_was_not_asked_for_on_purpose_is_dropped_again(
     assert "/b" not in result.seen()
 
 
+def test_the_first_of_several_polls_passes_if_the_others_were_made_before_its_answer(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/a", *POLLS, "/c"])
+    site["/a"] = site["/b"] = site["/c"] = article(prose("same"))
+    asks: dict[str, Any] = {link: {"dont_filter": True} for link in POLLS}
+    asks["/c"] = {"dont_filter": True, "priority": -1}
+    result = crawl("Asks", ASKS={**asks, "/a": {"priority": 1}}, CONCURRENT_REQUESTS=1)
+    assert verdicts_on(result, "/b") == ["variant", *["refresh"] * (len(POLLS) - 1)]
+    assert verdicts_on(result, "/c") == ["exact_duplicate"], "it is asked for once"
+    assert reasons_on(result)["/b"][0] == "other_request"
+    (new,) = next(one for one in result.decisions if one["verdict"] == "variant")["new"]
+    assert (new["place"], new["text"]) == ("meta", "asked for more than once")
+
+
 def test_a_dropped_address_is_dropped_again_in_the_next_crawl(
     site: Site, crawl: CrawlFixture
 ) -> None:
@@ -626,6 +652,22 @@ def test_a_dropped_address_is_dropped_again_in_the_next_crawl(
     asks = {"/b": {"dont_filter": True}}
     assert crawl("Asks", ASKS=asks).verdicts()["/b"] == "exact_duplicate"
     assert verdicts_on(crawl("Asks", ASKS=asks), "/b") == ["exact_duplicate"] * 2
+
+
+# Requests that no page led to ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"SPIDER_MIDDLEWARES": {DEPTH_MIDDLEWARE: None}}])
+def test_what_a_spider_is_fed_with_is_no_duplicate_and_what_it_leads_to_may_be(
+    site: Site, crawl: CrawlFixture, settings: dict[str, Any]
+) -> None:
+    site["/"] = article(prose("start"))
+    site["/a"] = site["/b"] = article(prose("same"), ["/c", "/d"])
+    site["/c"] = site["/d"] = article(prose("other"))
+    result = crawl("Fed", FED=["/a", "/b"], CONCURRENT_REQUESTS=1, **settings)
+    passed = [path_of(one["url"]) for one in result.decisions if one["action"] == "pass"]
+    assert [*map(passed.count, ("/a", "/b"))] == [2, 2]
+    assert {"/c", "/d"} & {*passed} != {"/c", "/d"}
 
 
 # Depth -------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from tests.conftest import (
 )
 from tests.indexes import urls_in
 
-PAGES = 200
+PAGES = 100
 
 
 @pytest.fixture
@@ -34,9 +36,27 @@ def large_site(site: Site) -> Site:
     return site
 
 
-def start_and_stop(site: Site, folder: Path, stop: signal.Signals, after: int) -> str:
-    """Start a crawl, send *stop* after so many decisions, and wait for its end."""
-    job = crawl_job(site, folder, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4, SIMHASH_WALLS="drop")
+# How a crawl is stopped.
+STOPS = ("ctrl-c", "ctrl-c again and again", "kill")
+
+
+def job_of(site: Site, folder: Path) -> list[str]:
+    """Return the command of a crawl of the site."""
+    return crawl_job(
+        site,
+        folder,
+        CONCURRENT_REQUESTS=4,
+        SIMHASH_WORKERS=2,
+        SIMHASH_WALLS="drop",
+        SIMHASH_REPORT_FILE="report.html",
+    )
+
+
+def start_and_stop(
+    site: Site, folder: Path, stop: str, after: int
+) -> subprocess.CompletedProcess[str]:
+    """Start a crawl, stop it after so many decisions, and wait for its end."""
+    job = job_of(site, folder)
     feed = folder / "decisions.jsonl"
     with start_job(job, folder) as crawl:
         deadline = time.monotonic() + 60
@@ -44,29 +64,36 @@ def start_and_stop(site: Site, folder: Path, stop: signal.Signals, after: int) -
             assert time.monotonic() < deadline
             assert crawl.poll() is None
             time.sleep(0.01)
-        crawl.send_signal(stop)
-        return crawl.wait().stderr
+        crawl.send_signal(signal.SIGKILL if stop == "kill" else signal.SIGINT)
+        while stop == "ctrl-c again and again" and crawl.poll() is None:
+            time.sleep(0.05)
+            crawl.send_signal(signal.SIGINT)
+        return crawl.wait()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", STOPS)
 def test_no_acknowledged_page_is_lost_and_no_start_page_is_dropped(
-    large_site: Site, tmp_path: Path, stop: signal.Signals
+    large_site: Site, tmp_path: Path, stop: str
 ) -> None:
-    log = start_and_stop(large_site, tmp_path, stop, after=60)
-    first = crawl_result(0, log, tmp_path)
-    assert 60 <= len(first.decisions) < PAGES
+    stopped = start_and_stop(large_site, tmp_path, stop, after=30)
+    log = stopped.stderr
+    first = crawl_result(stopped.returncode, log, tmp_path)
+    assert 30 <= len(first.decisions) < PAGES
     assert all(d["verdict"] != "skipped" for d in first.decisions)
-    if stop == signal.SIGINT:
+    if stop == "ctrl-c":
         assert "Closing spider (shutdown)" in log
-        assert "pages judged" in log
+        assert f"Near-duplicates: {len(first.decisions)} pages judged" in log
+        report = json.loads((tmp_path / "report.json").read_text())
+        assert report["totals"]["judged"] == len(first.decisions)
+    if stop != "kill":  # as a crawl without the plug-in ends
+        assert stopped.returncode == 0
+        assert "Traceback" not in log
+        assert ("forcing unclean shutdown" in log) == (stop != "ctrl-c")
 
     stored = urls_in(tmp_path / ".scrapy" / "simhash" / "links.simhash")
     assert {d["url"] for d in first.decisions} <= stored
 
-    job = crawl_job(
-        large_site, tmp_path, SIMHASH_WORKERS=2, CONCURRENT_REQUESTS=4, SIMHASH_WALLS="drop"
-    )
-    whole = run_job(job, tmp_path)
+    whole = run_job(job_of(large_site, tmp_path), tmp_path)
     second = {path_of(d["url"]): d for d in whole.decisions[len(first.decisions) :]}
     assert len(second) == PAGES
     assert (second["/"]["verdict"], second["/"]["action"]) == ("refresh", "pass")

@@ -19,6 +19,7 @@ from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, p
 from tests.documents import printed
 from tests.indexes import open_index
 from tests.pages import PARAMETERS
+from tests.parked import index_with_rule
 
 PAGES = 70
 # So many duplicates put a rule on trial, and so many trials after them are enough.
@@ -64,7 +65,7 @@ def test_a_rule_is_learned_and_what_it_would_save_is_told(
     assert advice in (tmp_path / "report.html").read_text()
     shown = printed("docs/rules.md", "INFO: Learned")
     assert shown.replace("www.example.com", host) in done.log
-    assert "1 rules for addresses learned" in done.log
+    assert "1 rule for addresses learned" in done.log
 
 
 def test_links_that_differ_only_by_the_rule_are_no_failure(site: Site, crawl: CrawlFixture) -> None:
@@ -90,40 +91,42 @@ def test_the_next_crawl_knows_the_rule(site: Site, crawl: CrawlFixture) -> None:
     assert stats["known"] >= PAGES - 5, "but of one address of each page, one has to be fetched"
 
 
-def test_rules_that_are_off_are_not_learned(site: Site, crawl: CrawlFixture) -> None:
-    fill(site)
-    assert not rules_stats(crawl(SIMHASH_RULES="off"))
+@pytest.fixture
+def learned(site: Site, tmp_path: Path) -> Path:
+    """A folder in which crawls know a rule from the start."""
+    index_with_rule(tmp_path, site.url)
+    return tmp_path
 
 
+@pytest.mark.usefixtures("learned")
 def test_rules_that_are_off_stay_for_later_crawls(site: Site, crawl: CrawlFixture) -> None:
-    fill(site)
-    assert rules_stats(crawl())["learned"] == 1
+    fill(site, pages=10)
     assert not rules_stats(crawl(SIMHASH_RULES="off"))
-    stats = rules_stats(crawl(CONCURRENT_REQUESTS=1))
+    stats = rules_stats(crawl())
     assert "learned" not in stats
-    assert stats["known"] >= PAGES - 5
+    assert stats["known"] >= 5
 
 
 def test_rules_are_learned_by_a_middleware_that_is_enabled_by_hand(
     site: Site, crawl: CrawlFixture
 ) -> None:
-    fill(site)
+    fill(site, pages=10)
     judging = {"scrapy_simhash.crawl.judging.SimhashDownloaderMiddleware": 70}
     rules = {"scrapy_simhash.crawl.rules.SimhashRulesMiddleware": 541}
     account = {"scrapy_simhash.crawl.account.SimhashAccount": 500}
     by_hand = {"ADDONS": {}, "EXTENSIONS": account, "SIMHASH_INDEX": "memory:"}
     assert not rules_stats(crawl(**by_hand, DOWNLOADER_MIDDLEWARES=judging))
     done = crawl(**by_hand, DOWNLOADER_MIDDLEWARES={**judging, **rules})
-    assert rules_stats(done)["learned"] == 1
+    assert rules_stats(done)["keys"] >= 5
     off = crawl(**by_hand, DOWNLOADER_MIDDLEWARES={**judging, **rules}, SIMHASH_RULES="off")
-    assert off.simhash_stats()["judged"] > PAGES
+    assert off.simhash_stats()["judged"] > 10
     assert not rules_stats(off)
 
 
 def test_redirects_and_walls_teach_nothing(site: Site, crawl: CrawlFixture) -> None:
-    fill(site)
+    fill(site, pages=30)
     wall = article(prose("please log in"))
-    for i in range(PAGES):
+    for i in range(30):
         site[f"/a/p{i}?sid=1"] = Reply(status=302, headers={"Location": f"/a/p{i}?sid=2"})
         site[f"/a/p{i}?sid=2"] = article(prose(f"page{i}x"))
         if i % 2:
@@ -150,13 +153,6 @@ def test_a_rule_says_what_it_waits_for(site: Site, crawl: CrawlFixture, tmp_path
     shown = printed("docs/rules.md", "www.example.com").replace("/read/*", "/a/*")
     assert listed.startswith(shown.replace("www.example.com", site.url.partition("//")[2]))
     assert "need not wait: --approve N" in listed
-
-
-@pytest.fixture
-def learned(site: Site, crawl: CrawlFixture, tmp_path: Path) -> Path:
-    fill(site)
-    assert rules_stats(crawl())["learned"] == 1
-    return tmp_path
 
 
 def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Path) -> None:
@@ -211,11 +207,11 @@ def test_the_command_approves_rules(site: Site, crawl: CrawlFixture, learned: Pa
     url = f"{site.url}/a/p3?sid=9"
     assert "it may act: approved" in simhash(learned, *of_site, "--explain", url).stdout
 
-    fill(site, pages=90)
-    for i in range(70, 90):
+    fill(site, pages=40)
+    for i in range(20, 40):
         site[f"/a/p{i}?sid=1"] = article(prose(f"other{i}x"))
     done = crawl("Parks", SIMHASH_RULES="use", SIMHASH_REPORT_FILE="report.html")
-    assert {f"/a/p{i}?sid=1" for i in range(70, 90)} <= done.seen()
+    assert {f"/a/p{i}?sid=1" for i in range(20, 40)} <= done.seen()
     assert done.log.count("Approved, but not true") == 1
     (row,) = json.loads((learned / "report.json").read_text())["rules"]
     assert row["approved"]
@@ -223,13 +219,13 @@ def test_the_command_approves_rules(site: Site, crawl: CrawlFixture, learned: Pa
     assert row["only_links"] == 0
     (rule,) = simhash_json(learned, *of_site)["rules"]
     assert rule["holds"] == ["/", "/a/*"]
-    assert f"{row['other_texts']} had another text" in simhash(learned, *of_site).stdout
+    assert f"{row['other_texts']} with another text" in simhash(learned, *of_site).stdout
 
     assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 1
     assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 0
     (rule,) = simhash_json(learned, *of_site)["rules"]
     assert (rule["approved"], rule["holds"]) == (False, [])
-    assert "it was wrong wherever it was tried" in simhash(learned, *of_site).stdout
+    assert "wrong at least once in each folder" in simhash(learned, *of_site).stdout
     again = simhash(learned, *of_site, "--approve", "1")
     assert again.returncode == 2
     assert "rule 1 cannot be approved" in again.stderr
@@ -312,21 +308,23 @@ def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
         assert rule.keys in (2, 3)
 
 
-def test_what_a_request_carries_is_no_part_of_a_rule(site: Site, crawl: CrawlFixture) -> None:
+def test_what_a_request_carries_is_no_part_of_a_rule(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
     """A page that was kept for one request stands for those of requests with the same values."""
     use = {"SIMHASH_TAKES": ITEMS, "SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0}
-    fill(site)
-    assert rules_stats(crawl("Asks", SIMHASH_TAKES=ITEMS))["learned"] == 1
-    first = [f"/a/p{i}" for i in range(PAGES)]
+    index_with_rule(tmp_path, site.url, ITEMS)
+    fill(site, pages=40)
+    first = [f"/a/p{i}" for i in range(40)]
     again = [f"{path}?sid=1" for path in first]
     site["/"] = article(prose("start"), [*first, *again])
     asks = {path: {"cb_kwargs": {"item": i}} for i, path in enumerate(first)}
-    same = {path: {"cb_kwargs": {"item": i}} for i, path in enumerate(again[:35])}
-    other = {path: {"cb_kwargs": {"item": -i}} for i, path in enumerate(again[35:], 35)}
+    same = {path: {"cb_kwargs": {"item": i}} for i, path in enumerate(again[:20])}
+    other = {path: {"cb_kwargs": {"item": -i}} for i, path in enumerate(again[20:], 20)}
     done = crawl("Asks", **use, ASKS={**asks, **same, **other})
-    assert 25 <= rules_stats(done)["parked"] <= 35
+    assert 12 <= rules_stats(done)["parked"] <= 20
     arrived = [path_of(one["url"]) for one in done.items if one.get("item", 0) < 0]
-    assert arrived == again[35:]
+    assert arrived == again[20:]
 
 
 def test_pages_that_are_asked_for_again_teach_no_rule(site: Site, crawl: CrawlFixture) -> None:

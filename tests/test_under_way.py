@@ -35,7 +35,7 @@ from tests.conftest import (
 )
 from tests.forking import Job
 from tests.pages import UNIQUE
-from tests.parked import parked_in, rules_in_use, teach
+from tests.parked import index_with_rule, parked_in, rules_in_use, teach
 from tests.test_rules_crawl import rules_stats
 
 HOST = "http://a.com"
@@ -86,7 +86,7 @@ class Requests:
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
-        teach(rules, 60)
+        teach(rules._learner, 60)
         yield Requests(rules, sent)
 
 
@@ -203,22 +203,11 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     assert requests.paths == ["/a/new.print?sid=7", "/a/p1.print?sid=7", alone]
 
 
-def learned(site: Site, crawl: CrawlFixture) -> None:
-    """A rule for /a/*?sid is in the index."""
-    pages = [f"/a/p{i}" for i in range(70)]
-    site["/"] = article(
-        prose("start"), [f"{path}{end}" for path in pages for end in ("", "?sid=1")]
-    )
-    for path in pages:
-        site[path] = site[f"{path}?sid=1"] = article(prose(f"topic{path[4:]}x"))
-    assert rules_stats(crawl("Parks"))["learned"] == 1
-
-
 def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
-    site: Site, crawl: CrawlFixture
+    site: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
     """The first one is missing, fails, is too large, leads elsewhere, or is a copy; or is kept."""
-    learned(site, crawl)
+    index_with_rule(tmp_path, site.url)
 
     def late(text: str) -> Callable[[int], str]:
         """Answer after the twin was asked for, also on a busy machine."""
@@ -246,7 +235,6 @@ def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
         text = article(prose(f"other{path[3:]}x"))
         kind = path[3:].rstrip("0123456789")
         site[path], site[f"{path}?sid=1"] = firsts.get(kind, Reply(text)), Reply(text)
-    site.asked.clear()
     settings: dict[str, Any] = {"SIMHASH_RULES": "use", "SIMHASH_RULES_AUDIT": 0, **AT_ONCE}
     done = crawl("Parks", RETRY_TIMES=1, DOWNLOAD_MAXSIZE=200_000, **settings)
     stats = rules_stats(done)
@@ -261,8 +249,8 @@ def test_all_that_waits_is_reached_whatever_becomes_of_the_first(
     assert "recovered" not in stats
 
 
-def test_a_twin_that_waits_outlives_a_kill(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
-    learned(site, crawl)
+def test_a_twin_that_waits_outlives_a_kill(site: Site, tmp_path: Path) -> None:
+    index_with_rule(tmp_path, site.url)
     running: list[Job] = []
     file = tmp_path / "job" / "simhash-parked.sqlite"
 

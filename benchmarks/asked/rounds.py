@@ -175,8 +175,8 @@ def deep(about: str, site: Any = hubs, **settings: Any) -> Scenario:
     return Scenario(about, site, Deep, {}, {"DEPTH_LIMIT": 3, **settings})
 
 
-def polls(about: str, known: str = "", **args: bool) -> Scenario:
-    return Scenario(about, stock, Polls, args, known=known)
+def polls(about: str, **args: bool) -> Scenario:
+    return Scenario(about, stock, Polls, args)
 
 
 def second(about: str, site: Any, spider: type[Start]) -> Scenario:
@@ -193,10 +193,10 @@ SCENARIOS = {
         "the same, 8 at once; hubs are slow", partial(hubs, wait=0.5), **TOGETHER
     ),
     "polls/again": polls("eight polls, each by the callback before", is_carried=True),
-    "polls/loop": polls("eight polls by a loop", "polls", is_carried=True, loop=True),
+    "polls/loop": polls("eight polls by a loop", is_carried=True, loop=True),
     "polls/again-counted": polls("by the callback; the spider counts"),
-    "polls/loop-counted": polls("by a loop; the spider counts", "polls", loop=True),
-    "polls/monitor": Scenario("five rounds from spider_idle", services, Monitor, known="polls"),
+    "polls/loop-counted": polls("by a loop; the spider counts", loop=True),
+    "polls/monitor": Scenario("five rounds from spider_idle", services, Monitor),
     "second/changes": second("a second crawl; one thing has changed", changing, Changes),
     "second/listing": second("a second crawl; prices changed in the listing", offers, Offers),
 }

@@ -241,6 +241,10 @@ def serve(port: int = 0, site: Answers | None = None) -> Iterator[str]:
     answers = DemoSite() if site is None else site
 
     class Handler(BaseHTTPRequestHandler):
+        # A connection serves many pages, each of which is sent at once.
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
         def do_GET(self) -> None:
             try:
                 page = answers.answer(self.path)

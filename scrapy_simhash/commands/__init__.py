@@ -40,6 +40,7 @@ def subcommands() -> Sequence[Subcommand[Any]]:
     Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take 0.1 s
     to import, and the garbage collector would walk their 10,000 objects: so they are imported here.
     """
+    from scrapy_simhash.commands.batch import BatchCommand
     from scrapy_simhash.commands.calibrate import CalibrateCommand
     from scrapy_simhash.commands.check import CheckCommand, ExplainCommand
     from scrapy_simhash.commands.design import DesignCommand, MatchCommand, PackCommand
@@ -59,6 +60,7 @@ def subcommands() -> Sequence[Subcommand[Any]]:
         ImportCommand(),
         ExportCommand(),
         RepairCommand(),
+        BatchCommand(),
         DesignCommand(),
         MatchCommand(),
         PackCommand(),

@@ -76,10 +76,14 @@ def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
 def find_index(options: argparse.Namespace) -> None:
     """Let ``options.index`` be that of ``options.spider``, if only this is given, and its settings.
 
-    :raises SettingsError: neither is given, the settings of the spider are wrong, or there is
-        neither a spider of this name nor a file of its index.
+    :raises SettingsError: neither is given, the settings of the spider are wrong, there is neither
+        a spider of this name nor a file of its index, or an index has the name of a spider.
     """
-    if getattr(options, "index", "") is None:
+    index: str | None = getattr(options, "index", "")
+    if index and options.spider == "" and not (is_in_redis(index) or Path(index).exists()):
+        if index in spiders(options.scrapy_settings):
+            raise SettingsError(f"{index} is not there: did you mean --spider {index}?")
+    elif index is None:
         if not options.spider:
             raise SettingsError("say which index: its path or URL, or --spider NAME")
         settings = settings_of_spider(options.spider, options.scrapy_settings)

@@ -83,13 +83,10 @@ class RedisCost:
     found_by: str
     bytes_per_page: float
     bytes: float
-    shards: int
-    bytes_per_shard: float
 
     @classmethod
-    def of(cls, found_by: str, bytes_per_page: float, pages: int, shards: int) -> Self:
-        whole = bytes_per_page * pages
-        return cls(found_by, bytes_per_page, whole, shards, whole / shards)
+    def of(cls, found_by: str, bytes_per_page: float, pages: int) -> Self:
+        return cls(found_by, bytes_per_page, bytes_per_page * pages)
 
 
 @dataclass(frozen=True)
@@ -122,9 +119,6 @@ class DesignCommand(Subcommand[Designs]):
         parser.add_argument(
             "--memory", type=count, metavar="BYTES", help="the most that all tables may take"
         )
-        parser.add_argument(
-            "--shards", type=count, default=1, help="shards of a Redis Cluster (default: 1)"
-        )
 
     async def find(self, options: argparse.Namespace) -> Designs:
         pages, distance = options.pages, options.distance
@@ -135,10 +129,8 @@ class DesignCommand(Subcommand[Designs]):
             distance=distance,
             memory=options.memory,
             designs=[DesignCost.of(one, pages, one == chosen) for one in designs(distance)],
-            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages, options.shards),
-            redis_unverified=RedisCost.of(
-                in_redis.name, bytes_per_page(in_redis, pages), pages, options.shards
-            ),
+            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages),
+            redis_unverified=RedisCost.of(in_redis.name, bytes_per_page(in_redis, pages), pages),
         )
 
     def show(self, found: Designs, console: Console) -> None:
@@ -174,11 +166,6 @@ class DesignCommand(Subcommand[Designs]):
                 f"In Redis: {redis.found_by}, {redis.bytes_per_page:.0f} bytes a page {when}, "
                 f"{decimal(int(redis.bytes))} in all"
             )
-            if redis.shards > 1:
-                console.print(
-                    f"  on each of {redis.shards} shards: {decimal(int(redis.bytes_per_shard))} "
-                    f"where scopes spread (SIMHASH_SCOPE 'site' or 'host'); one scope is all on one"
-                )
 
 
 def count(text: str) -> int:

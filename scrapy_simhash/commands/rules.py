@@ -24,6 +24,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.url_rules import exchange
 from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
 from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis, RuleWait
@@ -309,12 +310,13 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
         yield site
         for rule in of_site:
             counts = (
-                (rule.keys, f"pages at two addresses: right, so for {rule.rate:.1%} or more"),
-                (rule.other_texts, "had another text"),
-                (rule.only_links, "had only new links"),
+                (rule.keys, "pair(s) of addresses with one page"),
+                (rule.other_texts, "with another text"),
+                (rule.only_links, "with only new links"),
             )
+            said = ", ".join(counted(pairs, what) for pairs, what in counts if pairs)
             yield f"{rule.number:3}. {rule.advice}"
-            yield "     " + (", ".join(f"{n:,} {what}" for n, what in counts if n) or "not tried")
+            yield f"     {said}: right for at least {rule.rate:.1%}" if said else "     not tried"
             yield f"     {_state(rule)}"
 
 
@@ -324,7 +326,11 @@ def _state(rule: FoundRule) -> str:
         where = "everywhere" if "/" in rule.holds else f"in {', '.join(rule.holds)}"
         return f"{since}: acts {where}"
     if rule.waits_for is None:
-        return "acts nowhere: it was wrong wherever it was tried" if rule.failures else "on trial"
+        return (
+            "acts nowhere: it was wrong at least once in each folder"
+            if rule.failures
+            else "on trial"
+        )
     return f"waits: {rule.waits_for}"
 
 

@@ -13,6 +13,7 @@ from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,10 @@ class SimhashAccount:
                 raise unwritable(name, place, exc) from exc
         observed = None
         if settings.action == "observe":
-            observed = settings.report_file or "the report (set SIMHASH_REPORT_FILE)"
+            observed = "the report (set SIMHASH_REPORT_FILE)"
+            if settings.report_file is not None:
+                report = settings.report_file
+                observed = str(file_path("SIMHASH_REPORT_FILE", report, crawler.spidercls.name))
         extension = cls(crawler.stats, feed, observed)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
@@ -200,10 +204,10 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
     of_them = f" ({duplicates / judged:.1%}; {exact:,} exact)" if duplicates else ""
     moved = f" ({ours['moved']:,} at another address than before)" if ours["moved"] else ""
     counts = (
-        (judged, "pages judged"),
+        (judged, "page(s) judged"),
         (ours["kept"], "kept"),
-        (ours["variant"], "variants"),
-        (duplicates, f"duplicates{of_them}"),
+        (ours["variant"], "variant(s)"),
+        (duplicates, f"duplicate(s){of_them}"),
         (ours["passed_again"], f"passed again{moved}"),
     )
     lines = [f"Near-duplicates: {_listed(counts) or 'no page judged'}"]
@@ -226,17 +230,17 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
     if elsewhere := ours["of_another_site"]:
         lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
     if visits := ours["second_visits"]:
-        lines.append(f"{visits:,} second visits, to learn what changes by itself")
+        lines.append(f"{counted(visits, 'second visit(s)')}, to learn what changes by itself")
     if again := ours["asked_again"]:
-        lines.append(f"{again:,} pages asked for again, since a wall had stood in for them")
+        lines.append(counted(again, "page(s) asked for again, since a wall had stood in for them"))
     rules = (
-        (ours["rules/learned"], "rules for addresses learned"),
-        (ours["rules/known"], f"duplicates foretold, of {ours['rules/known_bytes']:,} bytes"),
+        (ours["rules/learned"], "rule(s) for addresses learned"),
+        (ours["rules/known"], f"duplicate(s) foretold, of {ours['rules/known_bytes']:,} bytes"),
     )
     if said := _listed(rules):
         lines.append(said)
     parked = (
-        (ours["rules/parked"], "requests parked by these rules"),
+        (ours["rules/parked"], "request(s) parked by these rules"),
         (ours["rules/released"], "of them sent after all"),
         (ours["rules/audited"], "of them sent to look whether the rules are right"),
     )
@@ -258,7 +262,7 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
 
 def _listed(counts: Iterable[tuple[int, str]]) -> str:
     """Return the numbers, each with what it counts, without zeros."""
-    return ", ".join(f"{number:,} {what}" for number, what in counts if number)
+    return ", ".join(counted(number, what) for number, what in counts if number)
 
 
 def _advice(ours: Counter[str], shown_by: str) -> str:
@@ -269,7 +273,11 @@ def _advice(ours: Counter[str], shown_by: str) -> str:
             return none
         return f"{none}; what changes by itself on variants is known only now: observe again"
     needless = ours["needless_requests"]
-    fewer = f" and not follow their links (about {needless:,} requests fewer)" if needless else ""
+    fewer = (
+        f" and not follow their links (about {counted(needless, 'request(s)')} fewer)"
+        if needless
+        else ""
+    )
     return (
         f"would drop {ours['observed']:,} of {ours['judged']:,} pages{fewer}; see {shown_by}; "
         "then remove SIMHASH_ACTION"

@@ -141,10 +141,9 @@ class SimhashDownloaderMiddleware:
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
         logger.info(
-            "Near-duplicates: %(action)s within %(distance)d bits of %(kept)d pages in %(index)s",
+            "Near-duplicates: %(action)s; kept before: %(kept)d pages in %(index)s",
             {
                 "action": self.settings.action,
-                "distance": self.index.parameters.distance,
                 "kept": (await self.index.counts()).kept,
                 "index": self.index,
             },
@@ -192,12 +191,17 @@ class SimhashDownloaderMiddleware:
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
     def process_request(self, request: Request) -> None:
-        """Forget the verdict of the page that a copied meta came from."""
+        """Forget the verdict of the page that a copied meta came from.
+
+        A request that no page led to is a start request, as those of a queue are.
+        """
         request.meta.pop(DECISION_META_KEY, None)
         self._facts.read(request)
         self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return
+        if "depth" not in request.meta:
+            request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.learned.noise(section_of(request.url)).cuts)
@@ -205,6 +209,7 @@ class SimhashDownloaderMiddleware:
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
+        self._facts.note_made(request)
         self._reach.note_asked(request.url)
         if self._walls is not None:
             self._walls.note_origin(request, response, not self._reach.unmet([request.url]))
@@ -368,7 +373,7 @@ class SimhashDownloaderMiddleware:
             response.body,
             getattr(response, "encoding", None),
             self.crawler.request_fingerprinter.fingerprint(request),
-            *self._facts.with_session(request, response),
+            *self._facts.with_answer(request, response),
             request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
             response.headers.getlist("Link"),
         )

@@ -55,8 +55,10 @@ class SimhashLinksMiddleware(_TellingMiddleware):
             self._needless.note(request, response)
         request.meta.pop(DECISION_META_KEY, None)
         mark_copied(request.meta)
-        if response is not None and self.judging is not None:
-            self.judging.note_link(request, response)
+        if response is not None:
+            request.meta.setdefault("depth", 1)  # without Scrapy's own middleware for it
+            if self.judging is not None:
+                self.judging.note_link(request, response)
         return request
 
 

@@ -18,7 +18,6 @@ from decimal import Decimal
 from enum import Enum
 from functools import partial
 from hashlib import blake2b
-from itertools import islice
 from pathlib import PurePath
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +28,7 @@ from itemadapter import ItemAdapter
 from scrapy.spiders import CrawlSpider
 from w3lib.http import basic_auth_header
 
+from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.decision.page import PURPOSE_BYTES
 from scrapy_simhash.settings import TEXT
 
@@ -140,6 +140,8 @@ class RequestFacts:
         self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
         self._depth_limit = depth_limit(crawler)
         self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
+        # The requests that callbacks make with dont_filter, and those that they make again.
+        self._made = KnownAddresses(ASKED_SLOTS)
 
     def of(self, request: Request) -> Facts:
         """Return the facts of a request, as they were when it was sent."""
@@ -155,18 +157,28 @@ class RequestFacts:
         self._known[request] = facts
         return facts
 
-    def with_session(self, request: Request, response: Response) -> Facts:
-        """Return the facts of a request and of what its answer does to the session of the spider.
+    def note_made(self, request: Request) -> None:
+        """Note a request that a callback makes; 20 us if it has ``dont_filter``."""
+        if request.dont_filter:
+            name = self._name(request)
+            self._made.add([f"{name} again" if name in self._made else name])
+
+    def is_poll(self, request: Request) -> bool:
+        """Whether callbacks have asked for a page more than once on purpose, as far as is known."""
+        return request.dont_filter and f"{self._name(request)} again" in self._made
+
+    def with_answer(self, request: Request, response: Response) -> Facts:
+        """Return the facts of a request that are known by its answer.
 
         If the server remembers a part of the address in a cookie, what the spider asks for next
-        depends on it.
+        depends on it.  A poll is like nothing but itself.
         """
         facts = self.of(request)
-        if not (cookies := response.headers.getlist("Set-Cookie")):
-            return facts
-        parts = set(re.split(r"[/?&=;]", request.url)) - {""}
-        pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
-        told = [pair for pair in pairs if pair.partition("=")[2] in parts]
+        told = [self._name(request)] if self.is_poll(request) else []
+        if cookies := response.headers.getlist("Set-Cookie"):
+            parts = set(re.split(r"[/?&=;]", request.url)) - {""}
+            pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
+            told += [pair for pair in pairs if pair.partition("=")[2] in parts]
         if not told:
             return facts
         purpose = facts.purpose or bytes(PURPOSE_BYTES)
@@ -185,7 +197,10 @@ class RequestFacts:
         if decision.reason != "other_request":
             return decision
         texts = {"callback": callback_name(request)}
-        texts["meta"] = ", ".join(islice((name for name, _ in self.values(request)), MOST_TOLD))
+        names = [name for name, _ in self.values(request)]
+        if self.is_poll(request):
+            names.insert(0, "asked for more than once")
+        texts["meta"] = ", ".join(names[:MOST_TOLD])
         new = tuple(one._replace(text=texts.get(one.place, one.text)) for one in decision.new)
         return replace(decision, new=new)
 
@@ -202,6 +217,10 @@ class RequestFacts:
             if name in self._ignored or (isinstance(name, str) and name.startswith(_PREFIXES)):
                 continue
             yield f"meta[{name!r}]", value
+
+    def _name(self, request: Request) -> str:
+        fingerprinter = self.crawler.request_fingerprinter
+        return fingerprinter.fingerprint(request).hex()
 
     def _purpose(self, request: Request) -> bytes | None:
         hasher = _Hasher(self.crawler.spider)
@@ -386,7 +405,7 @@ class RequestVariants:
         if decision.verdict != "variant" or self._is_said:
             return
         self._variants += 1
-        if decision.reason != "other_request":
+        if decision.reason != "other_request" or self._facts.is_poll(request):
             return
         self._by_request += 1
         for name, value in [("the callback", request.callback), *self._facts.values(request)]:

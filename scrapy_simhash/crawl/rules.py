@@ -303,7 +303,7 @@ class SimhashRulesMiddleware:
         for one in lesson.learned:
             stats.inc_value("simhash/rules/learned")
             logger.info(
-                "Learned after %(keys)d keys: %(rule)s",
+                "Learned after %(keys)d pairs of addresses: %(rule)s",
                 {"keys": one.keys, "rule": one.rule},
                 extra=extra,
             )

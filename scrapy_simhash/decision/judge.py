@@ -140,7 +140,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
 
     The first step that applies decides:
 
-    1. The request is that of a representative, or of a duplicate that this run has judged and the
+    1. The request is that of a representative, or of a duplicate that this crawl has judged and the
        spider asks for again: ``refresh``, compared with its own last text.
     2. Without verification: ``exact_duplicate`` if a representative has the same text.
        ``near_duplicate`` if both texts have at least ``min_tokens`` tokens and their fingerprints
@@ -177,14 +177,13 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     return _refresh(page, judged.row, distance, found, parameters, site)
 
 
-def stored_as(page: Page, judged: Judged) -> Page:
-    """Return a page as it is stored with its decision.
+def stored_as(page: Page, judged: Judged, own: Row | None) -> Page:
+    """Return a page as it is stored with its decision; *own* is the row of its request.
 
-    An unchanged page keeps the crawl that delivered it.  That a crawl has met a duplicate counts
-    for nothing: if it once takes the place of its representative, another copy may pass.
+    An unchanged page keeps the crawl that delivered it.
     """
-    if judged.representative is not None:
-        return replace(page, met_by=None) if page.met_by else page
+    if judged.representative is not None and own is not None:
+        return replace(page, met_by=together(page.met_by, own.page.met_by))
     if judged.replaced is None:
         return page
     if judged.decision.reason == "moved":
@@ -200,8 +199,10 @@ def _stands(row: Row, page: Page) -> bool:
 
 
 def _is_poll(page: Page, own: Row) -> bool:
-    """Whether a request is one that this run has judged, and that is sent again on purpose."""
-    return page.is_asked_again and page.crawl is not None and own.page.crawl == page.crawl
+    """Whether a request is one that this crawl has judged, and that is sent again on purpose."""
+    if page.met_by is None:
+        return page.is_asked_again and page.crawl is not None and own.page.crawl == page.crawl
+    return page.is_asked_again and _stands(own, page)
 
 
 def _other_request(page: Page, kept: Page) -> Told | None:

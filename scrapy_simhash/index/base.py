@@ -255,7 +255,7 @@ class LocalIndex(Index):
             own, place, kept = found.own, judged.place(found.own), judged.representative
             if own is not None and place is not own:
                 self._delete(own)
-            self._write(stored_as(page, judged), place, None if kept is None else kept.id)
+            self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
         return judged.decision
 
     async def keep(self, page: Page) -> None:
@@ -296,11 +296,14 @@ class LocalIndex(Index):
         return forgotten
 
     def _delete(self, row: Row) -> None:
-        """Remove a row; the oldest of those that point to it, if there are any, takes its place."""
+        """Remove a row; the oldest of those that point to it, if there are any, takes its place.
+
+        No crawl has passed that one on, so another copy may pass.
+        """
         heir = next(iter(self._duplicates_of(row.id)), None) if row.is_kept else None
         self._remove(row if heir is None else heir)
         if heir is not None:
-            self._write(replace(heir.page, crawl=None), row, None)
+            self._write(replace(heir.page, crawl=None, met_by=None), row, None)
 
 
 class RunningRun(NamedTuple):

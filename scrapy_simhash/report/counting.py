@@ -26,6 +26,15 @@ DISTINCT_KEPT = 256
 BINS = 60
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with what it counts, in which "(s)" is the plural.
+
+    >>> counted(1, "page(s) judged"), counted(1234567, "page(s) judged")
+    ('1 page judged', '1,234,567 pages judged')
+    """
+    return f"{number:,} {what}".replace("(s)", "" if number == 1 else "s")
+
+
 class Distinct:
     """An estimate of how many different strings were added.
 

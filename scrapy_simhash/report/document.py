@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.decision.page import VARIANT_REASONS
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class CrawlInfo:
 
 def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     """Return the report, in values that JSON has; docs/report.md explains them."""
-    differences, totals = _differences(collector), _totals(collector)
+    differences, totals = _differences(collector), _totals(collector, about)
     suggestions = [row for row in differences if row["advised"]]
     made = iso_time(datetime.now(timezone.utc).timestamp())
     counts = {name: totals[name] for name in CRAWL_COUNTS}
@@ -151,13 +152,13 @@ def _summary(
 
     The *setting* is the line that makes the step; it is empty if there is none.
     """
-    kept = totals["unique"] + totals["variant"]
-    happened = f"{totals['judged']:,} pages were judged: {kept:,} are kept"
-    if totals["variant"]:
-        happened += f" ({totals['variant']:,} of them variants)"
-    happened += f", {totals['duplicates']:,} are duplicates"
-    if totals["refresh"]:
-        happened += f", {totals['refresh']:,} passed again"
+    counts = (
+        (totals["unique"], "kept"),
+        (totals["variant"], "variant(s)"),
+        (totals["duplicates"], "duplicate(s)"),
+        (totals["refresh"], "passed again"),
+    )
+    became = ", ".join(counted(pages, what) for pages, what in counts if pages)
     saved = []
     if totals["observed"]:
         saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
@@ -165,11 +166,16 @@ def _summary(
         saved.append(f"{totals['dropped']:,} were dropped, and their links not followed")
     if totals["flagged"]:
         saved.append(f"{totals['flagged']:,} were flagged, and their links not followed")
-    if more := sum(row["duplicates"] for row in suggestions):
+    if totals["parked"]:
+        saved.append(f"{counted(totals['parked'], 'request(s)')} parked by rules, and not sent")
+    more = (
+        0 if _has(about, "SIMHASH_RULES", "use") else sum(row["duplicates"] for row in suggestions)
+    )
+    if more:
         saved.append(f"rules for addresses would make about {more:,} requests needless")
     step, setting = _next_step(totals, alarms, more, about)
     return {
-        "happened": f"{happened}.",
+        "happened": f"{counted(totals['judged'], 'page(s) judged')}: {became or 'none kept'}.",
         "saved": f"{'; '.join(saved) or 'Nothing was saved'}.",
         "next": step,
         "setting": setting,
@@ -179,21 +185,22 @@ def _summary(
 def _next_step(
     totals: Mapping[str, Any], alarms: int, needless: int, about: CrawlInfo
 ) -> tuple[str, str]:
-    def has(name: str, value: str) -> bool:
-        return repr(value) in about.settings.get(name, "")
-
     if alarms:
         return "Look at the alarms first.", ""
     if totals["observed"]:
         return "If the pairs below are one page to you:", 'SIMHASH_ACTION = "drop"'
-    if needless >= LEAST_NEEDLESS * totals["judged"] > 0 and not has("SIMHASH_RULES", "use"):
+    if needless >= LEAST_NEEDLESS * totals["judged"] > 0:
         return "To let proven rules save these downloads:", 'SIMHASH_RULES = "use"'
-    if totals["variant"] > totals["duplicates"] and not has("SIMHASH_TAKES", "text"):
+    if totals["variant"] > totals["duplicates"] and not _has(about, "SIMHASH_TAKES", "text"):
         return "If your spider takes texts alone:", 'SIMHASH_TAKES = "text"'
     return "There is nothing to change.", ""
 
 
-def _totals(collector: Collector) -> dict[str, Any]:
+def _has(about: CrawlInfo, setting: str, value: str) -> bool:
+    return repr(value) in about.settings.get(setting, "")
+
+
+def _totals(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     verdicts, spent, timeline = collector.verdicts, collector.spent, collector.timeline
     judged = collector.pages - verdicts["skipped"]
     duplicates = verdicts["near_duplicate"] + verdicts["exact_duplicate"]
@@ -221,6 +228,7 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "flagged": spent["flagged"].pages,
         "redirected": collector.redirected,
         "links_not_followed": collector.links_not_followed,
+        "parked": sum(map(_not_sent, about.rules)),
         "analyses_avoided": collector.analyses_avoided,
         "analysis_seconds": collector.analysis_seconds,
         "index_seconds": collector.index_seconds,
@@ -228,6 +236,12 @@ def _totals(collector: Collector) -> dict[str, Any]:
         "first": iso_time(timeline.first) if collector.pages else None,
         "last": iso_time(timeline.last) if collector.pages else None,
     }
+
+
+def _not_sent(rule: Mapping[str, Any]) -> int:
+    """Return how many requests a rule has parked and not sent; one that is not used has none."""
+    parked, *sent = (int(rule.get(name, 0)) for name in ("parked", "released", "audited"))
+    return parked - sum(sent)
 
 
 def _by_size(row: tuple[tuple[Outcome, str], int]) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 # Longer URLs are cut.  The page holds at most 800 of them: even if each character takes 5 bytes in
@@ -48,7 +49,7 @@ BAR = 62
 LABELS: dict[Outcome, str] = {
     "kept": "kept",
     "variant": "variant",
-    "passed": "passed again",
+    "passed": "passed anyway",
     "flagged": "flagged",
     "dropped": "dropped",
     "not_judged": "not judged",
@@ -131,15 +132,6 @@ def linkable(url: object) -> bool:
     return text.startswith(("http://", "https://")) and shown(text) == text
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts.
-
-    >>> counted(1, "page"), counted(1234567, "page")
-    ('1 page', '1,234,567 pages')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 class Part(NamedTuple):
     """The pages of one outcome in a bar: where the part begins, and how long it is."""
 
@@ -171,7 +163,7 @@ class Bar(NamedTuple):
     def text(self) -> str:
         """The bar in words, without its name."""
         parts = ", ".join(f"{part.pages:,} {LABELS[part.outcome]}" for part in self.parts)
-        return f"{counted(self.pages, 'page')}: {parts}" if parts else "no pages"
+        return f"{counted(self.pages, 'page(s)')}: {parts}" if parts else "no pages"
 
 
 class Entry(NamedTuple):
@@ -255,7 +247,7 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
             f"of {looked_at:,}, {but}" if but else "",
         )
     learned = _table(
-        "What was learned of addresses", "duplicates", "keys", "failures", "rule", "waits"
+        "What was learned of addresses", "foretold", "right", "wrong", "rule", "waits for"
     )
     for row in report["rules"][:TOP]:
         counts = (f"{row[name]:,}" for name in ("known", "keys", "failures"))

@@ -47,9 +47,8 @@ def run_spiders(
             crawling.addErrback(lambda failure: errors.append(failure.value))
         crawls.append(crawling)
     process.start()
-    for crawling in crawls:
-        if isinstance(crawling, asyncio.Future) and (error := crawling.exception()):
-            errors.append(error)
+    done = [one for one in crawls if isinstance(one, asyncio.Future) and one.done()]
+    errors += filter(None, (crawling.exception() for crawling in done))
     if errors:
         raise SystemExit(f"{type(errors[0]).__name__}: {errors[0]}")
     return crawlers

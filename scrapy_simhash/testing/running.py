@@ -30,6 +30,8 @@ DEFAULTS: dict[str, Any] = {
     # One page after the other, in the order of the links: each crawl keeps the same pages.
     "CONCURRENT_REQUESTS": 1,
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    # Scrapy starts as many tasks for each page: the default, 100, takes a tenth of a crawl's time.
+    "CONCURRENT_ITEMS": 16,
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
 }

@@ -129,7 +129,7 @@ class RuleWait(NamedTuple):
     pattern: str
 
     def __str__(self) -> str:
-        return f"{self.right} of {self.needed} addresses with a second one in {self.pattern}"
+        return f"{self.right} of {self.needed} pairs of addresses in {self.pattern}"
 
 
 class Hypothesis:

@@ -118,12 +118,12 @@ class RedisIndex(LastingIndex):
     async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:
         """Judge and store a page; return the id of its row."""
         question, call = self._buckets.question(page), next(self._calls)
-        judged = unique = self._judge(page, Found())
+        judged = unique = self._judge(page, found := Found())
         judged_by, cuts, place = b"", b"", b""
         for _ in range(TRIES):
             kept = judged.representative
             number = 0 if kept is None else kept.id - scope.base
-            record = pack(stored_as(page, judged), number, call)
+            record = pack(stored_as(page, judged, found.own), number, call)
             answer = await self._ask(
                 scope, "add", question, self._most(page), record, judged_by, cuts, place
             )

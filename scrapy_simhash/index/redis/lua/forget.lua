@@ -28,7 +28,7 @@ if heir == '' then
 else
   redis.call('HDEL', KEYS[1], heir)
   redis.call('HSET', KEYS[1], id, next_change() .. NONE
-    .. string.sub(next, REPRESENTATIVE_END + 1, CRAWL - 1) .. NONE .. string.sub(next, CRAWL_END + 1))
+    .. string.sub(without_crawls(next), REPRESENTATIVE_END + 1))
   leave_group(id, heir)
   for_each(ARGV[4], put)
   count_duplicates(-1)
