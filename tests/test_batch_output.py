@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from datetime import datetime, timezone
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -18,10 +19,14 @@ import pytest
 
 from scrapy_simhash.batch.output import Kept, write_kept
 from scrapy_simhash.batch.records import inputs
+from scrapy_simhash.batch.report import batch_report
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SourceError
 from tests.archives import packed, page, record, response
+from tests.commands import simhash, simhash_json
+from tests.conftest import article, prose
 
+PLACE = "http://a.example/"
 DATE = "2024-01-02T03:04:05Z"
 COLUMNS = {
     "file": pa.string(),
@@ -166,6 +171,66 @@ def test_archive_is_read_by_fastwarc(tmp_path: Path) -> None:
         (warc.revisit, "2", b""),
         (warc.response, "4", body),
     ]
+
+
+def test_batch_writes_the_archive_and_the_report(tmp_path: Path) -> None:
+    texts = [article(prose(f"topic{number % 3}x")) for number in range(7)]
+    parts = [
+        record(f"{PLACE}{number}", response(text), date=f"2024-01-0{number + 1}")
+        for number, text in enumerate(texts)
+    ]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(packed(parts)))
+    options = ("--kept", "kept.warc.gz", "--report", "report.html", "-s", "SIMHASH_WORKERS=0")
+    found = simhash_json(tmp_path, "batch", "a.warc.gz", "--out", "a.parquet", *options)
+    assert (found["pages"], found["kept"], found["exact_duplicates"]) == (7, 3, 4)
+    pages, _ = pages_in(tmp_path / "kept.warc.gz")
+    assert [url for url, _ in pages] == list("0123456")
+    assert gzip.decompress((tmp_path / "kept.warc.gz").read_bytes()).count(b"topic0x") > 0
+    shown = (tmp_path / "report.html").read_text()
+    assert "7 pages judged: 3 kept, 4 duplicates. 4 were dropped." in shown
+    assert f"{PLACE}0" in shown
+    for unknown in ("Downloaded", "What was saved", "Worker time", "and their links"):
+        assert unknown not in shown
+
+
+def test_archive_is_made_of_warc_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"url": "http://a.example/", "html": "<p>"}\n')
+    done = simhash(tmp_path, "batch", "a.jsonl", "--out", "a.parquet", "--kept", "kept.warc.gz")
+    assert done.returncode == 2
+    assert "a.jsonl is none. Leave out --kept" in done.stderr
+    assert not (tmp_path / "a.parquet").exists()
+
+
+def test_report_of_a_batch_counts_in_its_order(tmp_path: Path) -> None:
+    moment = datetime(2024, 1, 2, tzinfo=timezone.utc)
+    empty = dict.fromkeys(("representative", "distance", "share", "crowded", "date"))
+    near = {"verdict": "near_duplicate", "reason": "share_in_common", "distance": 3, "share": 0.95}
+    rows: list[dict[str, Any]] = [
+        {"url": f"{PLACE}1", "verdict": "unique", "reason": "new_text", "date": moment},
+        {"url": f"{PLACE}2", **near, "representative": f"{PLACE}1"},
+        {"url": f"{PLACE}3", "verdict": "skipped", "reason": "no_text"},
+    ]
+    pq.write_table(
+        pa.Table.from_pylist(
+            [empty | row for row in rows],
+            pa.schema(
+                {
+                    **dict.fromkeys(("url", "verdict", "reason", "representative"), pa.string()),
+                    "distance": pa.int8(),
+                    "share": pa.float32(),
+                    "crowded": pa.bool_(),
+                    "date": pa.timestamp("us", "UTC"),
+                }
+            ),
+        ),
+        tmp_path / "a.parquet",
+    )
+    report = batch_report(tmp_path / "a.parquet", "a")
+    totals = report["totals"]
+    assert (totals["unique"], totals["near_duplicate"], totals["skipped"]) == (1, 1, 1)
+    assert (totals["dropped"], totals["analyses_avoided"]) == (1, 0)
+    assert totals["first"] == totals["last"] == "2024-01-02T00:00:00+00:00"
+    assert [group["representative"] for group in report["groups"]] == [f"{PLACE}1"]
 
 
 # In a process of its own: pywb changes the modules of Python for gevent.

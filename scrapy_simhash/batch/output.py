@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 from base64 import b32encode
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scrapy_simhash.batch.pages import Content, contents, http_headers
-from scrapy_simhash.batch.records import opened
+from scrapy_simhash.batch.pages import ResolvedPage, contents, http_headers
+from scrapy_simhash.batch.records import WARC_SUFFIXES, opened
 from scrapy_simhash.batch.warc import WarcFile, WarcRecord
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
@@ -59,13 +59,26 @@ class Original(NamedTuple):
     digest: str
 
 
+def check_sources(places: Iterable[str]) -> None:
+    """Refuse files of which no archive can be made.
+
+    :raises SourceError: one is no WARC file.
+    """
+    for place in places:
+        if not place.lower().endswith(WARC_SUFFIXES):
+            raise SourceError(
+                f"An archive of kept pages is made of WARC files alone: {place} is none. Leave out "
+                f"--kept: the decisions say which pages are kept"
+            )
+
+
 def write_kept(decisions: Path, path: Path) -> Kept:
     """Write the kept pages of a batch as a .warc.gz file, in one step.
 
     Reads the files of kept pages twice, if there are exact duplicates.  Memory: 40 bytes a page,
     200 for each page of a file, and 600 for each kept page that others are equal to.
 
-    :raises SourceError: a file is no WARC file, cannot be read, or is not as it was.
+    :raises SourceError: a file cannot be read, or is not as it was.
     """
     files = _by_file(decisions)
     originals = _originals(files)
@@ -140,7 +153,7 @@ def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     return found
 
 
-def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFile, Content]]:
+def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFile, ResolvedPage]]:
     """Yield those pages of a file that begin at the places that are wanted."""
     found = 0
     try:
@@ -155,11 +168,11 @@ def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFil
     if found < len(wanted):
         raise SourceError(
             f"{file} has {found:,} of the {len(wanted):,} pages that were judged of it: it is not "
-            f"as it was, or no WARC file. An archive of kept pages can be made of WARC files only"
+            f"as it was. Make the batch again, with another --out"
         )
 
 
-def _identity(content: Content) -> bytes:
+def _identity(content: ResolvedPage) -> bytes:
     """Return a digest of a body as it is stored, and of how it is to be unpacked."""
     headers, at = http_headers(content.origin.block)
     codings = [headers.get(name, []) for name in ("content-encoding", "transfer-encoding")]
@@ -172,7 +185,7 @@ def _digest(record: WarcRecord) -> str:
     return f"sha1:{b32encode(sha1(record.block[at:]).digest()).decode()}"  # noqa: S324
 
 
-def _copy(records: WarcFile, content: Content) -> bytes:
+def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
     """Return the record of a page; one whose content is elsewhere gets it."""
     record, origin = content.record, content.origin
     if record is origin:
@@ -182,7 +195,7 @@ def _copy(records: WarcFile, content: Content) -> bytes:
     return _record(fields, origin.block)
 
 
-def _revisit(content: Content, original: Original) -> bytes:
+def _revisit(content: ResolvedPage, original: Original) -> bytes:
     """Return the record of a page with the body of another one, under its own headers of HTTP."""
     headers, block = content.record.headers, content.origin.block
     _, at = http_headers(block)

@@ -72,7 +72,7 @@ class UnreadableError(Exception):
         self.kind = kind
 
 
-class Content(NamedTuple):
+class ResolvedPage(NamedTuple):
     """A page with its record, and the one that has its content: of a revisit, an earlier one."""
 
     record: WarcRecord
@@ -90,7 +90,7 @@ def pages(file: BinaryIO, place: str, note: Note) -> Iterator[WarcPage]:
     return (content.page for content in contents(WarcFile(file, place, note)))
 
 
-def contents(records: WarcFile) -> Iterator[Content]:
+def contents(records: WarcFile) -> Iterator[ResolvedPage]:
     """Yield the same with their records."""
     note = records.note
     known: dict[int, int | str] = {}
@@ -105,7 +105,7 @@ def contents(records: WarcFile) -> Iterator[Content]:
             if kind == "revisit":
                 place = _origin(record, known)
                 origin = records.at(place)
-            yield Content(record, origin, _page(record, origin))
+            yield ResolvedPage(record, origin, _page(record, origin))
         except UnreadableError as exc:
             place = exc.kind
             note(exc.kind, record.offset)

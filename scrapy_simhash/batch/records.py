@@ -47,6 +47,7 @@ from scrapy_simhash.index.opening import file_of, is_index
 from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.rows import Rows
 
+WARC_SUFFIXES = (".warc", ".warc.gz", ".wet", ".wet.gz")
 PAYLOAD_BYTES = 16
 # In JSON, a byte of a body may take six.
 _MAX_LINE_BYTES = 6 * MAX_BLOCK_BYTES
@@ -509,10 +510,7 @@ def _record(
 
 
 _READERS: dict[str, Callable[[str, Columns, Note], Iterator[ArchivedPage]]] = {
-    ".warc": _warc,
-    ".warc.gz": _warc,
-    ".wet": _warc,
-    ".wet.gz": _warc,
+    **dict.fromkeys(WARC_SUFFIXES, _warc),
     ".jsonl": _lines,
     ".jsonl.gz": _lines,
     ".parquet": _rows,

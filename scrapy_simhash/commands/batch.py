@@ -11,8 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Subcommand, print_line, progress
+from scrapy_simhash.commands.report import write_page
 from scrapy_simhash.errors import SourceError
+from scrapy_simhash.report.html import html_of
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from scrapy_simhash.batch.unread import Unread
 
 # From so many pages on, a cluster is the way.
 MANY_PAGES = 50_000_000
@@ -89,15 +91,17 @@ class BatchCommand(Subcommand[BatchResult]):
             help="what a column is called: url, date, html, text, fingerprint, encoding",
         )
         parser.add_argument(
-            "--kept", metavar="WARC", help="an archive to make of the kept pages, of WARC files"
+            "--kept", metavar="FILE", help="write the kept pages there, as a .warc.gz file"
         )
+        parser.add_argument("--report", metavar="FILE", help="write the report there, as HTML")
 
     async def find(self, options: argparse.Namespace) -> BatchResult:
         try:
             from scrapy_simhash.batch import local
             from scrapy_simhash.batch.features import BY_DATE, BY_INPUT, Choices
-            from scrapy_simhash.batch.output import write_kept
+            from scrapy_simhash.batch.output import check_sources, write_kept
             from scrapy_simhash.batch.records import Columns, inputs
+            from scrapy_simhash.batch.report import batch_report
         except ImportError as exc:
             raise SourceError("Batches need pyarrow: pip install scrapy-simhash[batch]") from exc
 
@@ -110,11 +114,15 @@ class BatchCommand(Subcommand[BatchResult]):
         choices = Choices(options.rule, options.order, replace(settings, max_waiting=None))
         column = None if options.order in (BY_DATE, BY_INPUT) else options.order
         sources = inputs(options.inputs, Columns.of(options.column, column))
+        if options.kept:
+            check_sources(source.place for source in sources)
         # Its readers have event loops of their own.
         shown = partial(progress, total=None)
         unread = await asyncio.to_thread(local.run, sources, choices, work, out, known, shown)
         if options.kept:
             write_kept(out, Path(options.kept))
+        if options.report:
+            write_page(html_of(batch_report(out, out.name)), Path(options.report))
         if not options.work:
             shutil.rmtree(work)
         return _found(out, unread)
@@ -127,10 +135,8 @@ class BatchCommand(Subcommand[BatchResult]):
         )
         for reason, number in found.not_judged.items():
             console.print(f"not judged ({reason}): {number:,}")
-        for kind, about in found.not_read.items():
-            first = about["first"][0]
-            line = f"not read ({kind}): {about['records']:,}, first at {first['offset']} of "
-            print_line(console, line + first["file"])
+        for line in Unread.from_json(found.not_read).lines():
+            print_line(console, line)
         if found.crowded:
             console.print(
                 f"{found.crowded:,} kept pages were not compared with all that are like them: "

@@ -66,7 +66,7 @@ class ReportCommand(Subcommand[Reported]):
             raise FeedError("say where to write the page that --open shows: --output FILE")
         report = _report(options.feeds)
         if options.output:
-            _write(html_of(report), options.output)
+            write_page(html_of(report), options.output)
         if options.open:
             _open(options.output)
         return Reported(report)
@@ -117,7 +117,11 @@ def _read(feed: Path, collector: Collector) -> None:
             advance(sum(map(len, lines)))
 
 
-def _write(html: str, path: Path) -> None:
+def write_page(html: str, path: Path) -> None:
+    """Write the page of a report, in one step.
+
+    :raises FeedError: it cannot be written.
+    """
     try:
         with replacing(path) as unfinished:
             unfinished.write_bytes(html.encode())

@@ -256,7 +256,7 @@ class Collector:
             for key, told in first_of.items():
                 self.novelties[key].add(record, told.text)
         # A body that is known is not analysed again, and takes no time (workers/recall.py).
-        self.analyses_avoided += not analysis_seconds
+        self.analyses_avoided += record.analysis_seconds == 0
         self.analysis_seconds += analysis_seconds
         self.index_seconds += record.index_seconds or 0.0
         self.slowest.add(analysis_seconds, shortened(record.url))

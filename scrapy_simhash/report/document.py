@@ -163,7 +163,9 @@ def _summary(
     if totals["observed"]:
         saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
     if totals["dropped"]:
-        saved.append(f"{totals['dropped']:,} were dropped, and their links not followed")
+        # A batch has no bodies, and follows no links.
+        more_saved = ", and their links not followed" if totals["body_bytes"] else ""
+        saved.append(f"{totals['dropped']:,} were dropped{more_saved}")
     if totals["flagged"]:
         saved.append(f"{totals['flagged']:,} were flagged, and their links not followed")
     if totals["parked"]:
