@@ -89,12 +89,15 @@ PARTS = {
         record(
             "http://a.example/5", response(gzip.compress(TEXT.encode()), content_encoding="gzip")
         ),
+        # the same bytes, but shown under the headers of the other they would not be unpacked
+        record("http://a.example/6", response(TEXT, content_encoding="gzip")),
     ],
 }
 FIRST = ("b.warc", 0)
 CASES: list[Case] = [
     ("b.warc", 0, None),
     ("b.warc", 1, FIRST),
+    ("b.warc", 2, FIRST),
     ("a.warc.gz", 0, FIRST),
     ("a.warc.gz", 1, FIRST),
     ("a.warc.gz", 2, FIRST),
@@ -149,7 +152,7 @@ def test_file_that_has_changed_is_refused_and_the_old_archive_stays(tmp_path: Pa
     kept = tmp_path / "kept.warc.gz"
     kept.write_bytes(b"old")
     (tmp_path / "b.warc").write_bytes(PARTS["b.warc"][1])
-    with pytest.raises(SourceError, match=r"b\.warc has 1 of the 2 pages"):
+    with pytest.raises(SourceError, match=r"b\.warc has 1 of the 3 pages"):
         write_kept(decisions, kept)
     (tmp_path / "b.warc").unlink()
     with pytest.raises(SourceError, match=r"b\.warc cannot be read"):

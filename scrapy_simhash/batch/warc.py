@@ -149,15 +149,16 @@ class WarcFile:
         return WarcRecord(offset, end + len(rest) - len(behind), headers, block, is_too_large)
 
     def _next(self, start: int) -> int:
-        """Return where the next record may begin, at or behind a place; else the file's length."""
-        wanted, ahead = (_GZIP, 0) if self.is_gzip else (b"\nWARC/", 1)
-        at = start - ahead
+        """Return where the next record may begin, behind a place; else the file's length."""
+        wanted = _GZIP if self.is_gzip else b"\nWARC/"
+        at = start
         while at < self.size:
             self._file.seek(at)
             found = (data := self._file.read(_SEARCH_BYTES)).find(wanted)
             if found >= 0:
-                self._file.seek(at + found + ahead)
-                return at + found + ahead
+                at += found if self.is_gzip else found + 1
+                self._file.seek(at)
+                return at
             at += max(len(data) - len(wanted) + 1, 1)
         return self.size
 
