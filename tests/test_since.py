@@ -217,6 +217,8 @@ def test_killed_crawl_goes_on_where_it_was_if_it_resumes_its_job(
     with start_job(job, tmp_path) as first:
 
         def kill(visit: int) -> str:
+            while (tmp_path / "items.jsonl").read_bytes().count(b"\n") < 1 + ITEMS:
+                threading.Event().wait(0.01)  # the spider still looks at the page before
             first.send_signal(signal.SIGKILL)
             return ""
 
