@@ -41,7 +41,7 @@ def test_pages_of_archives_are_judged_in_the_order_of_their_dates(tmp_path: Path
     done = simhash(tmp_path, "batch", *files, "--out", "out.parquet", "--kept", "kept.warc.gz")
     assert done.returncode == 0, done.stderr
     assert "4 pages: 2 kept, 2 duplicates (1 exact), 0 not judged" in done.stdout
-    assert "not read (request): 2, first at 0 of early.warc.gz" in done.stdout
+    assert "not read (request): 2, the first in early.warc.gz at 0" in done.stdout
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [(row["url"][-1], row["verdict"]) for row in rows] == [
         ("0", "unique"),

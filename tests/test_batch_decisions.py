@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow")
 
 from scrapy_simhash.batch.decisions import (  # noqa: E402
-    Decisions,
+    BatchDecisions,
     Groups,
     decide_plain,
     decide_verified,
@@ -33,7 +33,7 @@ def row(host: str, start: int, link: int, name: str) -> dict[str, Any]:
     return row_of(f"http://{host}/x/{name}", html_of(link_of_chain(link, start)))
 
 
-def decided(rows: list[dict[str, Any]], known: int = 0, most: int = 100) -> Decisions:
+def decided(rows: list[dict[str, Any]], known: int = 0, most: int = 100) -> BatchDecisions:
     classes, texts = (numbers([one.get(name) for one in rows]) for name in ("class", "text"))
     firsts = [classes.index(number) for number in range(max(classes, default=-1) + 1)]
     keys = pa.array([rows[first]["keys"] for first in firsts], pa.list_(pa.int64()))
@@ -48,7 +48,7 @@ def numbers(values: list[Any]) -> list[int]:
     return [-1 if value is None else found.setdefault(value, len(found)) for value in values]
 
 
-def kept_of(decisions: Decisions) -> list[int | None]:
+def kept_of(decisions: BatchDecisions) -> list[int | None]:
     found = (decisions[rank] for rank in range(len(decisions)))
     return [None if one is None else one.kept for one in found]
 

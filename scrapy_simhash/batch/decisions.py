@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from cachetools import LRUCache
 
-from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match, ranked
+from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Likeness, Seen, match, ranked
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Reason, Verdict
 from scrapy_simhash.tables import PermutedTables, design
@@ -30,7 +30,7 @@ from scrapy_simhash.tables import PermutedTables, design
 NONE = -1
 
 
-class Found(NamedTuple):
+class DuplicateOf(NamedTuple):
     """The kept page that a page is a duplicate of, by its rank, and how much it is like it."""
 
     kept: int
@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
 
 @dataclass
-class Decisions:
+class BatchDecisions:
     """What each page of a batch is, by its rank: kept, or a duplicate of an earlier kept page.
 
     *crowded* are the kept pages that were not compared with all that share a key with them.
@@ -68,17 +68,17 @@ class Decisions:
     def __len__(self) -> int:
         return len(self.kept)
 
-    def __getitem__(self, rank: int) -> Found | None:
+    def __getitem__(self, rank: int) -> DuplicateOf | None:
         """Return what a page is a duplicate of; None if it is kept."""
         if self.kept[rank] == NONE:
             return None
         share = self.shares[rank]
         known = None if share < 0 else share
-        return Found(self.kept[rank], self.distances[rank], known, bool(self.exact[rank]))
+        return DuplicateOf(self.kept[rank], self.distances[rank], known, bool(self.exact[rank]))
 
-    def append(self, found: Found | None) -> None:
+    def append(self, found: DuplicateOf | None) -> None:
         """Note what the next page is."""
-        kept, distance, share, is_exact = found or Found(NONE, NONE, None, False)
+        kept, distance, share, is_exact = found or DuplicateOf(NONE, NONE, None, False)
         self.kept.append(kept)
         self.distances.append(distance)
         self.shares.append(NONE if share is None else share)
@@ -143,7 +143,7 @@ def decide_verified(
     page: Callable[[int], Seen],
     parameters: Parameters,
     known: int = 0,
-) -> Decisions:
+) -> BatchDecisions:
     """Decide on pages by the verified rule, in their order.
 
     *classes* and *texts* are numbers of each page's class and text, in the order of their first
@@ -152,9 +152,9 @@ def decide_verified(
 
     Cost: 40 us for each kept page that shares a key with a class, once.
     """
-    decisions = Decisions()
+    decisions = BatchDecisions()
     kept_of_text = array("q")
-    of_class: LRUCache[int, dict[int, Match | None]] = LRUCache(CLASSES_KEPT)
+    of_class: LRUCache[int, dict[int, Likeness | None]] = LRUCache(CLASSES_KEPT)
     for rank, (number, text) in enumerate(zip(classes, texts, strict=True)):
         found = None
         if number >= 0:
@@ -176,8 +176,8 @@ def decide_verified(
 
 
 def _best_of(
-    page: Seen, matches: Mapping[int, Match | None], page_at: Callable[[int], Seen]
-) -> Found | None:
+    page: Seen, matches: Mapping[int, Likeness | None], page_at: Callable[[int], Seen]
+) -> DuplicateOf | None:
     """Return the best representative of a page: as in a crawl, and the oldest of several."""
     alike = [(one, found) for one, found in matches.items() if found is not None]
     if not alike:
@@ -185,7 +185,7 @@ def _best_of(
     kept, best = alike[0]
     if len(alike) > 1:
         kept, best = max(alike, key=lambda one: (*ranked(page, page_at(one[0]), one[1]), -one[0]))
-    return Found(kept, best.distance, best.share, best.is_exact)
+    return DuplicateOf(kept, best.distance, best.share, best.is_exact)
 
 
 # The tables are planned for this many pages at least.
@@ -199,7 +199,7 @@ def decide_plain(
     tokens: Sequence[int],
     distance: int,
     known: int = 0,
-) -> Decisions:
+) -> BatchDecisions:
     """Decide on pages by the paper's rule, in their order; *digest* returns one by rank.
 
     A page with -1 *tokens* is like no other, a text of fewer than :data:`MIN_TOKENS` is a duplicate
@@ -210,7 +210,7 @@ def decide_plain(
     pages = max(len(fingerprints), PLANNED_PAGES)
     tables = PermutedTables(distance, design(pages, distance, pages * PLANNED_BYTES).tables)
     short: dict[bytes, int] = {}
-    decisions = Decisions()
+    decisions = BatchDecisions()
     check_and_add, append = tables.check_and_add, decisions.append
     for rank, fingerprint in enumerate(fingerprints):
         if tokens[rank] < 0:
@@ -218,7 +218,7 @@ def decide_plain(
             continue
         if tokens[rank] < MIN_TOKENS:
             kept = short.setdefault(digest(rank), rank)
-            append(None if kept == rank or rank < known else Found(kept, 0, None, True))
+            append(None if kept == rank or rank < known else DuplicateOf(kept, 0, None, True))
             continue
         if rank < known:
             tables.add(fingerprint, rank)
@@ -229,7 +229,7 @@ def decide_plain(
             append(None)
             continue
         is_exact = near.distance == 0 and b"" != digest(rank) == digest(near.item)
-        append(Found(near.item, near.distance, None, is_exact))
+        append(DuplicateOf(near.item, near.distance, None, is_exact))
     return decisions
 
 

@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 from scrapy_simhash.batch.decisions import (
     NONE,
-    Decisions,
+    BatchDecisions,
     Groups,
     decide_plain,
     decide_verified,
@@ -272,7 +272,7 @@ DECISIONS = pa.schema(
 _AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
 
 
-def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
+def write_decisions(pages: Ordered, decisions: BatchDecisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
     copies = Counter(kept for kept in decisions.kept if kept != NONE)
     columns = {name: _whole(pages.table.column(name)) for name in _AS_THEY_ARE}
@@ -285,7 +285,7 @@ def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
 def _decided(
     pages: Mapping[str, pa.Array],
     order: pa.Array,
-    decisions: Decisions,
+    decisions: BatchDecisions,
     copies: Mapping[int, int],
     ranks: range,
 ) -> pa.Table:
@@ -335,7 +335,7 @@ def _first_of(*cases: Any) -> pa.Array:
     return pc.case_when(holds, *(value for _, value in conditions), other)
 
 
-def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[Decisions, pa.Array]:
+def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[BatchDecisions, pa.Array]:
     """Decide on the pages of a batch; return the keys as well that are crowded now."""
     parameters = choices.pipeline.parameters
     if choices.verifies:
@@ -443,7 +443,7 @@ class Archive:
         return pa.concat_tables(found).drop_columns("rank")
 
     def add(
-        self, run: str, pages: Ordered, decisions: Decisions, crowded: pa.Array, repeated: Path
+        self, run: str, pages: Ordered, decisions: BatchDecisions, crowded: pa.Array, repeated: Path
     ) -> None:
         """Add the kept pages of a batch, and what it knew; twice is as once."""
         with replacing(self.folder / "repeated.parquet") as unfinished:

@@ -198,7 +198,7 @@ def _or_none(change: Callable[[int], int], number: int | None) -> int | None:
     return None if number is None else change(number)
 
 
-class Match(NamedTuple):
+class Likeness(NamedTuple):
     """How much a page is like an earlier one."""
 
     share: float
@@ -206,7 +206,7 @@ class Match(NamedTuple):
     is_exact: bool
 
 
-def match(page: Seen, kept: Seen, parameters: Parameters) -> Match | None:
+def match(page: Seen, kept: Seen, parameters: Parameters) -> Likeness | None:
     """Return how *page* is like the earlier page *kept*; None if it is no duplicate of it.
 
     It is the same for all pages of one class.  Cost: 40 us.
@@ -215,16 +215,16 @@ def match(page: Seen, kept: Seen, parameters: Parameters) -> Match | None:
     if one.sketch is None or other.sketch is None:
         return None
     if (one.digest, one.sketch, one.heading) == (other.digest, other.sketch, other.heading):
-        return Match(1.0, 0, True)
+        return Likeness(1.0, 0, True)
     distance = parameters.distance_between(one, other)
     site = SiteKnowledge(page.marks, lambda _section: kept.marks)
     decision = most_alike(one, [(StoredRow(0, other), distance)], parameters, site).decision
     if not decision.is_duplicate:
         return None
-    return Match(decision.share or 0.0, distance, decision.verdict == "exact_duplicate")
+    return Likeness(decision.share or 0.0, distance, decision.verdict == "exact_duplicate")
 
 
-def ranked(page: Seen, kept: Seen, found: Match) -> tuple[bool, float, int]:
+def ranked(page: Seen, kept: Seen, found: Likeness) -> tuple[bool, float, int]:
     """Return by what one of several pages that *page* is like is its representative: the greatest.
 
     As in a crawl: the one that it names itself, the one with most in common, the one whose path
