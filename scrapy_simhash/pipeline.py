@@ -34,7 +34,7 @@ PLAIN_DISTANCE = 3
 class Fetched(NamedTuple):
     """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
 
-    *purpose*, *depth* and *is_asked_again* are those of
+    *purpose*, *depth*, *is_asked_again* and *is_poll* are those of
     :class:`~scrapy_simhash.decision.page.Page`. *links* are the page's HTTP headers ``Link``.
     """
 
@@ -47,6 +47,7 @@ class Fetched(NamedTuple):
     depth: int | None = None
     is_asked_again: bool = False
     links: Sequence[bytes] = ()
+    is_poll: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class Pipeline:
             depth=fetched.depth,
             sketch=None if content is None else content.sketch,
             is_asked_again=fetched.is_asked_again,
+            is_poll=fetched.is_poll,
             site=host_of(url),
             section=section,
             blocks=analysis.blocks,

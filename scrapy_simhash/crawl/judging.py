@@ -376,6 +376,7 @@ class SimhashDownloaderMiddleware:
             *self._facts.with_answer(request, response),
             request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
             response.headers.getlist("Link"),
+            self._facts.is_poll(request),
         )
         run = await self._run.current()
         known = self.index.learned

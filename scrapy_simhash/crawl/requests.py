@@ -171,14 +171,14 @@ class RequestFacts:
         """Return the facts of a request that are known by its answer.
 
         If the server remembers a part of the address in a cookie, what the spider asks for next
-        depends on it.  A poll is like nothing but itself.
+        depends on it.
         """
         facts = self.of(request)
-        told = [self._name(request)] if self.is_poll(request) else []
-        if cookies := response.headers.getlist("Set-Cookie"):
-            parts = set(re.split(r"[/?&=;]", request.url)) - {""}
-            pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
-            told += [pair for pair in pairs if pair.partition("=")[2] in parts]
+        if not (cookies := response.headers.getlist("Set-Cookie")):
+            return facts
+        parts = set(re.split(r"[/?&=;]", request.url)) - {""}
+        pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
+        told = [pair for pair in pairs if pair.partition("=")[2] in parts]
         if not told:
             return facts
         purpose = facts.purpose or bytes(PURPOSE_BYTES)

@@ -210,6 +210,8 @@ def _other_request(page: Page, kept: Page) -> Told | None:
 
     If links are cut at a depth, those of a kept page may be that a page nearer to a start leads to.
     """
+    if page.is_poll:
+        return Told("request", "meta", "")
     if page.purpose != kept.purpose:
         half = PURPOSE_BYTES // 2
         mine, its = (one.purpose or bytes(PURPOSE_BYTES) for one in (page, kept))

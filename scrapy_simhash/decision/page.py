@@ -120,7 +120,8 @@ class Page:
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.urls.section_of`; empty if there are no sections), and what it
     *holds*: its values.  *is_asked_again*: the spider asks for the page whether it was judged
-    before or not.  *canonical* is the URL that the page gives as
+    before or not.  *is_poll*: callbacks have asked for it more than once, and it is a duplicate of
+    no other page; others may be its duplicates.  *canonical* is the URL that the page gives as
     its own (rel=canonical).  It chooses among kept pages that are equally good as its
     representative, and says which other site may have the page.  *view_under* computes the second
     view anew; a page has it if the template of its site was not settled.
@@ -148,6 +149,7 @@ class Page:
     holds: PageValues = field(default=NO_VALUES, compare=False, repr=False)
     canonical: str | None = None
     is_asked_again: bool = False
+    is_poll: bool = False
     view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
     def stored(self) -> Page:
