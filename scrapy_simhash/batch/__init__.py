@@ -6,6 +6,5 @@ learns what each site repeats, and sees each page under it.  The pages are put i
 ``decisions`` goes through them: a page is a duplicate of an earlier kept page, or kept.  ``output``
 writes what is kept as an archive.
 
-``local`` runs these stages on one machine; :mod:`scrapy_simhash.spark` runs the same ones on a
-cluster, and gives the same answer, row for row.
+``local`` runs these stages.  No answer depends on how many processes or files there are.
 """

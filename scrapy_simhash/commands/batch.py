@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# From so many pages on, a cluster is the way.
+# From so many pages on, their analysis takes days.
 MANY_PAGES = 50_000_000
 
 
@@ -143,7 +143,7 @@ class BatchCommand(Subcommand[BatchResult]):
                 f"there are too many"
             )
         if found.pages > MANY_PAGES:
-            console.print("For so many pages, a cluster is the way: see docs/archives.md")
+            console.print("One machine takes days for so many pages: see docs/archives.md")
         print_line(console, f"Each decision is in {found.output}")
 
 
