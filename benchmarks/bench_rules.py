@@ -140,7 +140,8 @@ def main() -> None:
         print(" | ".join(("site", *made_up.COLUMNS)))
         pages = options.pages or 600
         sites = {name: made_up.alias_site(one, pages) for name, one in made_up.ALIASES.items()}
-        for name, made in (sites | made_up.hostile_sites(pages)).items():
+        sites |= made_up.handbooks(options.pages or 448) | made_up.hostile_sites(pages)
+        for name, made in sites.items():
             without = made_up.crawls(made, options.orders, None)
             own = made_up.crawls(made, options.orders, made_up.Policy())
             print(" | ".join(made_up.row(name, without, own)), flush=True)

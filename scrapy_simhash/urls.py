@@ -10,6 +10,7 @@ Each kind of URL has one name here.  Of ``http://docs.a.example/2031/07/lamp.htm
     general folder    /N/N/                        with N for numbers, as what follows
     general section   docs.a.example/N/
     folder pattern    /N/N/*                       all pages in the general folder
+    page pattern      /N/N/lamp.html?sid           those of one name, and with the same parameters
     pattern           docs.a.example/N/N/*?sid
     value pattern     docs.a.example/N/N/*?sid=N
 """
@@ -152,6 +153,17 @@ def folder_pattern(address: Address) -> str:
     '/posts/*'
     """
     return f"{general_folder(address.path.rstrip('/'))[: MAX_URL - 1]}*"
+
+
+def page_pattern(address: Address) -> str:
+    """Return the general folder of an address, its name with N for numbers, and its parameters.
+
+    >>> page_pattern(Address.of("http://a.example/posts/lamp12?view=day&id=7"))
+    '/posts/lampN?id&view'
+    """
+    path = address.path.rstrip("/")
+    name = _DIGITS.sub("N", path.rpartition("/")[2][:MAX_NAME])
+    return f"{general_folder(path)}{name}?{'&'.join(address.names)}"[:MAX_URL]
 
 
 def value_pattern(address: Address) -> str:

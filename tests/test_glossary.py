@@ -22,8 +22,8 @@ LAYERS = ("decision", "index", "url_rules", "crawl")
 TECHNICAL = """
     Buckets Checkpoints Counts GroupSize Invariant Problem Question Script Segments Server Store
     Atom Comparable Differences Found Judged Kind Parameters Session StoredField Told
-    Asked JobState Parts RareWarning RuledOut Savings Selection Shared Sight Suspended Target
-    UnderWay Withdrawals Writing
+    Asked JobState Parts RareWarning RuledOut Sample Savings Selection Shared Shown Sight
+    Suspended Target UnderWay Withdrawals Writing
 """
 
 

@@ -24,6 +24,8 @@ HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
 # So many duplicates put a rule on trial, and so many trials after them are enough for the first.
 SUGGESTIONS, FIRST = 2, 45
+# So many prove it in the second folder that has trials.
+PROVEN = 420
 
 
 class Crawl:
@@ -51,7 +53,8 @@ class Crawl:
         return {one.rule: one for one in self.book.all()}
 
     def matches(self, path: str, jar: str = "") -> bool:
-        return self.learner.say(HOST + path, jar).known is not None
+        known = self.learner.say(HOST + path, jar).known
+        return known is not None and known.stage != "waiting"
 
 
 def suspended(lesson: Lesson) -> list[tuple[AddressRule, str | None]]:
@@ -186,7 +189,7 @@ def test_links_that_are_new_after_a_copy_suspend_a_rule_in_one_template() -> Non
     lesson = crawl.learner.learn(judged)
     assert (SID, "/vN/*") in suspended(lesson)
     assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
-    crawl.learner.fail(SID, "/d/*", leads_on=True)
+    crawl.learner.fail(SID, "/d/*", True, f"{HOST}/d/lamp")
     assert not crawl.of[SID].acts(), "only two agree"
     crawl.learner.clear_doubtful(url)
     assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*"}
@@ -199,23 +202,24 @@ def test_data_or_links_that_are_new_after_the_kept_page_suspend_it_everywhere(
     crawl = with_templates()
     url = HOST + path
     judged = PageForRules(url, url, is_doubtful=True, leads_on=leads_on)
-    assert (SID, None) in suspended(crawl.learner.learn(judged))
+    assert (SID, "/vN/*") in suspended(crawl.learner.learn(judged))
     assert not crawl.of[SID].acts()
 
 
 def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None:
     crawl = learned()
     for i in range(MAX_FOLDERS):
-        crawl.aliases(5, f"/f{'x' * i}")
-    crawl.learner.fail(SID, "/other/*", leads_on=True)
+        crawl.aliases(5, f"/f{'x' * (i + 1)}")
+    crawl.learner.fail(SID, "/other/*", True, f"{HOST}/other/lamp")
     assert not crawl.matches("/f/p1?sid=7")
-    assert crawl.learner.tried(SID, LEAST_KEYS) == [*crawl.of[SID].trials]
-    assert crawl.learner.tried(SID, LEAST_KEYS + 1) == ["/", "/a/", "/a/*"]
+    trials = crawl.of[SID].trials
+    assert all(one.right >= LEAST_KEYS for one in trials.values())
+    assert [name for name, one in trials.items() if one.right > LEAST_KEYS] == ["/", "/a/", "/a/*"]
 
 
 def test_eight_templates_stand_for_those_without_trials() -> None:
     crawl = Crawl()
-    folders = [f"/f{'x' * i}" for i in range(WIDE_PATTERNS)]
+    folders = [f"/f{'x' * (i + 1)}" for i in range(WIDE_PATTERNS)]
     for folder in folders:
         crawl.page("/new/sub/p1", "new")
         assert not crawl.matches("/new/sub/p1?sid=7")
@@ -234,10 +238,10 @@ def test_a_template_that_failed_stays_suspended_whatever_others_say() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS, "/a")
     for i in range(WIDE_PATTERNS):
-        crawl.aliases(15, f"/f{'x' * i}")
+        crawl.aliases(15, f"/f{'x' * (i + 1)}")
     crawl.page("/new/p1", "new")
     assert crawl.matches("/new/p1?sid=7")
-    crawl.learner.fail(SID, "/new/*", leads_on=True)
+    crawl.learner.fail(SID, "/new/*", True, f"{HOST}/new/lamp")
     assert not crawl.matches("/new/p1?sid=7")
     crawl.page("/other/p1", "other")
     assert crawl.matches("/other/p1?sid=7")
@@ -290,14 +294,14 @@ def test_a_failure_where_a_rule_is_known_to_fail_suspends_nothing() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS + 1, "/a")
     crawl.page("/d/p", "one")
-    assert suspended(crawl.page("/d/p?sid=1", "other")) == [(SID, None)]
-    crawl.aliases(150, "/a")
+    assert suspended(crawl.page("/d/p?sid=1", "other")) == [(SID, "/d/*")]
+    crawl.aliases(PROVEN, "/a")
     assert crawl.of[SID].acts() == ["/a/*"]
     crawl.page("/d/q", "third")
     lesson = crawl.page("/d/q?sid=1", "fourth")
     assert [one.rule for one in lesson.refuted] == [SID]
     assert not lesson.suspended
-    assert suspended(crawl.page("/a/p1?sid=2", "fifth")) == [(SID, None)]
+    assert suspended(crawl.page("/a/p1?sid=2", "fifth")) == [(SID, "/a/*")]
     assert not crawl.of[SID].acts()
 
 
@@ -389,7 +393,7 @@ def test_templates_of_another_folder_do_not_agree_for_this_one() -> None:
     crawl.page("/z/list?sid=1", "first")
     crawl.page("/z/list?sid=2", "second")
     crawl.aliases(20, "/y")
-    for i in range(65):
+    for i in range(PROVEN):
         for folder in ("/x/a", "/x/b"):
             crawl.alias(f"q{i}", folder)
     assert crawl.of[SID].failures == 1
@@ -416,13 +420,72 @@ def test_one_template_that_disagrees_leaves_the_others_to_themselves() -> None:
     assert crawl.matches("/b/p1?sid=7")
     crawl.page("/d/list?sid=1", "first")
     crawl.page("/d/list?sid=2", "second")
-    assert not crawl.matches("/b/p1?sid=7"), "its own evidence is too little"
-    assert crawl.matches("/a/p1?sid=7"), "its own evidence was enough"
-    for i in range(120):
-        crawl.alias(f"q{i}", "/b")
-    assert crawl.matches("/b/p1?sid=7")
+    assert not crawl.matches("/b/p1?sid=7"), "there may be such a page here, too"
+    crawl.aliases(PROVEN, "/a")
+    assert crawl.matches("/a/p1?sid=7"), "it is proven here"
+    assert not crawl.matches("/b/p1?sid=7")
     crawl.page("/d/p1", "p1 of d")
     assert not crawl.matches("/d/p1?sid=7")
+
+
+def test_a_template_in_which_a_rule_is_wrong_says_nothing_of_the_others() -> None:
+    crawl = Crawl()
+    for folder in ("/a", "/b", "/c"):
+        crawl.aliases(60, folder)
+    for i in range(LEAST_KEYS):
+        assert not i or not crawl.matches("/b/p1?sid=7"), "it may be an exception"
+        crawl.page(f"/d/list{i}", f"first{i}")
+        crawl.page(f"/d/list{i}?sid=1", f"second{i}")
+    assert crawl.of[SID].acts() == ["/a/*", "/b/*", "/c/*"]
+    crawl.page("/d/list77", "new")
+    assert crawl.learner.say(f"{HOST}/d/list77?sid=7").known is None
+
+
+def test_a_name_for_which_a_parameter_matters_says_nothing_of_the_folder() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + FIRST, "/a")
+    for i in range(LEAST_KEYS + 1):
+        crawl.page(f"/a/select?sid={i}", f"selected{i}")
+        assert not i or not crawl.matches("/a/p1?sid=7")
+    names = ["".join(name) for name in itertools.product("abcdefgh", repeat=3)]
+    for name in names[:LEAST_KEYS]:
+        assert crawl.of[SID].stage("/a/*") is None, "what was right before may have been its pages"
+        crawl.alias(name, "/a")
+    assert crawl.of[SID].stage("/a/*") == "waiting"
+    for name in names[:110]:
+        crawl.alias(name, "/a")
+    assert crawl.matches("/a/aaa?sid=7")
+    assert crawl.learner.say(f"{HOST}/a/select?sid=77").known is None
+
+
+def test_pages_that_differ_by_exception_end_a_rule_everywhere() -> None:
+    crawl = Crawl()
+    for folder in ("/a", "/b", "/c"):
+        crawl.aliases(50, folder)
+    assert len(crawl.of[SID].acts()) == 3
+    for i in range(8):
+        for name in (f"lamp{'x' * i}", f"desk{'x' * i}", f"chair{'x' * i}"):
+            crawl.alias(name, "/b")
+        crawl.page(f"/b/{'x' * (i + 1)}", f"first{i}")
+        crawl.page(f"/b/{'x' * (i + 1)}?sid=1", f"second{i}")
+    assert not crawl.of[SID].acts()
+
+
+def test_a_rule_waits_from_the_fifth_pair_that_agrees() -> None:
+    crawl = Crawl()
+    crawl.aliases(SUGGESTIONS + LEAST_KEYS - 1, "/a")
+    crawl.page("/b/new", "new")
+    assert crawl.learner.say(f"{HOST}/b/new?sid=7").known is None
+    match = crawl.learner.say(f"{HOST}/a/p5?sid=7").known
+    assert match is not None, "its key had its trial"
+    assert match.stage == "waiting"
+    crawl.alias("fifth", "/a")
+    match = crawl.learner.say(f"{HOST}/b/new?sid=7").known
+    assert match is not None
+    assert match.stage == "waiting"
+    crawl.page("/b/new?sid=8", "another")
+    assert crawl.learner.say(f"{HOST}/b/new?sid=7").known is None
+    assert crawl.learner.say(f"{HOST}/a/p5?sid=7").known is None, "5 for, 1 against"
 
 
 def test_a_rule_that_matters_in_one_section_only_never_acts_there() -> None:
@@ -503,7 +566,7 @@ def test_every_list_is_bounded() -> None:
     assert len(site._suggested) <= MAX_SUGGESTED
     crawl = learned()
     for i in range(MAX_FOLDERS):
-        crawl.aliases(5, f"/f{'x' * i}")
+        crawl.aliases(5, f"/f{'x' * (i + 1)}")
     assert MAX_FOLDERS - 1 <= len(crawl.of[SID].trials) <= MAX_FOLDERS
     counted = [scope.right for name, scope in crawl.of[SID].trials.items() if name[-1] == "*"]
     assert crawl.of[SID].keys == sum(counted) < FIRST + 5 * MAX_FOLDERS
@@ -515,7 +578,7 @@ def test_every_list_is_bounded() -> None:
     crawl.page(f"{last}/list?sid=2", "second")
     assert not crawl.matches("/f/p1?sid=7"), "a failure counts all the same"
     for i in range(MAX_STAGES + 1):
-        crawl.of[SID].stage(f"/{'x' * i}/*")
+        crawl.of[SID].stage(f"/{'x' * (i + 1)}/*")
     assert len(crawl.of[SID]._stages) <= MAX_STAGES
 
 
@@ -533,8 +596,8 @@ def test_a_rule_that_is_mostly_right_is_not_displaced_by_new_ones(
 ) -> None:
     crawl = learned()
     for i in range(failures):
-        crawl.page(f"/a/x{i}", f"x{i}")
-        crawl.page(f"/a/x{i}?sid=1", f"another{i}")
+        crawl.page(f"/a/{'x' * (i + 1)}", f"x{i}")
+        crawl.page(f"/a/{'x' * (i + 1)}?sid=1", f"another{i}")
     assert not crawl.of[SID].acts()
     suggest_many(crawl)
     assert (SID in crawl.of) is is_left
@@ -701,7 +764,7 @@ def test_a_rule_is_approved_everywhere_but_where_it_loses_a_text() -> None:
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
     assert (later.of[SID].leading, later.of[SID].other_texts) == (1, 1)
-    crawl.learner.fail(SID, "/c/*", leads_on=True)
+    crawl.learner.fail(SID, "/c/*", True, f"{HOST}/c/lamp")
     assert (sid.leading, sid.other_texts) == (2, 1)
 
 
@@ -805,7 +868,7 @@ def test_rules_that_are_wrong_together_hold_no_longer() -> None:
 @pytest.mark.parametrize("wrong", [SID, PRINT])
 def test_of_rules_that_are_wrong_together_the_one_most_in_doubt_is(wrong: AddressRule) -> None:
     crawl = with_two_rules()
-    for i in range(3):
+    for i in range(LEAST_KEYS):
         crawl.page(f"/d/list{i}", f"first{i}")
         crawl.page(f"/d/list{i}{'?sid=1' if wrong == SID else '.print'}", f"second{i}")
     match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known

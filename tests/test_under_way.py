@@ -84,7 +84,7 @@ class Requests:
 
 @pytest.fixture
 def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
-    monkeypatch.setattr(parking, "EXPLORED", {"young": 0.0, "proven": 0.0})
+    monkeypatch.setattr(parking, "EXPLORED", dict.fromkeys(parking.EXPLORED, 0.0))
     with rules_in_use(tmp_path, HOST, SIMHASH_RULES_AUDIT=0) as (rules, sent):
         teach(rules._learner, 60)
         yield Requests(rules, sent)
@@ -108,9 +108,9 @@ def test_a_twin_is_parked_when_the_first_one_is_kept(requests: Requests, first: 
 def test_a_twin_is_parked_when_the_first_one_is_a_copy_as_a_rule_says(requests: Requests) -> None:
     for i in range(20):
         requests.judge(f"/a/p{i}.html", kept=f"/a/p{i}")
-    requests.judge("/a/new")
     assert requests.ask("/a/new.html")
     assert not requests.ask("/a/new.html?sid=1")
+    requests.judge("/a/new")
     requests.judge("/a/new.html", kept="/a/new")
     assert requests.sent == []
     assert not requests.ask("/a/new.html?sid=2")
@@ -172,7 +172,7 @@ def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")
     rule = next(iter(requests.rules._index.learned.rules.all())).rule
-    requests.rules._learner.fail(rule, "/a/*", leads_on=False)
+    requests.rules._learner.fail(rule, "/a/*", False, f"{HOST}/a/lamp")
     requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
     assert requests.paths == []
     requests.rules._parking.release(rule)  # type: ignore[union-attr]

@@ -1,23 +1,36 @@
 """Sites of addresses alone, with aliases of each kind or hostile, crawled without a network.
 
-Pages are judged by what they are, and parked as crawl/parking.py does it.
+Pages are judged by what they are; requests pass the rules' own middleware.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import NamedTuple
 
-from scrapy_simhash.crawl.parking import EXPLORED, LOOKS
+from scrapy import Request, Spider
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.exceptions import RuledOut
+from scrapy_simhash.crawl.requests import RequestFacts
+from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
+from scrapy_simhash.crawl.setup import Parts
+from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.index.opening import open_index
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
-from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.evidence import sample_share
-from scrapy_simhash.url_rules.learner import Learner, PageForRules, Sightings
+from scrapy_simhash.url_rules.learner import PageForRules
 
 HOST = "http://www.site.com"
 FOLDERS = "abcd"
@@ -30,7 +43,7 @@ WORTH: int = SimhashSettings().rules_audit
 COLUMNS = (
     "avoided",
     "after learning",
-    "without the audit",
+    "downloads a content",
     "needless after learning",
     "contents lost in crawls",
     "first rule, keys",
@@ -45,11 +58,9 @@ Site = list[list[tuple[str, ContentAt]]]
 
 
 class Policy(NamedTuple):
-    """How many downloads a lost page is worth, and the share that is explored, by stage."""
+    """How many downloads a lost page is worth."""
 
     worth: int = WORTH
-    young: float = EXPLORED["young"]
-    proven: float = EXPLORED["proven"]
 
 
 def always(content: str) -> ContentAt:
@@ -80,6 +91,43 @@ ALIASES: dict[str, Callable[[str, str, int], str]] = {
     "index file": lambda folder, name, i: f"{HOST}/{folder}/{name}index.html",
     "host": lambda folder, name, i: f"http://m.site.com/{folder}/{name}",
 }
+
+
+def handbooks(pages: int) -> dict[str, Site]:
+    """Small sites in which the addresses of a page multiply in one way; *pages* have content."""
+    rng = random.Random(1)
+
+    def site(alias: Callable[[str], str], aliases: float) -> Site:
+        """Each page has so many aliases, on the mean."""
+        found: Site = []
+        for i in range(pages):
+            path = f"/{FOLDERS[i % 3]}/{NAMES[i]}" if i % 4 else f"/{NAMES[i]}"
+            count = int(aliases) + (rng.random() < aliases % 1)
+            urls = dict.fromkeys([HOST + path, *(alias(path) for _ in range(count))])
+            found.append([(url, always(path)) for url in urls])
+        return found
+
+    def with_version(path: str) -> str:
+        return f"{HOST}{path}?v={rng.randrange(8)}"
+
+    select: Site = [[(f"{HOST}/select?v={i}", always(f"select {i}"))] for i in range(60)]
+    versions = site(with_version, 10)
+    for at, page in enumerate(select):
+        versions.insert(rng.randrange(len(versions) + at), page)
+    places = [f"p{i}" for i in range(12)]
+    return {
+        "handbook, ref=": site(lambda path: f"{HOST}{path}?ref={rng.choice(places)}", 5),
+        "handbook, mirror": site(lambda path: f"{HOST}/mirror{path}", 1.15),
+        "handbook, print": site(lambda path: f"{HOST}/print{path}", 1.05),
+        "handbook, view=": site(lambda path: f"{HOST}{path}?view={rng.choice('abcd')}", 3.5),
+        "handbook, ;jsessionid": site(
+            lambda path: f"{HOST}{path[:-1]};jsessionid={rng.getrandbits(64):x}/", 20
+        ),
+        "handbook, a token at each link": site(
+            lambda path: f"{HOST}{path}?sid={rng.getrandbits(64):x}", 8.5
+        ),
+        "handbook, ?v= that matters in /select": versions,
+    }
 
 
 def hostile_sites(pages: int) -> dict[str, Site]:
@@ -137,18 +185,25 @@ def ordered(site: Site, order: str, seed: int) -> list[tuple[str, ContentAt]]:
     if order == "by chance":
         random.Random(seed).shuffle(flat)
     elif order == "aliases last":
-        flat = [page[at] for at in range(2) for page in site]
+        flat = [page[0] for page in site] + [one for page in site for one in page[1:]]
     elif order == "aliases first":
-        flat = [page[at] for at in (1, 0) for page in site]
+        flat = [one for page in site for one in page[1:]] + [page[0] for page in site]
     return flat
+
+
+class _Spider(Spider):
+    name = "dry"
+
+    def parse(self, response: Response) -> None:
+        """Take no page: none is sent."""
 
 
 @dataclass
 class Dry:
     """One crawl without a network; *needless* counts downloads after the first rule, by cause.
 
-    Needless is a download whose content was downloaded before.  What is parked is explored,
-    released and audited as in a crawl.
+    Needless is a download whose content was downloaded before.  Requests go through the middleware,
+    which parks, explores, tries, releases and audits them as in any crawl.
     """
 
     policy: Policy | None
@@ -161,69 +216,82 @@ class Dry:
     first_rule: int | None = None
     cpu: float = 0.0
     nbytes: float = 0.0
+    # How many downloads there were when so many addresses were met.
+    course: list[int] = field(default_factory=list)
 
     def crawl(self, addresses: list[tuple[str, ContentAt]]) -> Dry:
         """Download what no rule parks."""
-        rng, self._sightings = random.Random(self.seed), Sightings()
-        self._learner = Learner(RuleBook(), self._sightings)
+        random.seed(self.seed)
         self._kept: dict[str, str] = {}
-        self._waiting: dict[Any, list[tuple[str, str, ContentAt]]] = defaultdict(list)
-        self._explored: Counter[Any] = Counter()
-        for at, (url, content_at) in enumerate(addresses):
-            done = at / len(addresses)
-            began = time.process_time()
-            match = self._learner.say(url).known if self.policy else None
-            self.cpu += time.process_time() - began
-            if match is None or self.policy is None:
-                self._download(url, content_at, done, "no rule")
-            elif rng.random() < getattr(self.policy, match.stage):
-                self._explored[match.hypothesis.rule] += 1
-                self._download(url, content_at, done, f"explored, {match.stage}")
-            else:
-                self._waiting[match.hypothesis.rule].append((match.pattern, url, content_at))
-        if self.policy is not None and self.policy.worth:
-            self._audit(rng, self.policy.worth)
-        self.parked = sum(map(len, self._waiting.values()))
+        content_at = dict(addresses)
+        if self.policy is None:
+            for at, (url, content) in enumerate(addresses):
+                self._take(url, content(at / len(addresses)), "no rule")
+                self.course.append(self.downloads)
+            return self
+        settings = SimhashSettings(rules="use", index="memory:", rules_audit=self.policy.worth)
+        crawler = get_crawler(_Spider)
+        crawler.spider = spider = crawler._create_spider()
+        sent: deque[Request] = deque()
+        crawler.engine = SimpleNamespace(crawl=sent.append)  # type: ignore[assignment]
+        pipeline = Pipeline.of(settings)
+        index = open_index("memory:", pipeline.parameters)
+        parts = Parts(pipeline, index, RequestFacts(crawler, settings))
+        with TemporaryDirectory() as folder:
+            self._rules = SimhashRulesMiddleware(crawler, parts, Path(folder, "parked.sqlite"))
+            parking = self._rules._parking
+            assert parking is not None
+            explored = "simhash/rules/explored"
+            for at, (url, content) in enumerate(addresses):
+                done, request = at / len(addresses), Request(url, callback=spider.parse)
+                before, began = crawler.stats.get_value(explored, 0), time.process_time()
+                with suppress(RuledOut):
+                    self._rules.process_request(request)
+                    self.cpu += time.process_time() - began
+                    is_explored = crawler.stats.get_value(explored, 0) > before
+                    self._download(request, content(done), "explored" if is_explored else "no rule")
+                while sent:
+                    self._download(
+                        released := sent.popleft(), content_at[released.url](done), "released"
+                    )
+                self.course.append(self.downloads)
+            is_idle = True
+            while is_idle:
+                with suppress(DontCloseSpider):
+                    parking.spider_idle()
+                    is_idle = False
+                while sent:
+                    late = sent.popleft()
+                    self._download(late, content_at[late.url](1.0), "sent when idle")
+                    self.course.append(self.downloads)
+            self.parked = len(list(parking._store.all()))
+            sightings = self._rules._learner._sightings
+            self.nbytes = sightings.nbytes / max(1, len(sightings))
+            self._rules.close(is_done=True)
         self.cpu *= 1e6 / len(addresses)
-        self.nbytes = self._sightings.nbytes / max(1, len(self._sightings))
         return self
 
-    def _audit(self, rng: random.Random, worth: int) -> None:
-        """Look at some of what each rule has parked, and at some of each template."""
-        covered = {rule: len(rows) + self._explored[rule] for rule, rows in self._waiting.items()}
-        by_site = sum(covered.values())
-        for rule, requests in covered.items():
-            rows = self._waiting[rule]
-            rng.shuffle(rows)
-            seen: Counter[str] = Counter()
-            first: list[tuple[str, str, ContentAt]] = []
-            tried = self._learner.tried(rule, LOOKS)
-            for row in rows:
-                seen[row[0]] += 1
-                if seen[row[0]] <= LOOKS and row[0] not in tried:
-                    first.append(row)
-            others = [row for row in rows if row not in first]
-            wanted = sample_share(requests, by_site, worth) - self._explored[rule]
-            looked_at = [*first, *others][: max(wanted, len(first))]
-            self._waiting[rule] = [row for row in rows if row not in looked_at]
-            for _, url, content_at in looked_at:
-                self._download(url, content_at, 1.0, "audited")
-
-    def _download(self, url: str, content_at: ContentAt, done: float, why: str) -> None:
-        content = content_at(done)
+    def _take(self, url: str, content: str, why: str) -> str:
+        """Count a download; return the URL at which its content is kept."""
         self.downloads += 1
         if content in self._kept:
             self.repeated += 1
             if self.first_rule is not None:
                 self.needless[why] += 1
         self.contents.add(content)
-        lesson = self._learner.learn(PageForRules(url, self._kept.setdefault(content, url)))
+        return self._kept.setdefault(content, url)
+
+    def _download(self, request: Request, content: str, why: str) -> None:
+        kept = self._take(request.url, content, why)
+        lesson = self._rules._learner.learn(PageForRules(request.url, kept))
         if lesson.learned and self.first_rule is None:
             self.first_rule = lesson.learned[0].keys
-        for one, _ in lesson.suspended:
-            self._explored.pop(one.rule, None)
-            for _, other_url, other_content in self._waiting.pop(one.rule, ()):
-                self._download(other_url, other_content, done, "released")
+        self._rules._tell(lesson)
+        is_kept = kept == request.url
+        decision = (
+            Decision("unique", "new_text") if is_kept else Decision("exact_duplicate", "same_text")
+        )
+        self._rules.request_ended(request, decision)
 
 
 def crawls(site: Site, seeds: int, policy: Policy | None) -> list[Dry]:
@@ -239,14 +307,13 @@ def row(name: str, without: list[Dry], with_rules: list[Dry]) -> tuple[str, ...]
     """Return the row of a site, from crawls in the same orders without rules and with them."""
     found = list(zip(without, with_rules, strict=True))
     whole = [(full.downloads - own.downloads) / max(1, full.repeated) for full, own in found]
-    after, apart = [], []
+    after = []
+    ratio = [own.downloads / len(full.contents) for full, own in found]
     causes: Counter[str] = Counter()
     for own in with_rules:
         if own.first_rule is not None:
-            audited = own.needless["audited"]
             repeated = own.parked + own.needless.total()
             after.append(own.parked / max(1, repeated))
-            apart.append((own.parked + audited) / max(1, repeated))
             causes += own.needless
     losses = [len(full.contents - own.contents) for full, own in found]
     first = max((own.first_rule for own in with_rules if own.first_rule is not None), default=0)
@@ -254,7 +321,7 @@ def row(name: str, without: list[Dry], with_rules: list[Dry]) -> tuple[str, ...]
         name,
         _range(whole),
         _range(after),
-        _range(apart),
+        f"{min(ratio):.2f} to {max(ratio):.2f}",
         ", ".join(f"{why} {n / causes.total():.0%}" for why, n in causes.most_common()) or "-",
         f"{sum(losses)} in {sum(map(bool, losses))} of {len(losses)}",
         str(first or "-"),

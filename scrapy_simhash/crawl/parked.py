@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from scrapy_simhash.url_rules.evidence import Sample
 from scrapy_simhash.url_rules.rule import AddressRule
 
 # The state of a request: it is parked; it was asked for, and has no answer; it was asked for by a
@@ -28,7 +29,9 @@ CREATE TABLE IF NOT EXISTS parked (
     content INTEGER,
     url TEXT NOT NULL,
     request BLOB NOT NULL,
-    state INTEGER NOT NULL DEFAULT 0
+    state INTEGER NOT NULL DEFAULT 0,
+    looked INTEGER NOT NULL DEFAULT 0,
+    page TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS needed (
     rule TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
@@ -38,6 +41,8 @@ CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
+# Times the mean of the requests for a key.
+FAR_MORE = 3
 # Files of other runs are removed after this time.
 KEEP_SECONDS = 30 * 86_400
 _APPLICATION_ID = 0x53485044  # "SHPD"
@@ -97,19 +102,21 @@ class ParkedRequests:
         content: int | None = None,
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
+        page: str = "",
     ) -> None:
         """Store a request; when this returns, it is there for good.
 
         It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page
-        that has no verdict yet.  *others* are rules that had to apply as well.
+        that has no verdict yet.  *others* are rules that had to apply as well.  *page* is the page
+        pattern of the address.
         """
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
             self._connection.execute("BEGIN")
             stored = self._connection.execute(
-                "INSERT INTO parked (rule, template, key, url, request, content, state) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (_written(rule), pattern, _key(key), url, request, content, state),
+                "INSERT INTO parked (rule, template, key, url, request, content, state, page) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (_written(rule), pattern, _key(key), url, request, content, state, page),
             )
             self._connection.executemany(
                 "INSERT INTO needed VALUES (?, ?)",
@@ -127,18 +134,25 @@ class ParkedRequests:
         """Return requests that another run asked for; they count as asked for now."""
         return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
 
-    def take(self, rule: AddressRule, pattern: str | None, limit: int) -> list[ParkedRequest]:
+    def take(
+        self, rule: AddressRule, pattern: str | None, page: str, limit: int
+    ) -> list[ParkedRequest]:
         """Return the oldest requests of a rule; they count as asked for now.
 
-        They are in one folder pattern, or in all.  Those that other rules have parked together with
-        it are among them, whatever the pattern is.
+        They are in one folder pattern, or in all; in one page pattern if it is not empty.  Those
+        that other rules have parked together with it are among them, whatever the pattern is.
         """
         where = (
             "state IN (?, ?) AND (rule = ? AND template = ifnull(?, template)"
+            " AND ? IN (page, '')"
             " OR id IN (SELECT id FROM needed WHERE needed.rule = ?)) ORDER BY id LIMIT ?"
         )
         written = _written(rule)
-        return self._take(where, _PARKED, _WAITING, written, pattern, written, limit)
+        return self._take(where, _PARKED, _WAITING, written, pattern, page, written, limit)
+
+    def has_page(self, rule: AddressRule, page: str) -> bool:
+        """Whether any request of a rule in a page pattern has no answer."""
+        return any(self._select("rule = ? AND page = ? LIMIT 1", _written(rule), page))
 
     def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
         """Return the requests of a rule that have a key; they count as asked for now."""
@@ -157,24 +171,37 @@ class ParkedRequests:
         return self._take("state = ? ORDER BY id LIMIT ?", _WAITING, limit)
 
     def sample(
-        self, rule: AddressRule, after: int, limit: int, each: int, tried: Collection[str]
+        self, rule: AddressRule, sample: Sample, tried: Collection[str]
     ) -> list[ParkedRequest]:
-        """Return random requests of a rule, of those parked *after* an id; as :meth:`take`.
+        """Return random requests of a rule, each of another key that was not looked at.
 
-        They are *limit*; or more, until there are *each* of every pattern that is not *tried*.
+        There are *each* of every pattern in the sample that is not *tried*; as :meth:`take`.  A key
+        is chosen the sooner the more requests it has, and first of all if it has far more than
+        others: so many pages are lost if it is wrong.
         """
-        known = f"template IN ({','.join('?' * len(tried))})"
         where = f"""id IN (
-            WITH found AS (
-                SELECT id, NOT {known} AND place <= ? AS is_first FROM (
-                    SELECT id, template, row_number() OVER (PARTITION BY template ORDER BY random())
-                    AS place FROM parked WHERE state = ? AND rule = ? AND id > ?
-                )
+            WITH one AS (
+                SELECT id, template, count(*) AS requests, min(abs(random())) AS place
+                FROM parked WHERE state = ? AND rule = ? AND NOT looked
+                AND template IN (SELECT value FROM json_each(?)) GROUP BY key
+            ), found AS (
+                SELECT id, place, template NOT IN (SELECT value FROM json_each(?))
+                AND row_number() OVER (PARTITION BY template ORDER BY place) <= ? AS is_first,
+                requests > {FAR_MORE} * avg(requests) OVER () AS is_large
+                FROM one
             )
-            SELECT id FROM found ORDER BY is_first DESC, random()
+            SELECT id FROM found ORDER BY is_first DESC, is_large DESC, place
             LIMIT max((SELECT total(is_first) FROM found), ?)
         )"""  # noqa: S608 - only our own text
-        return self._take(where, *tried, each, _PARKED, _written(rule), after, limit)
+        names = json.dumps(sample.patterns), json.dumps([*tried])
+        written = _written(rule)
+        rows = self._take(where, _PARKED, written, *names, sample.each, sample.limit)
+        self._connection.executemany(
+            "UPDATE parked SET looked = 1 WHERE rule = ?"
+            " AND key = (SELECT key FROM parked WHERE id = ?)",
+            ((written, row.id) for row in rows),
+        )
+        return rows
 
     def asked(self, number: int) -> list[ParkedRequest]:
         """Return the request with an id, if it has no answer yet."""
@@ -187,18 +214,16 @@ class ParkedRequests:
             self._connection.execute("DELETE FROM needed WHERE id = ?", (number,))
             self._connection.execute("DELETE FROM parked WHERE id = ?", (number,))
 
-    def last(self) -> int:
-        """Return the id of the last request that was parked; 0 if there was none."""
-        (last,) = self._connection.execute("SELECT max(id) FROM parked").fetchone()
-        return last or 0
-
-    def counts(self) -> dict[AddressRule, int]:
-        """Return how many requests each rule has parked."""
-        query = "SELECT rule, count(*) FROM parked WHERE state = ? GROUP BY rule"
-        return {
-            AddressRule(*json.loads(rule)): count
-            for rule, count in self._connection.execute(query, (_PARKED,))
-        }
+    def keys(self) -> dict[AddressRule, dict[str, int]]:
+        """Return in which patterns each rule has parked requests, of how many new keys."""
+        query = (
+            "SELECT rule, template, count(DISTINCT CASE looked WHEN 0 THEN key END) "
+            "FROM parked WHERE state = ? GROUP BY rule, template"
+        )
+        found: dict[AddressRule, dict[str, int]] = {}
+        for rule, pattern, keys in self._connection.execute(query, (_PARKED,)):
+            found.setdefault(AddressRule(*json.loads(rule)), {})[pattern] = keys
+        return found
 
     def all(self) -> Iterator[ParkedRequest]:
         """Return all requests, those without an answer as well."""

@@ -1,6 +1,8 @@
 """Requests that are parked: what a rule says is kept already is not downloaded, and not lost.
 
 A request whose page is being downloaded at another address waits, parked, for that one's verdict.
+What a rule on trial makes needless waits, parked, until the spider is idle.  Then the rule takes
+its trials from there.  If it holds after them, the others stay parked; if not, they are sent.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import os
 import pickle
 import random
 import sqlite3
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -36,8 +38,8 @@ from scrapy_simhash.crawl.requests import (
 from scrapy_simhash.crawl.setup import RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, is_in_redis
-from scrapy_simhash.url_rules.evidence import Stage, sample_share
-from scrapy_simhash.urls import site_of_host
+from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_share
+from scrapy_simhash.urls import Address, site_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 T = TypeVar("T")
-# What became of a request that a rule was about.  Those released and audited had been parked.
+# What became of a request that a rule was about.  All but the explored ones had been parked.
 What = Literal["parked", "explored", "released", "audited"]
 _STATS: dict[What, str] = {
     "parked": "simhash/rules/parked",
@@ -68,7 +70,7 @@ PARKED_FILE = "simhash-parked.sqlite"
 PARKED_META_KEY = "simhash_parked"
 # The share of what a rule covers that is downloaded all the same; when the spider is idle, what a
 # sample lacks is downloaded, too.
-EXPLORED: dict[Stage, float] = {"young": 0.1, "proven": 0.05}
+EXPLORED: dict[Stage, float] = {"waiting": 0.0, "young": 0.1, "proven": 0.05}
 # When the spider is idle, at least so many requests of each folder pattern are looked at: the rule
 # may have had no trial there.
 LOOKS = 3
@@ -185,11 +187,9 @@ class Parking:
         self._under_way = UnderWay()
         self._asked: dict[int, Asked] = {}
         self._lives: dict[AddressRule, Counter[What]] = {}
-        # Rules that are refuted, each with the pattern where it is; None: everywhere.
-        self._releasing: deque[tuple[AddressRule, str | None]] = deque()
-        # By rule, the last request that was parked before its last audit, and how many requests
-        # were explored or audited since it was refuted.
-        self._looked_until: dict[AddressRule, int] = {}
+        # Rules that are refuted, each with the patterns where it is; None, or empty: everywhere.
+        self._releasing: deque[tuple[AddressRule, str | None, str]] = deque()
+        # How many requests were explored or audited, or taken as trials.
         self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
         crawler.signals.connect(self.redirected, scrapy_signals.request_dropped)
@@ -222,8 +222,9 @@ class Parking:
             return
         if first is not None:
             self._under_way.wait(first, match)
-        is_waiting, others = first is not None, match.others
-        self.park(request, rule, match.pattern, match.key, match.content, is_waiting, others)
+        page = match.hypothesis.page_of(Address.of(request.url))
+        is_waiting, content, others = first is not None, match.content, match.others
+        self.park(request, rule, match.pattern, match.key, content, is_waiting, others, page)
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -239,6 +240,7 @@ class Parking:
         content: int | None = None,
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
+        page: str = "",
     ) -> None:
         """Park a request by a rule; 50 us.  The arguments are those of ParkedRequests.park().
 
@@ -248,7 +250,9 @@ class Parking:
             values = request.to_dict(spider=self._crawler.spider)
             values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
             stored = pickle.dumps(values, protocol=4)
-            self._store.park(rule, pattern, key, request.url, stored, content, is_waiting, others)
+            self._store.park(
+                rule, pattern, key, request.url, stored, content, is_waiting, others, page
+            )
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
@@ -270,13 +274,24 @@ class Parking:
             self._go_on()
         return asked
 
-    def release(self, rule: AddressRule, pattern: str | None = None) -> None:
-        """Ask for all that a rule has parked, in one pattern or everywhere."""
-        if pattern is None:
-            self._looked_at.pop(rule, None)
-        if (rule, pattern) not in self._releasing:
-            self._releasing.append((rule, pattern))
+    def release(self, rule: AddressRule, pattern: str | None = None, page: str = "") -> None:
+        """Ask for all that a rule has parked, in one folder and page pattern or everywhere."""
+        if (rule, pattern, page) not in self._releasing:
+            self._releasing.append((rule, pattern, page))
         self._go_on()
+
+    def refute(self, rule: AddressRule, pattern: str, page: str) -> None:
+        """Ask for what a rule has parked where it has failed.
+
+        That is what is in the *page* pattern, first: if it is wrong apart there, the rest of the
+        folder pattern may stay.  It is decided about that when the spider is idle.
+        """
+        one = self._learner.hypothesis(rule)
+        is_there = bool(page) and bool(self._safely(self._store.has_page, rule, page))
+        if is_there:
+            self.release(rule, pattern, page)
+        elif one is None or one.stage(pattern) is None:
+            self.release(rule, pattern)
 
     def release_content(self, content: int) -> None:
         """Ask for what was parked for a page and its copies, which are kept no more."""
@@ -303,23 +318,15 @@ class Parking:
         for row in self._safely(self._store.take_all_waiting, MOST_WAITING) or ():
             self._ask(row, "released", tests_rule=False)
         self._go_on()
-        covered = {
-            rule: parked + self._looked_at[rule]
-            for rule, parked in (self._safely(self._store.counts) or {}).items()
-        }
-        by_site: Counter[str] = Counter()
-        for rule, requests in covered.items():
-            if rule.kind not in self._owners and self._learner.holds(rule):
-                by_site[site_of_host(rule.host)] += requests
-        for rule, requests in covered.items():
-            if (rule, None) not in self._releasing:
-                self._audit(rule, requests, by_site[site_of_host(rule.host)])
+        for look in (self._try, self._audit):
+            if not self._asked:
+                look(self._safely(self._store.keys) or {})
         if self._asked:
             raise DontCloseSpider
 
     def rules(self) -> list[AddressRule]:
         """Return the rules by which requests are parked."""
-        return [*(self._safely(self._store.counts) or ())]
+        return [*(self._safely(self._store.keys) or ())]
 
     def life(self, rule: AddressRule) -> dict[str, int]:
         """Return how many requests of a rule this run has parked, explored, and sent after all."""
@@ -354,35 +361,58 @@ class Parking:
                 for row in self._safely(self._store.asked, number) or ():
                     self._ask(row, "released", asked.tries + 1, asked.tests_rule)
 
-    def _audit(self, rule: AddressRule, covered: int, by_site: int) -> None:
-        """Look at requests of a rule by chance; at all if it does not hold any more.
+    def _try(self, parked: dict[AddressRule, dict[str, int]]) -> None:
+        """Take trials from what waits, or all if none can help; send what no rule holds for."""
+        waiting: dict[AddressRule, dict[str, int]] = defaultdict(dict)
+        for rule, keys in parked.items():
+            one = self._learner.hypothesis(rule)
+            for pattern in () if rule.kind in self._owners else keys:
+                stage = None if one is None else one.stage(pattern)
+                if stage is None:
+                    self.release(rule, pattern)
+                elif stage == "waiting":
+                    waiting[rule][pattern] = keys[pattern]
+        for rule, keys in {} if self._asked else waiting.items():
+            one = self._learner.hypothesis(rule)
+            wanted = None if one is None else one.next_trials(keys)
+            if wanted is None or not self._look(rule, wanted):
+                for pattern in keys:
+                    self.release(rule, pattern)
 
-        Those that were explored count.  *covered* are the requests that the rule has parked, and
-        those that were looked at; *by_site* are those of all rules of its site that hold.
+    def _audit(self, parked: dict[AddressRule, dict[str, int]]) -> None:
+        """Look at what rules have parked, by chance; send all if a trap is none any more.
+
+        Of a rule, one request for each key; what was looked at before counts.
         """
-        if (wanted := self._wanted(rule, covered, by_site)) is None:
-            self.release(rule)
-            return
-        since = self._looked_until.get(rule, 0)
-        self._looked_until[rule] = self._safely(self._store.last) or 0
-        owner = self._owners.get(rule.kind)
-        each = LOOKS if owner is None and self._worth else 0
-        tried = self._learner.tried(rule, LOOKS)
-        rows = self._safely(self._store.sample, rule, since, wanted, each, tried) or ()
+        by_site: Counter[str] = Counter()
+        covered: dict[AddressRule, int] = {}
+        for rule, keys in parked.items():
+            if (owner := self._owners.get(rule.kind)) is not None:
+                room = owner.room_to_audit(rule.drop)
+                if room is None:
+                    self.release(rule)
+                elif (rule, None, "") not in self._releasing:
+                    wanted = Sample([*keys], min(room, self._worth), 0)
+                    owner.note_audited(rule.drop, self._look(rule, wanted))
+                continue
+            covered[rule] = sum(keys.values()) + self._looked_at[rule]
+            by_site[site_of_host(rule.host)] += covered[rule]
+        each = LOOKS if self._worth else 0
+        for rule, of_rule in covered.items():
+            share = sample_share(of_rule, by_site[site_of_host(rule.host)], self._worth)
+            lacking = max(0, share - self._looked_at[rule])
+            self._look(rule, Sample([*parked[rule]], lacking, each))
+
+    def _look(self, rule: AddressRule, wanted: Sample) -> int:
+        """Send some requests of a rule to see whether it is right; return how many."""
+        one = self._learner.hypothesis(rule)
+        trials = {} if one is None else one.trials
+        tried = [name for name, of in trials.items() if of.right >= wanted.each]
+        rows = self._safely(self._store.sample, rule, wanted, tried) or []
         self._looked_at[rule] += len(rows)
-        if owner is not None:
-            owner.note_audited(rule.drop, len(rows))
         for row in rows:
             self._ask(row, "audited")
-
-    def _wanted(self, rule: AddressRule, covered: int, by_site: int) -> int | None:
-        """Return how many requests of a rule are still to be looked at; None: it does not hold."""
-        if (owner := self._owners.get(rule.kind)) is not None:
-            room = owner.room_to_audit(rule.drop)
-            return None if room is None else min(room, self._worth)
-        if not self._learner.holds(rule):
-            return None
-        return max(0, sample_share(covered, by_site, self._worth) - self._looked_at[rule])
+        return len(rows)
 
     def _go_on(self) -> None:
         """Ask for what is to be released, but not for all at once."""

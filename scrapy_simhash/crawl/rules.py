@@ -215,9 +215,9 @@ class SimhashRulesMiddleware:
             return
         if asked.tests_rule and decision.stands_for_others and not decision.is_alias:
             leads_on = decision.reason in NEW_ADDRESSES
-            self._learner.fail(asked.rule, asked.pattern, leads_on)
+            page = self._learner.fail(asked.rule, asked.pattern, leads_on, request.url)
             self._crawler.stats.inc_value("simhash/rules/recovered")
-            self._parking.release(asked.rule, asked.pattern if leads_on else None)
+            self._parking.refute(asked.rule, asked.pattern, page)
 
     def page_taken_back(self, request: Request, url: str) -> None:
         """Forget that a page was kept."""
@@ -316,9 +316,9 @@ class SimhashRulesMiddleware:
             )
         if lesson.refuted:
             stats.inc_value("simhash/rules/failures", len(lesson.refuted))
-        for one, pattern in lesson.suspended:
+        for one, pattern, page in lesson.suspended:
             if self._parking is not None:
-                self._parking.release(one.rule, pattern)
+                self._parking.refute(one.rule, pattern, page)
             if one.approved:
                 self._warn_of(one)
             elif one.learned is not None:

@@ -32,7 +32,7 @@ from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.book import RuleBook
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, Stage
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern
+from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern, page_pattern
 
 # Pages that were kept last: a new rule finds those that were kept before it.
 MAX_RECENT = 2_000
@@ -295,7 +295,7 @@ class RuleChain:
         pattern = self.pattern
         if changed.path is not self.address.path:
             pattern = folder_pattern(changed)
-        stage = hypothesis.stage(pattern)
+        stage = self._stage(hypothesis, changed, pattern)
         if stage is not None:
             self.applied.append(_applied_rule((hypothesis, pattern, stage)))
             self.address, self.pattern = changed, pattern
@@ -308,10 +308,17 @@ class RuleChain:
         """
         if any(one.hypothesis is hypothesis for one in self.applied):
             return self.applied
-        stage = hypothesis.stage(self.pattern)
+        stage = self._stage(hypothesis, self.address, self.pattern)
         if stage is None:
             return None
         return [AppliedRule(hypothesis, self.pattern, stage), *self.applied]
+
+    def _stage(self, hypothesis: Hypothesis, address: Address, pattern: str) -> Stage | None:
+        """Return how sure a rule is; of those that apply together, at most one may be on trial."""
+        stage = hypothesis.stage(hypothesis.place(address, pattern))
+        if stage == "waiting" and any(one.stage == stage for one in self.applied):
+            return None
+        return stage
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
@@ -324,15 +331,18 @@ def _match_of(
 ) -> RuleMatch:
     """Return the match of rules that apply together.
 
-    It is that of the rule most in doubt; of the last rule, if none was ever wrong.  Then most
-    requests belong to one rule, and one audit is enough for them.
+    It is that of the rule on trial, or else of the rule most in doubt; of the last rule, if none
+    was ever wrong.  Then most requests belong to one rule, and one audit is enough for them.
     """
-    hypothesis, pattern, _ = max(
-        reversed(rules), key=lambda one: one.hypothesis.doubt if one.hypothesis.failures else 0
-    )
-    stage: Stage = "young" if any(one.stage == "young" for one in rules) else "proven"
+    hypothesis, pattern, stage = max(reversed(rules), key=_doubt)
+    if stage == "proven" and any(one.stage == "young" for one in rules):
+        stage = "young"
     others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
     return RuleMatch(hypothesis, pattern, stage, whole, salt, content, tuple(others))
+
+
+def _doubt(one: AppliedRule) -> tuple[bool, float]:
+    return one.stage == "waiting", one.hypothesis.doubt if one.hypothesis.failures else 0
 
 
 class PageForRules(NamedTuple):
@@ -356,10 +366,11 @@ class PageForRules(NamedTuple):
 
 
 class Suspended(NamedTuple):
-    """A rule that is refuted where it was not before: in one pattern, or in all (None)."""
+    """A rule that is refuted in a folder pattern where it was not before, and the page pattern."""
 
     hypothesis: Hypothesis
-    pattern: str | None
+    pattern: str
+    page: str
 
 
 class Lesson(NamedTuple):
@@ -388,6 +399,8 @@ class Learner:
         self._book = book
         # Of the last pages that were kept, the address and the party.
         self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
+        # The rules that the last page has refuted, with its URL.
+        self._refuted: list[tuple[str, Hypothesis]] = []
         self._sightings = Sightings() if sightings is None else sightings
 
     def say(self, url: str, party: str = "") -> RuleAnswer:
@@ -401,35 +414,43 @@ class Learner:
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
         address, chain = own.address, RuleChain(own.address)
         own_pattern, whole, acts = chain.pattern, own.key, False
+        waiting: RuleMatch | None = None
         for hypothesis in about:
-            if hypothesis.learned is None:
+            if not hypothesis.is_used:
                 continue
             canonical = hypothesis.applied(address)
             changed = canonical if chain.address is address else hypothesis.applied(chain.address)
             stage = None if changed is None else chain.take(hypothesis, changed)
             pattern = own_pattern
             if canonical is None:
-                key, stage = own.key, hypothesis.stage(pattern)
+                key, stage = own.key, hypothesis.stage(hypothesis.place(address, pattern))
             elif canonical is changed:
                 key, pattern = own.key_of(canonical), chain.pattern
             else:
                 key = own.key_of(canonical)
                 if canonical.path is not address.path:
                     pattern = folder_pattern(canonical)
-                stage = hypothesis.stage(pattern)
-            if stage is None:
+                stage = hypothesis.stage(hypothesis.place(canonical, pattern))
+            if stage is not None:
+                acts = True
+                if chain.address is canonical:
+                    whole = key
+            elif not hypothesis.is_right_so_far:
                 continue
-            acts = True
-            if chain.address is canonical:
-                whole = key
             if not self._sightings.may_have(key):
                 continue
             seen = self._before(key, hypothesis.salt, own.key)
-            if seen is not None and (content := _known_content(seen, own.key)) is not None:
-                known = RuleMatch(hypothesis, pattern, stage, key, hypothesis.salt, content)
-                return RuleAnswer(acts, whole, known)
-        if not chain.applied:
-            return RuleAnswer(acts, whole)
+            if seen is None or (stage is None and not seen.is_tried):
+                continue
+            if (content := _known_content(seen, own.key)) is not None:
+                known = RuleMatch(
+                    hypothesis, pattern, stage or "waiting", key, hypothesis.salt, content
+                )
+                if known.stage != "waiting":
+                    return RuleAnswer(acts, whole, known)
+                acts, waiting = True, waiting or known
+        if waiting is not None or not chain.applied:
+            return RuleAnswer(acts, whole, waiting)
         if chain.address.host != address.host:
             self._apply(chain, chain.address.host, {address.host})
         if len(chain.applied) > 1:
@@ -448,7 +469,7 @@ class Learner:
         while host not in done:
             done.add(host)
             for one in self._book.about(host):
-                changed = None if one.learned is None else one.applied(chain.address)
+                changed = one.applied(chain.address) if one.is_used else None
                 if changed is not None:
                     chain.take(one, changed)
             host = chain.address.host
@@ -498,7 +519,7 @@ class Learner:
         applied = [one.hypothesis for one in chain.applied]
         yield from reversed(applied)
         for one in self._book.about(chain.address.host):
-            if one.learned is not None and one not in applied:
+            if one.is_used and one not in applied:
                 yield one
 
     def content(self, match: RuleMatch) -> int | None:
@@ -513,6 +534,8 @@ class Learner:
         now, address = time.time(), Address.of(page.url)
         own, about = KeyedAddress(address, page.party), self._book.about(address.host)
         match = self._say(about, own).known
+        if match is not None and match.stage == "waiting":  # it would have saved nothing yet
+            match = None
         kept = None
         if not page.is_kept and _is_plain(page.kept_url):
             kept = KeyedAddress(Address.of(page.kept_url), page.party)
@@ -522,15 +545,19 @@ class Learner:
         known = match and self._seen(match.whole, match.salt)
         tried, refuted, suspended, learned = [], [], [], []
 
-        def count(one: Hypothesis, pattern: str, is_right: bool, before: Sighting | None) -> None:
+        def count(
+            one: Hypothesis, pattern: str, page_at: str, is_right: bool, before: Sighting | None
+        ) -> None:
             # The links of a copy may have been known by a rule that is no longer trusted.
             is_apart = page.leads_on and before is not None and not before.is_kept
             was_learned = one.learned is not None
-            is_new = one.count(pattern, is_right, now, page.is_doubtful, is_apart, page.leads_on)
+            is_new = one.count(
+                pattern, is_right, now, page_at, page.is_doubtful, is_apart, page.leads_on
+            )
             tried.append(one)
             if not is_right:
                 refuted.append(one)
-                suspended.extend([Suspended(one, pattern if is_apart else None)] * is_new)
+                suspended.extend([Suspended(one, pattern, page_at)] * is_new)
             elif one.learned is not None and not was_learned:
                 learned.append(one)
 
@@ -538,16 +565,17 @@ class Learner:
             canonical = hypothesis.applied(address) or address
             pattern = folder_pattern(canonical)
             # The links of a copy may have been known in another way than those of its page.
-            copies_count = not page.is_doubtful or hypothesis.stage(pattern) is not None
+            copies_count = not page.is_doubtful or hypothesis.acts_in(pattern)
             key = own.key_of(canonical)
             before = self._before(key, hypothesis.salt, own.key)
             is_right = self._trial(hypothesis, key, kept, own.key, seen, before, copies_count)
             if is_right is not None:
-                count(hypothesis, pattern, is_right, before)
+                count(hypothesis, pattern, page_pattern(canonical), is_right, before)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
-            count(match.hypothesis, match.pattern, False, known)
+            count(match.hypothesis, match.pattern, "", False, known)
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
+        self._refuted = [(page.url, one) for one in refuted]
         self._sightings.put(own.key, seen)
         if kept is not None:
             for begun in self._book.site(address.host).suggest(address, kept.address, now):
@@ -556,23 +584,23 @@ class Learner:
             self._recent.append((page.url, page.party))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
 
-    def holds(self, rule: AddressRule) -> bool:
-        """Whether a rule may act anywhere."""
-        hypothesis = self._book.hypothesis(rule)
-        return hypothesis is not None and bool(hypothesis.acts())
+    def hypothesis(self, rule: AddressRule) -> Hypothesis | None:
+        """Return the trials of a rule; None if it is not on trial."""
+        return self._book.hypothesis(rule)
 
-    def tried(self, rule: AddressRule, least: int) -> list[str]:
-        """Return the folders and patterns in which a rule was right at least *least* times."""
-        hypothesis = self._book.hypothesis(rule)
-        trials = {} if hypothesis is None else hypothesis.trials
-        return [name for name, one in trials.items() if one.right >= least]
+    def fail(self, rule: AddressRule, pattern: str, leads_on: bool, url: str) -> str:
+        """Count a failure that was no trial; for links or media, it counts in its pattern only.
 
-    def fail(self, rule: AddressRule, pattern: str, leads_on: bool) -> None:
-        """Count a failure that was no trial; for links or media, it counts in its pattern only."""
+        Return the page pattern that has failed, empty if the rule is not known any more.
+        """
         hypothesis = self._book.hypothesis(rule)
-        if hypothesis is not None:
-            hypothesis.count(pattern, False, time.time(), is_apart=leads_on, is_leading=leads_on)
+        if hypothesis is None:
+            return ""
+        page = hypothesis.page_of(Address.of(url))
+        if (url, hypothesis) not in self._refuted:
+            hypothesis.count(pattern, False, time.time(), page, False, leads_on, leads_on)
             self._book.note_trials(rule.host, 1, are_urgent=True)
+        return page
 
     def parties_of(self, url: str) -> set[str]:
         """Return the parties for which a page was kept recently, and the empty one."""
