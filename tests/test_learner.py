@@ -195,15 +195,20 @@ def test_links_that_are_new_after_a_copy_suspend_a_rule_in_one_template() -> Non
     assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*"}
 
 
-@pytest.mark.parametrize(("path", "leads_on"), [("/v2/new?sid=1", False), ("/v2/mine?sid=1", True)])
-def test_data_or_links_that_are_new_after_the_kept_page_suspend_it_everywhere(
-    path: str, leads_on: bool
-) -> None:
+def test_data_that_is_new_after_the_kept_page_suspends_it_everywhere() -> None:
     crawl = with_templates()
-    url = HOST + path
-    judged = PageForRules(url, url, is_doubtful=True, leads_on=leads_on)
+    url = f"{HOST}/v2/new?sid=1"
+    judged = PageForRules(url, url, is_doubtful=True)
     assert (SID, "/vN/*") in suspended(crawl.learner.learn(judged))
     assert not crawl.of[SID].acts()
+
+
+def test_links_that_are_new_after_the_kept_page_suspend_it_there() -> None:
+    crawl = with_templates()
+    url = f"{HOST}/v2/mine?sid=1"
+    judged = PageForRules(url, url, leads_on=True)
+    assert (SID, "/vN/*") in suspended(crawl.learner.learn(judged))
+    assert crawl.of[SID].acts() == ["/b/*", "/c/*", "/d/*"]
 
 
 def test_a_failure_apart_that_has_no_room_counts_for_the_folders_above() -> None:

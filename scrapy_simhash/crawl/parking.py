@@ -217,7 +217,7 @@ class Parking:
                 self._end(late)
             return
         rule = match.hypothesis.rule
-        if random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
+        if not match.is_tried and random.random() < EXPLORED[match.stage]:  # noqa: S311 - no secret
             self.explore(rule)
             return
         if first is not None:

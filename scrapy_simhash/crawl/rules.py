@@ -29,7 +29,7 @@ from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.evidence import LEAST_KEYS, MOST_DOUBT, Hypothesis
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
-from scrapy_simhash.urls import MAX_URL, Address
+from scrapy_simhash.urls import MAX_URL, Address, section_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -226,6 +226,8 @@ class SimhashRulesMiddleware:
     def noise_learned(self, url: str) -> None:
         """Forget the failures whose cause is known now: something that changes by itself."""
         self._learner.clear_doubtful(url)
+        cuts = self._index.learned.noise(section_of(url)).cuts
+        self._learner.note_changing(url, cuts.parameters)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         """Forget that a page was kept if it is a wall, even if walls are dropped."""

@@ -199,7 +199,8 @@ class Hypothesis:
 
     It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
     first could act (None: not yet).  It is *approved* in these patterns and folders, and in all
-    that is in these folders.
+    that is in these folders.  It *changes* if it ignores a parameter that changes at each visit:
+    then it acts until it fails, and never waits, since an address may be signed, and expire.
     """
 
     def __init__(self, rule: AddressRule, number: int, began: float) -> None:
@@ -209,6 +210,7 @@ class Hypothesis:
         self.began = self.seen = began
         self.learned: float | None = None
         self.approved: frozenset[str] = frozenset()
+        self.changes = False
         self.trials: dict[str, Trials] = {}
         # Whether it may act or wait anywhere; False is sure.
         self.is_used = False
@@ -233,12 +235,12 @@ class Hypothesis:
     @property
     def failures(self) -> int:
         """How many trials were wrong, anywhere."""
-        return self.trials["/"].wrong if self.trials else 0
+        return self.other_texts + self.leading
 
     @property
     def is_right_so_far(self) -> bool:
         """Whether it was right, and never wrong: then no key that had its trial needs another."""
-        return bool(self.keys) and not self.failures
+        return bool(self.keys) and not self.failures and not self.changes
 
     @property
     def other_texts(self) -> int:
@@ -248,7 +250,8 @@ class Hypothesis:
     @property
     def leading(self) -> int:
         """How many failures were pages with only new links or media."""
-        return sum(one.leading for name, one in self.trials.items() if name.endswith("*"))
+        known = sum(one.leading for name, one in self.trials.items() if name.endswith("*"))
+        return max(known, self.trials["/"].leading) if self.trials else 0
 
     @property
     def rate(self) -> float:
@@ -281,7 +284,6 @@ class Hypothesis:
         now: float,
         page: str = "",
         is_doubtful: bool = False,
-        is_apart: bool = False,
         is_leading: bool = False,
     ) -> bool:
         """Count a trial in a folder pattern.  Cost: O(folders), of which there are at most 5.
@@ -290,11 +292,11 @@ class Hypothesis:
         above: only then may the rule stop acting anywhere.
 
         A failure counts in the *page* pattern, too, if there is room for it.  One that
-        *is_doubtful* counts until :meth:`clear_doubtful`.  One that *is_leading* is
-        a page that was kept for links or media.  One that *is_apart* counts in its pattern only,
-        if there is room for this.  If there is no room for the
-        pattern, a trial that was right counts nowhere, so that all trials that count for a folder
-        are also those of a pattern in it.
+        *is_doubtful* counts until :meth:`clear_doubtful`.  One that *is_leading* is a page that was
+        kept for links or media: they may have been known in another way, so it counts in its
+        patterns only, if there is room for this.  If there is no room for the pattern, a trial that
+        was right counts nowhere, so that all trials that count for a folder are also those of a
+        pattern in it.
         """
         names = list(_folders_of(pattern))
         has_room = len(self.trials.keys() | names) <= MAX_FOLDERS
@@ -310,7 +312,7 @@ class Hypothesis:
                 self.trials[name] = Trials(len(self.trials) + 1, earlier=earlier)
                 may_change = True
             if (trials := self.trials.get(name)) is not None:
-                is_wrong = not is_right and not (is_apart and has_room and name.endswith("/"))
+                is_wrong = not is_right and not (is_leading and has_room and name.endswith("/"))
                 is_first_failure |= is_wrong and not trials.own_wrong and name != page
                 trials.own_right += is_right and has_room
                 trials.own_wrong += is_wrong
@@ -345,6 +347,12 @@ class Hypothesis:
         self.approved = names
         if names and self.learned is None:
             self.learned = now
+        self._find_anew()
+
+    def note_changing(self, now: float) -> None:
+        """Note that its parameter changes by itself at each visit to a page."""
+        self.changes = True
+        self.learned = self.learned or now
         self._find_anew()
 
     def approvable(self) -> list[str]:
@@ -399,6 +407,8 @@ class Hypothesis:
         if self._is_approved(pattern):  # of a pattern that is not known, any failure counts
             seen = own or self.trials.get("/")
             return None if seen is not None and seen.own_wrong else "proven"
+        if self.changes and not self.failures:
+            return "young"
         if not self.is_used or (shown := self._shown(pattern)).wrong:
             return None
         found: Stage | None = "waiting" if self._is_promising() else None
@@ -423,7 +433,7 @@ class Hypothesis:
     def _is_promising(self) -> bool:
         """Whether what the rule makes needless may wait, where it was never wrong."""
         shown = self._shown("/")
-        return shown.right >= LEAST_KEYS * (1 + shown.wrong)
+        return not self.changes and shown.right >= LEAST_KEYS * (1 + shown.wrong)
 
     def next_trials(self, waiting: Mapping[str, int]) -> Sample | None:
         """Return which requests that wait to take as trials; None: all, as no trial can help.

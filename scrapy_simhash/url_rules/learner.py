@@ -24,7 +24,7 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.book import RuleBook
 from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, Stage
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.urls import MAX_QUERY, Address, folder_pattern, page_pattern
+from scrapy_simhash.urls import MAX_NAME, MAX_QUERY, Address, folder_pattern, page_pattern
 
 # Pages that were kept last: a new rule finds those that were kept before it.
 MAX_RECENT = 2_000
@@ -249,6 +249,7 @@ class RuleMatch(NamedTuple):
     *whole* is the key of what the rule makes of the address; other rules may lead to the same key.
     *salt* is that of the rule under which the page may be noted.  *content* is that of a page at
     another address with this key, if it is known.  *others* are rules that had to apply as well.
+    *is_tried*: the rule had its trial for this key.
     """
 
     hypothesis: Hypothesis
@@ -258,6 +259,7 @@ class RuleMatch(NamedTuple):
     salt: int
     content: int | None
     others: tuple[AddressRule, ...] = ()
+    is_tried: bool = False
 
     @property
     def key(self) -> int:
@@ -443,8 +445,9 @@ class Learner:
             if seen is None or (stage is None and not seen.is_tried):
                 continue
             if (content := _known_content(seen, own.key)) is not None:
+                salt, tried = hypothesis.salt, seen.is_tried
                 known = RuleMatch(
-                    hypothesis, pattern, stage or "waiting", key, hypothesis.salt, content
+                    hypothesis, pattern, stage or "waiting", key, salt, content, (), tried
                 )
                 if known.stage != "waiting":
                     return RuleAnswer(acts, whole, known)
@@ -542,18 +545,11 @@ class Learner:
         is_copy = kept is not None and self._is_copy(about, address, kept)
         content = long_hash_of(page.kept_url)
         seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
-        known = match and self._seen(match.whole, match.salt)
         tried, refuted, suspended, learned = [], [], [], []
 
-        def count(
-            one: Hypothesis, pattern: str, page_at: str, is_right: bool, before: Sighting | None
-        ) -> None:
-            # The links of a copy may have been known by a rule that is no longer trusted.
-            is_apart = page.leads_on and before is not None and not before.is_kept
+        def count(one: Hypothesis, pattern: str, page_at: str, is_right: bool) -> None:
             was_learned = one.learned is not None
-            is_new = one.count(
-                pattern, is_right, now, page_at, page.is_doubtful, is_apart, page.leads_on
-            )
+            is_new = one.count(pattern, is_right, now, page_at, page.is_doubtful, page.leads_on)
             tried.append(one)
             if not is_right:
                 refuted.append(one)
@@ -570,9 +566,9 @@ class Learner:
             before = self._before(key, hypothesis.salt, own.key)
             is_right = self._trial(hypothesis, key, kept, own.key, seen, before, copies_count)
             if is_right is not None:
-                count(hypothesis, pattern, page_pattern(canonical), is_right, before)
+                count(hypothesis, pattern, page_pattern(canonical), is_right)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
-            count(match.hypothesis, match.pattern, "", False, known)
+            count(match.hypothesis, match.pattern, "", False)
         if tried:
             self._book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._refuted = [(page.url, one) for one in refuted]
@@ -598,13 +594,23 @@ class Learner:
             return ""
         page = hypothesis.page_of(Address.of(url))
         if (url, hypothesis) not in self._refuted:
-            hypothesis.count(pattern, False, time.time(), page, False, leads_on, leads_on)
+            hypothesis.count(pattern, False, time.time(), page, is_leading=leads_on)
             self._book.note_trials(rule.host, 1, are_urgent=True)
         return page
 
     def parties_of(self, url: str) -> set[str]:
         """Return the parties for which a page was kept recently, and the empty one."""
         return {"", *(party for kept, party in self._recent if kept == url)}
+
+    def note_changing(self, url: str, names: Iterable[str]) -> None:
+        """Note which parameters change by themselves at each visit: no page differs by them."""
+        host, now = Address.of(url).host, time.time()
+        site = self._book.site(host)
+        for name in names:
+            one = site.put_on_trial(AddressRule("parameter", host, name[:MAX_NAME], ""), now)
+            if one is not None and not one.changes:
+                one.note_changing(now)
+                self._look_back(one)
 
     def clear_doubtful(self, url: str) -> None:
         """Forget the doubtful failures on a site, since what changes by itself there is known."""
