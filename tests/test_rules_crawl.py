@@ -172,20 +172,6 @@ def test_the_command_lists_explains_exports_and_forgets(site: Site, learned: Pat
     other = simhash(learned, "rules", str(INDEX), "--explain", f"{site.url}/b/p3?sid=9").stdout
     assert "nothing is known of /b/*" in other
 
-    done = simhash_json(learned, "rules", str(INDEX), "--export", "rules.json")
-    assert done["exported"] == 1
-    assert json.loads((learned / "rules.json").read_text()) == [
-        {
-            "args": ["sid"],
-            "order": 100,
-            "processor": "queryRemoval",
-            "urlPattern": {"include": [f"{host}/a/"], "exclude": [f"{host}/a/*/"]},
-        }
-    ]
-    again = simhash(learned, "rules", str(INDEX), "--export", "rules.json")
-    assert again.returncode == 2
-    assert "is there already" in again.stderr
-
     bare = simhash(learned, "rules", str(INDEX), "--explain", f"{host}/a/p3")
     assert f"did you mean http://{host}/a/p3?" in bare.stderr
     assert simhash(learned, "rules", str(INDEX), "--forget").returncode == 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
@@ -25,9 +25,8 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import counted
-from scrapy_simhash.url_rules import exchange
-from scrapy_simhash.url_rules.book import MAX_RULES, SiteRules
-from scrapy_simhash.url_rules.evidence import MAX_FOLDERS, Hypothesis, RuleWait
+from scrapy_simhash.url_rules.book import SiteRules
+from scrapy_simhash.url_rules.evidence import Hypothesis, RuleWait
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
@@ -85,28 +84,22 @@ class FoundRule:
 
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules, and how many were changed or written.
-
-    *skipped*: why others were not imported, with their number.
-    """
+    """Rules, and how many were changed."""
 
     rules: list[FoundRule]
     forgotten: int | None = None
     approved: int | None = None
     disapproved: int | None = None
-    exported: int | None = None
-    imported: int | None = None
-    skipped: dict[str, int] = field(default_factory=dict)
 
 
 class RulesCommand(Subcommand["FoundRules | Parked"]):
-    """Lists rules, explains what they make of an address; approves, forgets, exports, imports.
+    """Lists rules, explains what they make of an address; approves and forgets them.
 
     Or counts the requests that rules have parked, and writes them out.
     """
 
     name = "rules"
-    summary = "List, explain, approve, forget, export or import rules; list what they have parked"
+    summary = "List, explain, approve or forget rules; list what they have parked"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
@@ -117,16 +110,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
         numbers: dict[str, Any] = {"type": int, "nargs": "*", "metavar": "N"}
         what.add_argument("--forget", **numbers, help="forget these, or all of a --site")
         what.add_argument("--disapprove", **numbers, help="undo --approve for these, or all")
-        what.add_argument(
-            "--export", type=Path, metavar="FILE", help="write them for duplicate-url-discarder"
-        )
-        what.add_argument(
-            "--import",
-            dest="import_",
-            type=Path,
-            metavar="FILE",
-            help="put the rules in such a file on trial; with --site, for this host",
-        )
+        what.add_argument("--approve", **numbers, help="let these act from the first request on")
         what.add_argument(
             "--parked",
             action="store_true",
@@ -138,25 +122,14 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             metavar="FILE",
             help="with --parked, write their addresses and rules, as JSON lines",
         )
-        parser.add_argument(
-            "--approve",
-            **numbers,
-            help="let these act from the first request on; with --import, all that is imported, "
-            "where the file says",
-        )
 
     async def find(self, options: argparse.Namespace) -> FoundRules | Parked:
         if options.parked:
             return _parked(Path(options.index), options.write)
         changes = (options.approve, options.disapprove, options.forget)
         numbers = next((one for one in changes if one is not None), None)
-        if options.approve is not None:
-            if options.explain or options.export or changes[1:] != (None, None):
-                raise SettingsError("--approve goes with --site or --import only")
-            if options.import_ is None and not options.approve:
-                raise SettingsError("say which: --approve N, with the number of a rule")
-        if options.import_ is not None:
-            return await _imported(options)
+        if options.approve == []:
+            raise SettingsError("say which: --approve N, with the number of a rule")
         if options.forget == [] and options.site is None:
             raise SettingsError("say of which site: --site HOST, or which rules: --forget N")
         site = None if options.site is None else site_of_host(options.site.lower())
@@ -168,8 +141,6 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
                 )
             address = Address.of(options.explain)
             site = site_of_host(address.host)
-        if options.export is not None:
-            _refuse_existing(options.export)
         async with open_existing(options.index) as index:
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
@@ -186,11 +157,6 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             }
             if numbers is not None:
                 return await _changed(index, known, options)
-        if options.export is not None:
-            written = exchange.exported(one for meant in known.values() for one in meant)
-            with replacing(options.export) as unfinished:
-                unfinished.write_text(json.dumps(written, indent=2, ensure_ascii=False))
-            return FoundRules([], exported=len(written))
         return FoundRules(_all_found(known, address))
 
     def show(self, found: FoundRules | Parked, console: Console) -> None:
@@ -200,12 +166,6 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             console.print(f"{found.forgotten:,} rules forgotten")
         elif found.disapproved is not None:
             console.print(f"{found.disapproved:,} rules are approved no more")
-        elif found.exported is not None:
-            console.print(f"{found.exported:,} rules written")
-        elif found.imported is not None:
-            console.print(f"{found.imported:,} rules imported")
-            for why, number in found.skipped.items():
-                print_line(console, f"{number:,} left out: {why}")
         elif not found.rules:
             console.print("No rule")
         elif found.rules[0].template is not None:
@@ -351,56 +311,6 @@ def _explained(rule: FoundRule) -> Iterator[str]:
 
 def _day(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
-
-
-async def _imported(options: argparse.Namespace) -> FoundRules:
-    """Put the rules of a file on trial, or approve them: those for a host, if given.
-
-    :raises SettingsError: it cannot be read, or holds no rules of duplicate-url-discarder.
-    """
-    found = _read(options.import_, options.site and options.site.lower())
-    skipped, are_approved = found.skipped, options.approve is not None
-    by_site: dict[str, dict[AddressRule, frozenset[str]]] = defaultdict(dict)
-    for rule, where in found.rules.items():
-        if are_approved and where is None:
-            skipped["for places that cannot be said here: it can be tried, but not approved"] += 1
-        else:
-            by_site[site_of_host(rule.host)][rule] = where or frozenset()
-    imported = 0
-    async with open_existing(options.index) as index:
-        for site, rules in by_site.items():
-            refused: list[AddressRule] = []
-
-            def change(
-                known: SiteRules,
-                rules: Mapping[AddressRule, frozenset[str]] = rules,
-                refused: list[AddressRule] = refused,
-            ) -> None:
-                refused.clear()
-                now = time.time()
-                for rule, where in rules.items():
-                    hypothesis = known.put_on_trial(rule, now)
-                    if hypothesis is None:
-                        refused.append(rule)
-                    elif are_approved:
-                        both = hypothesis.approved | where
-                        hypothesis.approve(both if len(both) <= MAX_FOLDERS else where, now)
-
-            await index.learned.change_rules(site, change)
-            imported += len(rules) - len(refused)
-            if refused:
-                skipped[f"no room: at most {MAX_RULES} rules of a site are tried"] += len(refused)
-    return FoundRules([], imported=imported, skipped=dict(skipped))
-
-
-def _read(file: Path, host: str | None) -> exchange.ImportedRules:
-    try:
-        rules = json.loads(file.read_bytes())
-        if not isinstance(rules, list):
-            raise ValueError("it holds no list of rules of duplicate-url-discarder")
-        return exchange.imported(rules, host)
-    except (OSError, ValueError, RecursionError) as exc:
-        raise SettingsError(f"{file} cannot be imported: {exc}") from exc
 
 
 @dataclass(frozen=True)

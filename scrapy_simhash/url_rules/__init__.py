@@ -6,7 +6,6 @@ then on, the :class:`~.learner.Learner` gives it one trial for each key, which i
 makes of all the addresses of a page; it also says by which rules the page of an address is kept
 already.  Evidence is counted folder by folder, and is enough when a bound says so that may be
 looked at after every page (evidence.py).  All rules of a site together spend an error of 5 %.
-exchange.py writes rules for another tool, and reads those that it has.
 
 Two more kinds of addresses are not needed: those in traps, whose pages say nothing new and lead to
 ever more of their kind, and those of pages that are not there (dead_ends.py).
