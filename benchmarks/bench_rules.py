@@ -4,12 +4,15 @@
     python benchmarks/bench_rules.py --audits 25           # what is lost, against what is looked at
     python benchmarks/bench_rules.py --simulate 1000       # how often a wrong rule may act
     python benchmarks/bench_rules.py --cost                # what a request costs
+    python benchmarks/bench_rules.py --picture rules.svg   # downloads over time
     python benchmarks/bench_rules.py --sites SITES --tools TOOLS  # archived sites
 
 *Made-up sites* have aliases of each kind, or are hostile.  They are crawled without a network: this
 shows the learning and the parking, and nothing of the verdicts.  *Archived sites* are served at
 three addresses a page and crawled by Scrapy, with our rules and with those of others.  One that is
 not installed is left out: duplicate-url-discarder with its rules, and MaybeDont (with datasketch).
+
+*Handbooks* are small sites of which the addresses multiply in one way each.
 
 A download is avoidable if its content was downloaded before; a content is one gold text, and lost
 if no page with 80 % of it was seen.  *After learning* is from when the first rule could act to the
@@ -26,7 +29,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules import cost, crawl, made_up, site, strategies
+from rules import cost, crawl, made_up, picture, site, strategies
 
 from scrapy_simhash.url_rules.book import RuleBook
 from scrapy_simhash.url_rules.learner import Learner, PageForRules
@@ -104,6 +107,7 @@ def main() -> None:
     parser.add_argument("--audits", type=int, metavar="SEEDS")
     parser.add_argument("--simulate", type=int, metavar="SITES")
     parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--picture", type=Path, metavar="SVG")
     parser.add_argument("--sites", type=Path, help="the folder of archived sites")
     parser.add_argument("--site", action="append", help="only this one; may be repeated")
     parser.add_argument("--tools", type=Path, help="the folder of serve_site.py")
@@ -114,6 +118,15 @@ def main() -> None:
     options = parser.parse_args()
     if options.simulate:
         simulate(options.simulate)
+    elif options.picture:
+        made = made_up.handbooks(options.pages or 448)["handbook, view="]
+        addresses = made_up.ordered(made, "by chance", 1)
+        crawls = {
+            name: made_up.Dry(policy, 1).crawl(addresses)
+            for name, policy in (("dropping only", None), ("rules", made_up.Policy()))
+        }
+        courses = {name: one.course for name, one in crawls.items()}
+        options.picture.write_text(picture.drawn(courses, len(made), len(addresses)))
     elif options.cost:
         print("rules that apply | us of CPU a request")
         for name, microseconds in cost.rows():
