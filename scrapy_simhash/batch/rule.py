@@ -72,6 +72,32 @@ def sample_key(blocks: Iterable[int]) -> int:
     return int.from_bytes(blake2b(packed, digest_size=8).digest(), "big") >> 1
 
 
+class Samples(dict[str, dict[int, Sampled]]):
+    """The pages of the samples of places, by their numbers, with at most as many that are not.
+
+    *size* is the number of pages.
+    """
+
+    size = 0
+
+    def draw(self, place: str, row: Row) -> None:
+        """Note a page of a place, by its row of features."""
+        pages = self.setdefault(place, {})
+        self.size -= len(pages)
+        number, fingerprint, tokens = row["sample"], unsigned(row["fingerprint"]), row["tokens"]
+        known = pages.get(number)
+        if known is None or (fingerprint, tokens) < (known.fingerprint, known.tokens):
+            pages[number] = Sampled(array("Q", map(unsigned, row["blocks"])), fingerprint, tokens)
+        if len(pages) > 2 * SAMPLED:
+            for beyond in sorted(pages)[SAMPLED:]:
+                del pages[beyond]
+        self.size += len(pages)
+
+    def numbered(self, place: str) -> list[tuple[int, Sampled]]:
+        """Return the pages of the sample of a place in the order of their numbers."""
+        return sorted(self[place].items())[:SAMPLED]
+
+
 def learned(sample: Iterable[Sampled]) -> frozenset[int]:
     """Return the ids of the blocks that a place repeats, by its sample in the order of its numbers.
 
@@ -130,7 +156,7 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
 
     - *text*: 16 bytes that pages with the same text and content have in common.
     - *class*: 16 bytes that pages have in common of which :func:`match` says the same.
-    - *keys*: numbers of 63 bits.  Two pages are compared if they have one in common.
+    - *keys*: different numbers of 63 bits.  Two pages are compared if they have one in common.
 
     A page without content has none of them: it is known to be like no other.
     """
@@ -138,9 +164,9 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
     if view is None:
         return row
     content = view[0]
-    found = [int.from_bytes(key, "big") for key in keys(content.sketch)]
+    found = {int.from_bytes(key, "big"): None for key in keys(content.sketch)}
     if row["tokens"]:
-        found.append(1 << 62 | int.from_bytes(row["digest"][:7], "big"))
+        found[1 << 62 | int.from_bytes(row["digest"][:7], "big")] = None
     heading = "" if content.heading is None else content.heading
     text = _id_of(row["digest"], content.sketch, heading)
     named = "" if row["canonical"] is None else owner_of(row["canonical"])
@@ -151,7 +177,7 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
         "sketch": content.sketch,
         "text": text,
         "class": _id_of(text, section_of(row["url"]), owner_of(row["url"]), named),
-        "keys": found,
+        "keys": list(found),
     }
 
 
@@ -191,13 +217,18 @@ def match(page: Seen, kept: Seen, parameters: Parameters) -> Match | None:
     one, other = page.page, kept.page
     if one.sketch is None or other.sketch is None:
         return None
-    named, in_common = other.url == one.canonical, segments_in_common(other.url, one.url)
+    same = match_of_text(one.url, one.canonical, other.url)
     if (one.digest, one.sketch, one.heading) == (other.digest, other.sketch, other.heading):
-        return Match(named, 1.0, in_common, 0, True)
+        return same
     distance = parameters.distance_between(one, other)
     site = SiteKnowledge(page.marks, lambda _section: kept.marks)
     decision = most_alike(one, [(StoredRow(0, other), distance)], parameters, site).decision
     if not decision.is_duplicate:
         return None
     is_exact = decision.verdict == "exact_duplicate"
-    return Match(named, decision.share or 0.0, in_common, distance, is_exact)
+    return same._replace(share=decision.share or 0.0, distance=distance, is_exact=is_exact)
+
+
+def match_of_text(url: str, canonical: str | None, kept: str) -> Match:
+    """Return how a page is like an earlier one, at the URL *kept*, that has its *text*."""
+    return Match(kept == canonical, 1.0, segments_in_common(kept, url), 0, True)
