@@ -20,8 +20,8 @@ from scrapy_simhash.decision.judge import (
     Judged,
     Parameters,
     SiteKnowledge,
-    _segments_in_common,
     judge,
+    segments_in_common,
 )
 from scrapy_simhash.decision.page import Found, Page, Row, met_by
 from scrapy_simhash.decision.template import LASTING_PAGES, MAX_TAUGHT, Template, Templates
@@ -208,7 +208,7 @@ def test_values_of_a_page_are_looked_through_a_few_times(
 
 def test_long_urls_are_compared_by_their_ends() -> None:
     url = "http://site.example" + "/a" * 1_000
-    assert _segments_in_common(url, url) == 1 + MOST_SEGMENTS
+    assert segments_in_common(url, url) == 1 + MOST_SEGMENTS
 
 
 @pytest.mark.parametrize("parameters", [PARAMETERS, VERIFIED], ids=["plain", "verified"])

@@ -5,7 +5,7 @@ lexicographically first maximal independent set of the graph whose edges the rul
 connected components: of a chain of pages, each like the next, every other one may be kept.
 
 Pages of which the rule says the same are one *class*, and only its first page can be kept: what
-drops that drops the others, too, since they come later.  They get its representative.
+drops that drops the others, too, since they come later.
 
 Pages have numbers: their ranks in the order of the batch.  Those that are kept already, in an
 archive that is known, come first.
@@ -14,14 +14,15 @@ archive that is known, come first.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from cachetools import LRUCache
 
-from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match
+from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Match, Seen, match, ranked
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Reason, Verdict
 from scrapy_simhash.tables import PermutedTables, design
@@ -87,21 +88,24 @@ class Decisions:
 class Groups:
     """The pages that share a key, of each key that 2 to :data:`MOST_OF_KEY` classes have.
 
-    *keys* are lists of 64-bit integers: the keys of each class, by its number.  Takes 20 bytes for
-    each key of a class, and 60 while it is made.
+    *keys* are lists of 64-bit integers: the keys of each class, by its number.  Keys of more
+    classes are *crowded*, as are those that are known to be.  Takes 20 bytes for each key of a
+    class, and 60 while it is made.
     """
 
-    def __init__(self, keys: pa.ListArray, most: int = MOST_OF_KEY) -> None:
+    def __init__(self, keys: pa.ListArray, crowded: pa.Array, most: int = MOST_OF_KEY) -> None:
         encoded = keys.flatten().dictionary_encode()
         self._flat = memory_of(encoded.indices)
         self._ends = memory_of(keys.offsets)
         # As the numbers themselves, the counts come in the order of the first appearances.
-        counts = pc.value_counts(encoded.indices).field("counts")
-        self._sizes = memory_of(counts)
-        self._most = most
+        sizes = pc.value_counts(encoded.indices).field("counts")
+        left_out = pc.or_(pc.greater(sizes, most), pc.is_in(encoded.dictionary, crowded))
+        self.crowded = encoded.dictionary.filter(left_out)
+        # Those of a key that is left out count as negative.
+        self._sizes = memory_of(pc.if_else(left_out, -1, sizes))
         self._starts = array("q", [0])
         for size in self._sizes:
-            self._starts.append(self._starts[-1] + (size if 2 <= size <= most else 0))
+            self._starts.append(self._starts[-1] + (size if size > 1 else 0))
         self._members = array("q", bytes(8 * self._starts[-1]))
         self._filled = bytearray(len(self._sizes))
 
@@ -110,7 +114,7 @@ class Groups:
 
     def is_crowded(self, number: int) -> bool:
         """Whether a class has a key that too many have."""
-        return any(self._sizes[group] > self._most for group in self._of(number))
+        return any(self._sizes[group] < 0 for group in self._of(number))
 
     def kept(self, number: int) -> set[int]:
         """Return the kept pages that share a key with a class."""
@@ -123,9 +127,13 @@ class Groups:
     def keep(self, number: int, rank: int) -> None:
         """Note that a page of a class is kept."""
         for group in self._of(number):
-            if 2 <= self._sizes[group] <= self._most:
+            if self._sizes[group] > 1:
                 self._members[self._starts[group] + self._filled[group]] = rank
                 self._filled[group] += 1
+
+
+# The matches of so many classes are remembered, for pages of theirs that come later.
+CLASSES_KEPT = 100_000
 
 
 def decide_verified(
@@ -138,52 +146,51 @@ def decide_verified(
 ) -> Decisions:
     """Decide on pages by the verified rule, in their order.
 
-    *classes* and *texts* are the numbers of each page's class and text, in the order of their first
-    pages, -1 for a page that is like no other; *page* returns a page by its rank.  The first *known*
+    *classes* and *texts* are numbers of each page's class and text, in the order of their first
+    pages, -1 for one that is like no other; *page* returns a page by its rank.  The first *known*
     pages are kept already.
 
-    Cost: 40 us for each earlier kept page that shares a key, for the first page of each class.
+    Cost: 40 us for each kept page that shares a key with a class, once.
     """
     decisions = Decisions()
-    firsts, kept_of_text = array("q"), array("q")
+    kept_of_text = array("q")
+    of_class: LRUCache[int, dict[int, Match | None]] = LRUCache(CLASSES_KEPT)
     for rank, (number, text) in enumerate(zip(classes, texts, strict=True)):
-        if number < 0:
-            decisions.append(None)
-            continue
-        if text == len(kept_of_text):
-            kept_of_text.append(NONE)
-        if number < len(firsts) and rank >= known:
-            first = firsts[number]
-            decisions.append(decisions[first] or Found(first, 0, 1.0, True))
-            continue
-        if number == len(firsts):
-            firsts.append(rank)
         found = None
-        if rank >= known:
-            near = groups.kept(number)
-            if (same := kept_of_text[text]) != NONE:
-                near.add(same)
-            found = best_of(rank, sorted(near), page, parameters)
+        if number >= 0:
+            if text == len(kept_of_text):
+                kept_of_text.append(NONE)
+            near = groups.kept(number) | {kept_of_text[text]} - {NONE}
+            if near and rank >= known:
+                matches = of_class.setdefault(number, {})
+                for one in near - matches.keys():
+                    matches[one] = match(page(rank), page(one), parameters)
+                found = _best_of(page(rank), matches, page)
+            if found is None:
+                groups.keep(number, rank)
+                kept_of_text[text] = rank
+                if rank >= known and groups.is_crowded(number):
+                    decisions.crowded.add(rank)
         decisions.append(found)
-        if found is None:
-            groups.keep(number, rank)
-            kept_of_text[text] = rank
-            if rank >= known and groups.is_crowded(number):
-                decisions.crowded.add(rank)
     return decisions
 
 
-def best_of(
-    rank: int, near: Iterable[int], page: Callable[[int], Seen], parameters: Parameters
+def _best_of(
+    page: Seen, matches: Mapping[int, Match | None], page_at: Callable[[int], Seen]
 ) -> Found | None:
-    """Return the best representative of a page among earlier kept ones, the oldest first."""
-    best: Match | None = None
-    kept = NONE
-    for one in near:
-        found = match(page(rank), page(one), parameters)
-        if found is not None and (best is None or found[:3] > best[:3]):
-            best, kept = found, one
-    return None if best is None else Found(kept, best.distance, best.share, best.is_exact)
+    """Return the best representative of a page: as in a crawl, and the oldest of several."""
+    alike = [(one, found) for one, found in matches.items() if found is not None]
+    if not alike:
+        return None
+    kept, best = alike[0]
+    if len(alike) > 1:
+        url, canonical = page.page.url, page.page.canonical
+
+        def rank(one: tuple[int, Match]) -> tuple[bool, float, int, int]:
+            return *ranked(url, canonical, page_at(one[0]).page.url, one[1].share), -one[0]
+
+        kept, best = max(alike, key=rank)
+    return Found(kept, best.distance, best.share, best.is_exact)
 
 
 # The tables are planned for this many pages at least.
@@ -231,11 +238,9 @@ def decide_plain(
     return decisions
 
 
-def memory_of(numbers: pa.Array) -> memoryview:
+def memory_of(numbers: pa.Array) -> memoryview[int]:
     """Return the integers of an array without nulls, signed and not copied."""
-    data = numbers.buffers()[1]
     size = numbers.type.bit_width // 8
     start = numbers.offset * size
-    return (
-        memoryview(data)[start : start + len(numbers) * size].cast("B").cast({4: "i", 8: "q"}[size])
-    )
+    data = memoryview(numbers.buffers()[1])[start : start + len(numbers) * size].cast("B")
+    return data.cast("i") if size == 4 else data.cast("q")

@@ -11,7 +11,7 @@ import asyncio
 import json
 import struct
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
-from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.batch.records import Input, Record, Skipped
+from scrapy_simhash.analysis.fingerprint import TextFingerprint, fingerprint_text
+from scrapy_simhash.batch.records import ArchivedPage, Input
 from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
@@ -84,7 +85,7 @@ class Choices:
         return Pipeline.of(replace(self.settings, takes=TEXT, verify=self.verifies))
 
 
-def position_of(record: Record, source: Input, order: str) -> Row:
+def position_of(record: ArchivedPage, source: Input, order: str) -> Row:
     """Return the fields by which a record has its place in the order of a batch.
 
     Numbers of a column are compared as floats of 64 bits.
@@ -116,29 +117,33 @@ class FeatureReader:
         self._loop.run_until_complete(self._workers.close())
         self._loop.close()
 
-    def write(self, source: Input, path: Path) -> None:
-        """Write the rows of a file, in one step; they say what was skipped."""
-        skipped = Skipped()
-        with replacing(path) as unfinished, pq.ParquetWriter(unfinished, FEATURES) as writer:
-            for batch in self.batches(source, skipped):
-                writer.write_batch(batch)
-            writer.add_key_value_metadata({"skipped": json.dumps(skipped.as_json())})
+    def write(self, source: Input, path: Path, advance: Callable[[int], None]) -> None:
+        """Write the rows of a file, in one step; they say what was not read.
 
-    def batches(self, source: Input, skipped: Skipped) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a file; those of records that it cannot read are in *skipped*."""
-        rows = self._rows(source, skipped)
+        *advance* is called with each number of pages that are done.
+        """
+        unread = Unread()
+        with replacing(path) as unfinished, pq.ParquetWriter(unfinished, FEATURES) as writer:
+            for batch in self.batches(source, unread):
+                writer.write_batch(batch)
+                advance(len(batch))
+            writer.add_key_value_metadata({"unread": json.dumps(unread.as_json())})
+
+    def batches(self, source: Input, unread: Unread) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file; those of records that it cannot read are in *unread*."""
+        rows = self._rows(source, unread)
         try:
             while some := self._loop.run_until_complete(_some(rows)):
                 yield pa.RecordBatch.from_pylist(some, FEATURES)
         finally:
             self._loop.run_until_complete(rows.aclose())
 
-    async def _rows(self, source: Input, skipped: Skipped) -> AsyncGenerator[Row, None]:
+    async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
         """Yield the row of each record, in their order."""
         most = WAITING * max(self._choices.settings.workers, 1)
         under_way: deque[asyncio.Task[Row]] = deque()
         try:
-            for record in source.read(skipped):
+            for record in source.read(unread):
                 if len(under_way) == most:
                     yield await under_way.popleft()
                 under_way.append(asyncio.create_task(self._row(record, source)))
@@ -149,7 +154,7 @@ class FeatureReader:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _row(self, record: Record, source: Input) -> Row:
+    async def _row(self, record: ArchivedPage, source: Input) -> Row:
         row = position_of(record, source, self._choices.order) | {
             "url": record.url,
             "payload": record.payload,
@@ -162,7 +167,7 @@ class FeatureReader:
         except AnalysisError as exc:
             return row | {"reason": exc.reason}
 
-    async def _features(self, record: Record) -> Row:
+    async def _features(self, record: ArchivedPage) -> Row:
         verifies = self._choices.verifies
         if record.html is None and verifies:
             raise SourceError(
@@ -170,6 +175,7 @@ class FeatureReader:
             )
         if record.fingerprint is not None:
             return {"fingerprint": signed(record.fingerprint), "digest": b"", "tokens": MIN_TOKENS}
+        found: PageAnalysis | TextFingerprint
         if record.html is None:
             found = fingerprint_text(record.text or "", self._pipeline.analyser.scheme)
         else:

@@ -5,7 +5,6 @@
 ``features/N.parquet``    the rows of the N-th input (:mod:`scrapy_simhash.batch.features`)
 ``repeated.parquet``      the blocks that each place repeats
 ``seen/N.arrow``          the pages of the N-th input as the rule compares them
-``ordered.arrow``         all pages in the order of the batch
 ========================  ====================================================================
 
 Pages of several gigabytes are mapped into memory, never read into it.
@@ -13,13 +12,20 @@ Pages of several gigabytes are mapped into memory, never read into it.
 
 from __future__ import annotations
 
+import json
+import shutil
 from array import array
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate, repeat, starmap
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +42,7 @@ from scrapy_simhash.batch.decisions import (
 from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.rule import (
+    MIN_TOKENS,
     Repeated,
     Row,
     Sampled,
@@ -44,15 +51,15 @@ from scrapy_simhash.batch.rule import (
     learned,
     places_of,
     seen,
-    signed,
-    unsigned,
 )
+from scrapy_simhash.batch.unread import Unread
+from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.tables import PermutedTables, design
 
 VERSION = 1
 
-REPEATED = pa.schema({"place": pa.string(), "blocks": pa.list_(pa.int64())})
 # What a page is compared by, beside its place in the order.
 SEEN = pa.schema(
     {
@@ -77,6 +84,8 @@ SEEN = pa.schema(
     }
 )
 
+# As the pages of an archive are kept, in any order, with their ranks in that of their batch.
+KNOWN = SEEN.append(pa.field("rank", pa.int64()))
 COMPARED = (
     "url",
     "fingerprint",
@@ -90,21 +99,25 @@ COMPARED = (
 
 # Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
-ROWS_AT_ONCE = 1_000
+# A page has about 5 KB while it is not seen.
+ROWS_AT_ONCE = 5_000
+# So many are put in order, searched or written at once, by columns: each time costs as much as a
+# thousand pages.
+COLUMNS_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
 UNPACKED_KEPT = 50_000
 
 
-def learn(features: Sequence[Path], path: Path) -> None:
-    """Learn from the pages of an archive what each place repeats, and write it."""
+def learn(features: Sequence[Path], known: Repeated, path: Path) -> None:
+    """Learn what each place repeats, and write it with what is *known* of other places."""
     pages = sum(pq.read_metadata(one).num_rows for one in features)
     parts = -(-pages // PAGES_AT_ONCE)
-    with replacing(path) as unfinished, pq.ParquetWriter(unfinished, REPEATED) as writer:
-        for part in range(parts):
-            for place, sample in _samples(features, part, parts):
-                if blocks := learned(sample):
-                    row = {"place": place, "blocks": sorted(map(signed, blocks))}
-                    writer.write_batch(pa.RecordBatch.from_pylist([row], REPEATED))
+    found = Repeated(known)
+    for part in range(parts):
+        for place, sample in _samples(features, part, parts):
+            if place not in known and (blocks := learned(sample)):
+                found[place] = blocks
+    found.write(path)
 
 
 def _samples(
@@ -126,31 +139,33 @@ def _samples(
 
 
 @lru_cache(maxsize=1)
-def _repeated(path: str) -> Repeated:
-    """Return what the places of an archive repeat."""
-    found = Repeated()
-    for batch in pq.ParquetFile(path).iter_batches(ROWS_AT_ONCE):
-        for row in batch.to_pylist():
-            found[row["place"]] = frozenset(map(unsigned, row["blocks"]))
-    return found
+def _repeated(path: Path) -> Repeated:
+    """Return what the places of a batch repeat; a process that sees pages reads it once."""
+    return Repeated.read(path)
 
 
 def see(features: Path, repeated: Path, path: Path) -> None:
     """Write the pages of one file of features as the rule compares them."""
-    known = _repeated(str(repeated))
+    known = _repeated(repeated)
     with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
         for batch in pq.ParquetFile(features).iter_batches(ROWS_AT_ONCE):
+            if batch.column("source").null_count == len(batch):  # of the plain rule, say
+                writer.write_table(_without_content(pa.table(batch)))
+                continue
             rows = [seen(row, known.beside(row["url"])) for row in batch.to_pylist()]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, SEEN))
 
 
-def put_in_order(parts: Sequence[Path], path: Path) -> None:
-    """Write all pages of *parts* in the order of the batch."""
-    table = pa.concat_tables([_mapped(part) for part in parts])
-    order = pc.sort_indices(table, [(name, "ascending") for name in ORDER], null_placement="at_end")
-    with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
-        for start in range(0, len(order), ROWS_AT_ONCE):
-            writer.write_table(table.take(order.slice(start, ROWS_AT_ONCE)).combine_chunks())
+def _without_content(pages: pa.Table) -> pa.Table:
+    nothing = {field.name: pa.nulls(len(pages), field.type) for field in SEEN}
+    return pa.table(
+        {name: pages[name] if name in pages.column_names else nothing[name] for name in SEEN.names}
+    )
+
+
+def order_of(pages: pa.Table) -> pa.Array:
+    """Return the rows of *pages* in the order of the batch."""
+    return pc.sort_indices(pages, [(name, "ascending") for name in ORDER]).cast(pa.int64())
 
 
 def _mapped(path: Path) -> pa.Table:
@@ -158,34 +173,59 @@ def _mapped(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
-class Ordered:
-    """The pages of a batch in their order, each by its rank."""
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, which may have more than 2 GB."""
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        column = column.cast(pa.large_string() if pa.types.is_string(kind) else pa.large_binary())
+    elif pa.types.is_list(kind):
+        column = column.cast(pa.large_list(kind.value_type))
+    return column.combine_chunks()
 
-    def __init__(self, table: pa.Table, repeated: Repeated) -> None:
-        self.table = table
-        self._batches = table.to_batches()
+
+class Ordered:
+    """Pages by their ranks: those of an archive that is *known*, and those of a batch in order.
+
+    What pages are compared by stays in the files that it was mapped from.
+    """
+
+    def __init__(self, known: pa.Table, table: pa.Table, repeated: Repeated) -> None:
+        self.known = len(known)
+        self.table = pa.concat_tables([known, table])
+        order = pc.add(order_of(table), self.known)
+        self.order = pa.concat_arrays([pa.array(range(self.known), pa.int64()), order])
+        self._rows = memory_of(self.order)
+        self._batches = self.table.to_batches()
+        self._starts = [0, *accumulate(map(len, self._batches))]
         self._repeated = repeated
         self.page = lru_cache(UNPACKED_KEPT)(self._page)
 
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column in order."""
+        return _whole(self.table.column(name)).take(self.order)
+
     def numbers(self, column: str) -> Sequence[int]:
         """Return a number for each different value of a column, by its first page; -1 for None."""
-        codes = self.table.column(column).combine_chunks().dictionary_encode().indices
-        return memory_of(codes.fill_null(-1))
+        return memory_of(self.column(column).dictionary_encode().indices.fill_null(-1))
 
-    def groups(self, classes: Sequence[int]) -> Groups:
-        """Return the groups of the classes that share a key."""
+    def groups(self, classes: Sequence[int], crowded: pa.Array) -> Groups:
+        """Return the groups of the classes that share a key; *crowded* keys are left out."""
         met = -1
         firsts = array("q")
-        for rank, number in enumerate(classes):
+        for row, number in zip(self._rows, classes, strict=True):
             if number > met:
                 met = number
-                firsts.append(rank)
-        return Groups(self.table.column("keys").take(pa.array(firsts)).combine_chunks())
+                firsts.append(row)
+        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts)), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
         """Return some fields of a page."""
-        batch = self._batches[rank // ROWS_AT_ONCE]
-        at = rank % ROWS_AT_ONCE
+        row = self._rows[rank]
+        number = bisect_right(self._starts, row) - 1
+        batch, at = self._batches[number], row - self._starts[number]
         return {name: batch.column(name)[at].as_py() for name in columns}
 
     def digest(self, rank: int) -> bytes:
@@ -217,75 +257,314 @@ DECISIONS = pa.schema(
         "crowded": pa.bool_(),
     }
 )
-_AS_THEY_ARE = ("url", "date", "file", "offset")
+_AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
 
 
 def write_decisions(pages: Ordered, decisions: Decisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
     copies = Counter(kept for kept in decisions.kept if kept != NONE)
-    table = pages.table
+    columns = {name: _whole(pages.table.column(name)) for name in _AS_THEY_ARE}
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
-        for start in range(0, len(table), ROWS_AT_ONCE):
-            chunk = table.slice(start, ROWS_AT_ONCE)
-            rows = []
-            for at, row in enumerate(chunk.select([*_AS_THEY_ARE, "reason"]).to_pylist()):
-                rank = start + at
-                found = decisions[rank]
-                if row["reason"] is not None:
-                    row["verdict"] = "skipped"
-                elif found is None:
-                    row |= {"verdict": "unique", "reason": "new_text", "copies": copies[rank]}
-                    row["crowded"] = rank in decisions.crowded
-                else:
-                    kept = pages.fields(found.kept, _AS_THEY_ARE)
-                    row |= {
-                        "verdict": found.verdict,
-                        "reason": found.reason,
-                        "representative": kept["url"],
-                        "representative_file": kept["file"],
-                        "representative_offset": kept["offset"],
-                        "distance": found.distance,
-                        "share": found.share,
-                    }
-                rows.append(row)
-            writer.write_batch(pa.RecordBatch.from_pylist(rows, DECISIONS))
+        for start in range(pages.known, len(pages), COLUMNS_AT_ONCE):
+            ranks = range(start, min(start + COLUMNS_AT_ONCE, len(pages)))
+            writer.write_table(_decided(columns, pages.order, decisions, copies, ranks))
 
 
-def decide(pages: Ordered, choices: Choices) -> Decisions:
-    """Decide on the pages of a batch."""
+def _decided(
+    pages: Mapping[str, pa.Array],
+    order: pa.Array,
+    decisions: Decisions,
+    copies: Mapping[int, int],
+    ranks: range,
+) -> pa.Table:
+    part = slice(ranks.start, ranks.stop)
+    own = order.slice(ranks.start, len(ranks))
+    columns = {name: column.take(own) for name, column in pages.items()}
+    is_judged = pc.is_null(columns["reason"])
+    kept = pa.array(decisions.kept[part])
+    is_kept = pc.and_(is_judged, pc.equal(kept, NONE))
+    is_exact = pc.equal(pa.array(decisions.exact[part], pa.uint8()), 1)
+    share = pa.array(decisions.shares[part], pa.float32())
+    is_plain = pc.less(share, 0)
+    representative = order.take(pc.if_else(pc.equal(kept, NONE), None, kept))
+    for name in "url", "file", "offset":
+        of = "representative" if name == "url" else f"representative_{name}"
+        columns[of] = pages[name].take(representative)
+    columns |= {
+        "verdict": _first_of(
+            (pc.invert(is_judged), "skipped"),
+            (is_kept, "unique"),
+            (is_exact, "exact_duplicate"),
+            "near_duplicate",
+        ),
+        "reason": _first_of(
+            (pc.invert(is_judged), columns["reason"].cast(pa.string())),
+            (is_kept, "new_text"),
+            (is_exact, "same_text"),
+            (is_plain, "within_distance"),
+            "share_in_common",
+        ),
+        "distance": pc.if_else(pc.equal(kept, NONE), None, pa.array(decisions.distances[part])),
+        "share": pc.if_else(is_plain, None, share),
+        "copies": pc.if_else(is_kept, pa.array([copies[rank] for rank in ranks]), None),
+        "crowded": pc.if_else(
+            is_kept, pa.array([rank in decisions.crowded for rank in ranks]), None
+        ),
+    }
+    return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
+
+
+def _first_of(*cases: Any) -> pa.Array:
+    """Return, row by row, the value of the first case that holds; the last is for all others."""
+    *conditions, other = cases
+    holds = pa.StructArray.from_arrays(
+        [one for one, _ in conditions], list(map(str, range(len(conditions))))
+    )
+    return pc.case_when(holds, *(value for _, value in conditions), other)
+
+
+def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[Decisions, pa.Array]:
+    """Decide on the pages of a batch; return the keys as well that are crowded now."""
     parameters = choices.pipeline.parameters
     if choices.verifies:
-        classes = pages.numbers("class")
-        groups = pages.groups(classes)
-        return decide_verified(classes, pages.numbers("text"), groups, pages.page, parameters)
-    tokens = memory_of(pages.table.column("tokens").combine_chunks().fill_null(-1))
-    fingerprints = pages.table.column("fingerprint").combine_chunks().fill_null(0)
-    return decide_plain(
-        memory_of(fingerprints).cast("B").cast("Q"), pages.digest, tokens, parameters.distance
-    )
+        classes, texts = pages.numbers("class"), pages.numbers("text")
+        groups = pages.groups(classes, crowded)
+        decisions = decide_verified(classes, texts, groups, pages.page, parameters, pages.known)
+        return decisions, groups.crowded
+    fingerprints = _fingerprints(pages.column("fingerprint").fill_null(0))
+    tokens = memory_of(pages.column("tokens").fill_null(-1))
+    decisions = decide_plain(fingerprints, pages.digest, tokens, parameters.distance, pages.known)
+    return decisions, crowded
 
 
-def run(sources: Sequence[Input], choices: Choices, work: Path, out: Path) -> None:
-    """Run a batch: every stage that is not done yet."""
-    for name in "features", "seen":
-        (work / name).mkdir(parents=True, exist_ok=True)
-    features = [work / "features" / f"{source.number:05}.parquet" for source in sources]
-    with FeatureReader(choices) as reader:
+def _fingerprints(column: pa.Array) -> memoryview:
+    """Return the fingerprints of a column as unsigned integers."""
+    return memory_of(column).cast("B").cast("Q")
+
+
+class Stages:
+    """The folder of a batch: what was asked for, and the files of its stages."""
+
+    def __init__(self, folder: Path, asked: object) -> None:
+        self.folder = folder
+        asked = {"version": VERSION, "asked": asked}
+        self.id = blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
+        for name in "features", "seen":
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        note = folder / "run.json"
+        if not note.exists():
+            with replacing(note) as unfinished:
+                unfinished.write_text(json.dumps(asked, indent=1))
+        if json.loads(note.read_text()) != asked:
+            raise SimhashError(
+                f"{folder} holds another batch: other inputs or options. Give another --work, or "
+                f"delete that folder."
+            )
+
+    def make(self, name: str, make: Callable[..., None], *arguments: object) -> Path:
+        """Return the file of a stage, which is made unless it is there."""
+        path = self.folder / name
+        if not path.exists():
+            make(*arguments, path)
+        return path
+
+
+class Archive:
+    """A folder with the pages that earlier batches have kept, and what they knew of sites.
+
+    ========================  ================================================================
+    ``rule.json``             the rule of all its pages
+    ``repeated.parquet``      the blocks that each place repeats
+    ``crowded.parquet``       the keys that too many pages have
+    ``N-RUN.arrow``           the kept pages of the N-th batch, in its order
+    ========================  ================================================================
+    """
+
+    def __init__(self, folder: Path, choices: Choices) -> None:
+        self.folder = folder
+        rule = {
+            "version": VERSION,
+            "rule": choices.rule,
+            "scheme": choices.pipeline.parameters.scheme,
+        }
+        note = folder / "rule.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not note.exists():
+            with replacing(note) as unfinished:
+                unfinished.write_text(json.dumps(rule, indent=1))
+        if (has := json.loads(note.read_text())) != rule:
+            raise SimhashError(f"{folder} was made with {has}; this batch has {rule}")
+
+    @property
+    def repeated(self) -> Repeated:
+        """What places are known to repeat."""
+        path = self.folder / "repeated.parquet"
+        return Repeated.read(path) if path.exists() else Repeated()
+
+    @property
+    def crowded(self) -> pa.Array:
+        """The keys that too many pages have."""
+        path = self.folder / "crowded.parquet"
+        if not path.exists():
+            return pa.array([], pa.int64())
+        return pq.read_table(path).column("key").combine_chunks()
+
+    def parts(self, run: str) -> list[Path]:
+        """Return the files of kept pages but those of a run, the oldest first."""
+        found = sorted(self.folder.glob("*.arrow"))
+        return [path for path in found if not path.stem.endswith(run)]
+
+    def relevant(self, run: str, pages: pa.Table, choices: Choices) -> pa.Table:
+        """Return the known pages that one of a batch may be a duplicate of.
+
+        They stream past what is looked for: an archive may be larger than memory (Manku, Jain and
+        Das Sarma, section 3.3).
+        """
+        if choices.verifies:
+            find = _find_verified(pages, self.crowded)
+        else:
+            find = _find_plain(pages, choices.pipeline.parameters.distance)
+        found = [pa.Table.from_batches([], KNOWN)]
+        for part in self.parts(run):
+            batches = [one.filter(find(one)) for one in _mapped(part).to_batches()]
+            found.append(pa.Table.from_batches(batches, KNOWN).sort_by("rank"))
+        return pa.concat_tables(found).drop_columns("rank")
+
+    def add(
+        self, run: str, pages: Ordered, decisions: Decisions, crowded: pa.Array, repeated: Path
+    ) -> None:
+        """Add the kept pages of a batch, and what it knew; twice is as once."""
+        with replacing(self.folder / "repeated.parquet") as unfinished:
+            shutil.copyfile(repeated, unfinished)
+        with replacing(self.folder / "crowded.parquet") as unfinished:
+            all_crowded = pa.concat_arrays([self.crowded, crowded]).unique()
+            pq.write_table(pa.table({"key": all_crowded}), unfinished)
+        ranks = array("q", bytes(8 * len(pages)))
+        for rank, row in enumerate(memory_of(pages.order)):
+            ranks[row] = rank if decisions.kept[rank] == NONE else NONE
+        number = sum(1 for _ in self.parts(run)) + 1
+        path = self.folder / f"{number:06}-{run}.arrow"
+        own = pages.table.append_column("rank", pa.array(ranks)).slice(pages.known)
+        with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), KNOWN) as writer:
+            for batch in own.to_batches():
+                is_kept = pc.not_equal(batch.column("rank"), NONE)
+                writer.write_batch(batch.filter(pc.and_(is_kept, pc.is_null(batch["reason"]))))
+
+
+def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages that share a text or a key with one of *pages*."""
+    texts = pages.column("text").combine_chunks().unique()
+    keys = pages.column("keys").combine_chunks().flatten().unique()
+    keys = keys.filter(pc.invert(pc.is_in(keys, crowded)))
+
+    def find(known: pa.RecordBatch) -> pa.Array:
+        of_known = known.column("keys")
+        has_key = pc.is_in(of_known.flatten(), keys)
+        rows = pc.list_parent_indices(of_known).filter(has_key)
+        near = pc.is_in(pa.array(range(len(known)), pa.int64()), rows.unique())
+        return pc.or_(near, pc.is_in(known.column("text"), texts, skip_nulls=True))
+
+    return find
+
+
+def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages with a fingerprint near that of one of *pages*."""
+    is_long = pc.greater_equal(pages.column("tokens"), MIN_TOKENS)
+    short = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
+    fingerprints = pages.column("fingerprint").filter(is_long).unique()
+    tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
+    tables.build(_fingerprints(fingerprints), array("I", range(len(fingerprints))))
+
+    def find(known: pa.RecordBatch) -> pa.Array:
+        is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
+        found, _ = tables.check_many(_fingerprints(known.column("fingerprint")))
+        near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
+        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
+        return pc.or_(near, same)
+
+    return find
+
+
+def asked(sources: Sequence[Input], choices: Choices, known: Path | None) -> object:
+    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+    return {
+        "inputs": [one.state for one in sources],
+        "rule": choices.rule,
+        "order": choices.order,
+        "scheme": choices.pipeline.parameters.scheme,
+        "share": choices.settings.share,
+        "distance": choices.pipeline.parameters.distance,
+        "known": None if known is None else str(known.resolve()),
+    }
+
+
+# Shows that a stage is under way: gives what is to be called with each number of things done.
+Stage = Callable[[str], AbstractContextManager[Callable[[int], None]]]
+
+
+@contextmanager
+def silent(_stage: str) -> Iterator[Callable[[int], None]]:
+    """Show nothing."""
+    yield lambda done: None
+
+
+def run(
+    sources: Sequence[Input],
+    choices: Choices,
+    work: Path,
+    out: Path,
+    known: Path | None = None,
+    stage: Stage = silent,
+) -> Unread:
+    """Run a batch, each stage that is not done yet, and write the decisions.
+
+    Return what of its files was not read.
+
+    :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
+    """
+    archive = None if known is None else Archive(known, choices)
+    stages = Stages(work, asked(sources, choices, known))
+    features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
+    with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
         for source, path in zip(sources, features, strict=True):
             if not path.exists():
-                reader.write(source, path)
-    repeated = work / "repeated.parquet"
-    if not repeated.exists():
-        learn(features, repeated)
-    parts = [work / "seen" / f"{path.stem}.arrow" for path in features]
-    to_see = [(one, repeated, part) for one, part in zip(features, parts, strict=True)]
-    to_see = [job for job in to_see if not job[2].exists()]
-    if to_see:
-        processes = choices.settings.workers or 1
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            list(pool.map(see, *zip(*to_see, strict=True)))
-    ordered = work / "ordered.arrow"
-    if not ordered.exists():
-        put_in_order(parts, ordered)
-    pages = Ordered(_mapped(ordered), _repeated(str(repeated)))
-    write_decisions(pages, decide(pages, choices), out)
+                reader.write(source, path, advance)
+    with stage("Learning what sites repeat"):
+        repeated = Repeated() if archive is None else archive.repeated
+        learned_at = stages.make("repeated.parquet", learn, features, repeated)
+    parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
+    with stage("Seeing pages without it") as advance:
+        jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
+        for _ in _mapped_by_processes(see, jobs, choices.settings.workers):
+            advance(1)
+    with stage("Comparing pages"):
+        table = pa.concat_tables(map(_mapped, parts))
+        crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
+        if archive is not None:
+            crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
+        pages = Ordered(relevant, table, _repeated(learned_at))
+        decisions, crowded = decide(pages, choices, crowded)
+        write_decisions(pages, decisions, out)
+    if archive is not None:
+        archive.add(stages.id, pages, decisions, crowded, learned_at)
+    return not_read(features)
+
+
+def not_read(features: Sequence[Path]) -> Unread:
+    """Return what was not read of the files that these rows are from."""
+    unread = Unread()
+    for path in features:
+        metadata = pq.read_metadata(path).metadata
+        unread.update(Unread.from_json(json.loads(metadata[b"unread"])))
+    return unread
+
+
+def _mapped_by_processes(
+    function: Callable[..., None], jobs: Sequence[Sequence[object]], processes: int
+) -> Iterator[None]:
+    """Call a function for each job, in so many processes, or in this one."""
+    if not processes or not jobs:
+        yield from starmap(function, jobs)
+        return
+    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+        yield from pool.map(function, *zip(*jobs, strict=True))

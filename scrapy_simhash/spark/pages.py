@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
 
 from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
-from scrapy_simhash.batch.local import REPEATED, SEEN
-from scrapy_simhash.batch.records import Input, Skipped
+from scrapy_simhash.batch.local import SEEN
+from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.rule import (
+    Repeated,
     Row,
     Samples,
     learned,
@@ -26,6 +27,7 @@ from scrapy_simhash.batch.rule import (
     signed,
     unsigned,
 )
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.decision.comparison import marks
 from scrapy_simhash.spark.engine import Batches, Engine, batches_of, rows_of
 from scrapy_simhash.urls import section_of
@@ -67,7 +69,7 @@ def features(
 def _read(inputs: Sequence[Input], choices: Choices, batches: Batches) -> Batches:
     with FeatureReader(choices) as reader:
         for row in rows_of(batches):
-            yield from reader.batches(inputs[row["id"]], Skipped())
+            yield from reader.batches(inputs[row["id"]], Unread())
 
 
 def repeated(engine: Engine, pages: DataFrame) -> DataFrame:
@@ -78,7 +80,7 @@ def repeated(engine: Engine, pages: DataFrame) -> DataFrame:
     taught = pages.where("sample is not null")
     drawn = engine.map(taught.select("url", *SAMPLES.names[1:]), _draw, SAMPLES)
     by_place = drawn.repartition(engine.partitions, "place").sortWithinPartitions("place")
-    return engine.map(by_place, _learn, REPEATED)
+    return engine.map(by_place, _learn, Repeated.SCHEMA)
 
 
 def _draw(batches: Batches) -> Batches:
@@ -109,7 +111,7 @@ def _rows(samples: Samples) -> Iterator[Row]:
 
 
 def _learn(batches: Batches) -> Batches:
-    return batches_of(_learned(batches), REPEATED)
+    return batches_of(_learned(batches), Repeated.SCHEMA)
 
 
 def _learned(batches: Batches) -> Iterator[Row]:

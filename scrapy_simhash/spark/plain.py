@@ -12,7 +12,7 @@ So no pairs are written: a million pages within a few bits of each other have 10
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -285,8 +285,7 @@ def _beside(places: Places, batches: Batches) -> Batches:
         for item in near:
             is_later.append(earlier.nearest(values[item]) is not None)
             earlier.add(values[item], item)
-        columns = some.ranks[near], some.fingerprints[near].view(np.int64), is_later
-        yield pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=BESIDE)
+        yield _batch(BESIDE, some.ranks[near], some.fingerprints[near].view(np.int64), is_later)
 
 
 def _nearest(places: Places, batches: Batches) -> Batches:
@@ -302,5 +301,9 @@ def _nearest(places: Places, batches: Batches) -> Batches:
                 oldest.setdefault(near.distance, near.item)
             rows += [(at, distance, item) for distance, item in oldest.items()]
         ats, distances, found = np.array(rows, np.int64).reshape(-1, 3).T
-        columns = some.ranks[ats], distances.astype(np.int32), kept.ranks[found]
-        yield pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=CLOSEST)
+        yield _batch(CLOSEST, some.ranks[ats], distances, kept.ranks[found])
+
+
+def _batch(schema: pa.Schema, *columns: Sequence[int] | np.ndarray) -> pa.RecordBatch:
+    arrays = [pa.array(one, field.type) for one, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
