@@ -26,8 +26,8 @@ def near_duplicates(
 
     The stages leave their rows in the folder *work*, of any file system that Spark knows: called
     again with it, the batch goes on at the stage where it was.  Each batch needs a folder of its
-    own.  Without one, the stages are cached while the batch runs.  *allow_slow* lets executors work
-    that have no compiled modules.
+    own.  Without one, the executors keep the rows of stages, and if one is lost the batch fails.
+    *allow_slow* lets executors work that have no compiled modules.
     """
     engine = Engine(features.sparkSession, work, allow_slow)
     parameters = choices.pipeline.parameters

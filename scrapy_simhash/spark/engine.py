@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -37,18 +36,18 @@ class ExecutorError(SimhashError):
     """An executor cannot do its part."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Engine:
     """A Spark session, with the folder *work* for what the stages of one batch leave.
 
-    Without a folder, stages are cached; :meth:`release` gives their memory back.  *allow_slow*
-    lets executors work that have no compiled modules.
+    Without a folder, executors keep the rows of stages, and the batch fails if one is lost: rows
+    that were made again might be others.  *allow_slow* lets executors work that have no compiled
+    modules.
     """
 
     spark: SparkSession
     work: str | None
     allow_slow: bool
-    _cached: list[DataFrame] = field(default_factory=list)
 
     @property
     def partitions(self) -> int:
@@ -58,9 +57,8 @@ class Engine:
     def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """Return the rows of a stage: those that it has left, or those of *make*, once."""
         if self.work is None:
-            frame = make().persist(StorageLevel.MEMORY_AND_DISK)
-            self._cached.append(frame)
-            return frame
+            # Not only cached: the plan of a round would have those of all rounds before it.
+            return make().localCheckpoint()
         path = f"{self.work}/{name}"
         if not self._exists(f"{path}/_SUCCESS"):  # which Spark writes last
             make().write.mode("overwrite").parquet(path)

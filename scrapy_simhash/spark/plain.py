@@ -1,9 +1,7 @@
 """The paper's rule on Spark: pages of one fingerprint collapse, and near ones meet in a bucket.
 
-A fingerprint is placed by each of k + 1 blocks.  Two that differ in at most k bits have one block
-in common, so they meet in a place.  A place is a mask and the bits under it; one with too many
-fingerprints is divided by k + 1 blocks of the other bits, and stays exact.  Places go to buckets by
-a hash.  In a bucket, permuted tables find all fingerprints that are near one, of whatever place: a
+Fingerprints meet in the places of :mod:`~scrapy_simhash.spark.places`, which go to buckets by a
+hash.  In a bucket, permuted tables find all fingerprints that are near one, of whatever place: a
 pair that is found twice does no harm, since only the best for each fingerprint counts.
 
 So no pairs are written: a million pages within a few bits of each other have 10**11.
@@ -12,10 +10,9 @@ So no pairs are written: a million pages within a few bits of each other have 10
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -25,18 +22,15 @@ from pyspark.sql import functions as F
 
 from scrapy_simhash.batch.rule import MIN_TOKENS
 from scrapy_simhash.spark.engine import Batches, Engine, runs
+from scrapy_simhash.spark.places import Division
 from scrapy_simhash.spark.rounds import decided
 from scrapy_simhash.tables import PermutedTables, Table, design
-from scrapy_simhash.tables.design import BITS
 
-# A place with more is divided.
-MOST_OF_PLACE = 200_000
 ROWS_OF_BUCKET = 200_000
 # Buckets go to tasks by a hash: a task has about as many.
 BUCKETS_OF_TASK = 8
 # The driver learns from as many fingerprints where they crowd.
 SAMPLED = 1_000_000
-LEAST_CROWD = 100
 TABLE_BYTES = 64
 
 NODES = pa.schema({"rank": pa.int64(), "fingerprint": pa.int64()})
@@ -116,7 +110,7 @@ class Near:
 
     def kept(self, rows: pa.Table) -> Iterator[tuple[int, bool]]:
         """Yield the ranks of these fingerprints, and whether they are kept."""
-        some, distance = _Some.of(rows), self.search.places.distance
+        some, distance = _Some.of(rows), self.search.distance
         tables = PermutedTables(distance, some.design(distance))
         for item, fingerprint in enumerate(some.fingerprints.tolist()):
             yield int(some.ranks[item]), tables.check_and_add(fingerprint, item) is None
@@ -127,7 +121,9 @@ class Search:
     """Finds the fingerprints within a distance of others."""
 
     engine: Engine
-    places: Places
+    distance: int
+    division: Division
+    buckets: int
 
     @classmethod
     def of(cls, engine: Engine, whole: DataFrame, distance: int) -> Search:
@@ -135,18 +131,14 @@ class Search:
         count = max(1, whole.count())
         share = min(1.0, SAMPLED / count)
         sample = whole.select("fingerprint").sample(share, seed=1).limit(2 * SAMPLED).toArrow()
-        fingerprints = sample.column("fingerprint").to_numpy().view(np.uint64)
-        most = max(LEAST_CROWD, share * MOST_OF_PLACE)
-        crowded: dict[int, set[int]] = {}
-        for mask, values in _crowds(fingerprints, 0, distance, most):
-            crowded.setdefault(mask, set()).update(values.tolist())
-        arrays = {mask: np.array(sorted(some), np.uint64) for mask, some in crowded.items()}
-        buckets = max(BUCKETS_OF_TASK * engine.partitions, count * (distance + 1) // ROWS_OF_BUCKET)
-        return cls(engine, Places(distance, arrays, buckets))
+        division = Division.of(_unsigned(sample, "fingerprint"), share, distance)
+        rows = count * (distance + 1)
+        buckets = max(BUCKETS_OF_TASK * engine.partitions, rows // ROWS_OF_BUCKET)
+        return cls(engine, distance, division, buckets)
 
     def beside(self, some: DataFrame) -> DataFrame:
         """Return those of *some* that are near others, and whether one of these is earlier."""
-        found = self._in_buckets(some.select(*NODES.names), partial(_beside, self.places), BESIDE)
+        found = self._in_buckets(some.select(*NODES.names), partial(_beside, self.distance), BESIDE)
         return found.groupBy(*NODES.names).agg(F.max("is_later").alias("is_later"))
 
     def closest(self, some: DataFrame, kept: DataFrame) -> DataFrame:
@@ -155,89 +147,25 @@ class Search:
             one.select(*NODES.names, F.lit(is_kept).alias("is_kept"))
             for one, is_kept in ((some, False), (kept, True))
         ]
-        found = self._in_buckets(both[0].union(both[1]), partial(_nearest, self.places), CLOSEST)
+        found = self._in_buckets(both[0].union(both[1]), partial(_nearest, self.distance), CLOSEST)
         return found.groupBy("rank", "distance").agg(F.min("kept").alias("kept"))
 
     def _in_buckets(
         self, some: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema
     ) -> DataFrame:
         fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in some.schema)
-        place = partial(_place, self.places)
+        place = partial(_place, self.division, self.buckets)
         placed = self.engine.map(some, place, f"{fields}, bucket int")
         met = placed.repartition(self.engine.partitions, "bucket").sortWithinPartitions("bucket")
         return self.engine.map(met, function, schema)
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where fingerprints meet those within a *distance*, in as many *buckets*.
-
-    *crowded* are the places that are divided: the bits under each mask.  They need not be known
-    exactly: any will do.
-    """
-
-    distance: int
-    crowded: Mapping[int, np.ndarray]
-    buckets: int
-
-    def of(self, fingerprints: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield numbers of fingerprints with the buckets that they are in, each in several."""
-        return self._under(0, fingerprints, np.arange(len(fingerprints)))
-
-    def _under(
-        self, mask: int, fingerprints: np.ndarray, some: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for finer in _finer(mask, self.distance):
-            bits = fingerprints[some] & np.uint64(finer)
-            crowded = np.isin(bits, self.crowded.get(finer, ()))
-            yield some[~crowded], _hash(bits[~crowded], finer) % np.uint64(self.buckets)
-            if crowded.any():
-                yield from self._under(finer, fingerprints, some[crowded])
-
-
-@lru_cache(maxsize=1000)
-def _finer(mask: int, distance: int) -> list[int]:
-    """Return the masks with one more block of bits, of distance + 1 that share the others.
-
-    >>> [f"{one:016x}" for one in _finer(0xFFFF << 48, 1)]
-    ['ffff000000ffffff', 'ffffffffff000000']
-    """
-    bits = [bit for bit in range(BITS) if not mask >> bit & 1]
-    count = distance + 1
-    ends = [len(bits) * at // count for at in range(count + 1)]
-    return [mask | sum(1 << bit for bit in bits[start:end]) for start, end in pairwise(ends)]
-
-
-def _crowds(
-    fingerprints: np.ndarray, mask: int, distance: int, most: float
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the places with more than *most* of the fingerprints: a mask, and bits under it."""
-    if BITS - mask.bit_count() <= distance:
-        return
-    for finer in _finer(mask, distance):
-        bits = fingerprints & np.uint64(finer)
-        found, counts = np.unique(bits, return_counts=True)
-        crowded = found[counts > most]
-        if crowded.size:
-            yield finer, crowded
-            for one in crowded:
-                yield from _crowds(fingerprints[bits == one], finer, distance, most)
-
-
-def _hash(bits: np.ndarray, mask: int) -> np.ndarray:
-    """Return the finaliser of MurmurHash3, which spreads all bits."""
-    mixed: np.ndarray = bits ^ np.uint64(mask * 0x9E3779B97F4A7C15 % (1 << BITS))
-    for factor in 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53:
-        mixed = (mixed ^ mixed >> np.uint64(33)) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(33)
-    return mixed
-
-
-def _place(places: Places, batches: Batches) -> Batches:
+def _place(division: Division, buckets: int, batches: Batches) -> Batches:
     for batch in batches:
-        for numbers, buckets in places.of(_unsigned(batch, "fingerprint")):
+        for numbers, places in division.places(_unsigned(batch, "fingerprint")):
             placed = batch.take(pa.array(numbers))
-            yield placed.append_column("bucket", pa.array(buckets.astype(np.int32)))
+            bucket = pa.array((places % np.uint64(buckets)).astype(np.int32))
+            yield placed.append_column("bucket", bucket)
 
 
 def _unsigned(rows: pa.RecordBatch | pa.Table, column: str) -> np.ndarray:
@@ -274,13 +202,14 @@ def _design(distance: int, bits: int) -> tuple[Table, ...]:
     return design(1 << bits, distance, TABLE_BYTES << bits).tables
 
 
-def _beside(places: Places, batches: Batches) -> Batches:
+def _beside(distance: int, batches: Batches) -> Batches:
     for run in runs(batches, "bucket"):
         some = _Some.of(run)
-        tables, values = some.tables(places.distance), some.fingerprints.tolist()
-        most = len(tables.tables) + 1  # each table may find the fingerprint itself
+        tables, values = some.tables(distance), some.fingerprints.tolist()
+        # Each probe may find the fingerprint itself, also one of a key beside its own.
+        most = sum(len(table.flips) for table in tables.tables) + 1
         near = [item for item, one in enumerate(values) if len(tables.matches(one, most)) > 1]
-        earlier = PermutedTables(places.distance, some.design(places.distance))
+        earlier = PermutedTables(distance, some.design(distance))
         is_later: list[bool] = []
         for item in near:
             is_later.append(earlier.nearest(values[item]) is not None)
@@ -288,11 +217,11 @@ def _beside(places: Places, batches: Batches) -> Batches:
         yield _batch(BESIDE, some.ranks[near], some.fingerprints[near].view(np.int64), is_later)
 
 
-def _nearest(places: Places, batches: Batches) -> Batches:
+def _nearest(distance: int, batches: Batches) -> Batches:
     for run in runs(batches, "bucket"):
         is_kept = run.column("is_kept")
         kept, some = (_Some.of(run.filter(one)) for one in (is_kept, pc.invert(is_kept)))
-        tables = kept.tables(places.distance)
+        tables = kept.tables(distance)
         items, _ = tables.check_many(array("Q", some.fingerprints.tobytes()))
         rows: list[tuple[int, int, int]] = []
         for at in np.flatnonzero(np.array(items) >= 0).tolist():
