@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 # From the top down: a module imports those of lower layers, and of its own folder.
 LAYERS = [
     {"__init__"},
-    {"addon", "commands", "testing"},
+    {"addon", "commands", "spark", "testing"},
     {"batch", "crawl"},
     {"report"},
     {"pipeline"},

@@ -184,7 +184,12 @@ def _best_of(
         return None
     kept, best = alike[0]
     if len(alike) > 1:
-        kept, best = max(alike, key=lambda one: (*ranked(page, page_at(one[0]), one[1]), -one[0]))
+        url, canonical = page.page.url, page.page.canonical
+
+        def rank(one: tuple[int, Likeness]) -> tuple[bool, float, int, int]:
+            return *ranked(url, canonical, page_at(one[0]).page.url, one[1].share), -one[0]
+
+        kept, best = max(alike, key=rank)
     return DuplicateOf(kept, best.distance, best.share, best.is_exact)
 
 

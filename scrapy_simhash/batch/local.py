@@ -43,15 +43,14 @@ from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.rule import (
     MIN_TOKENS,
-    SAMPLED,
     Repeated,
     Row,
     Sampled,
+    Samples,
     Seen,
     learned,
     places_of,
     seen,
-    unsigned,
 )
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SimhashError
@@ -125,7 +124,7 @@ def _samples(
     features: Sequence[Path], part: int, parts: int
 ) -> Iterator[tuple[str, list[Sampled]]]:
     """Yield the places of a part of an archive, with the pages of their samples in order."""
-    drawn: dict[str, dict[int, Sampled]] = {}
+    samples = Samples()
     columns = ["url", "sample", "blocks", "fingerprint", "tokens"]
     for path in features:
         for batch in pq.ParquetFile(path).iter_batches(ROWS_AT_ONCE, columns=columns):
@@ -134,20 +133,9 @@ def _samples(
                     continue
                 for place in places_of(row["url"]):
                     if hash_of(place) % parts == part:
-                        _draw(drawn.setdefault(place, {}), row)
-    for place, pages in sorted(drawn.items()):
-        yield place, [page for _, page in sorted(pages.items())[:SAMPLED]]
-
-
-def _draw(pages: dict[int, Sampled], row: Row) -> None:
-    """Note a page of a place, and forget those that cannot be of its sample."""
-    number, fingerprint, tokens = row["sample"], unsigned(row["fingerprint"]), row["tokens"]
-    known = pages.get(number)
-    if known is None or (fingerprint, tokens) < (known.fingerprint, known.tokens):
-        pages[number] = Sampled(array("Q", map(unsigned, row["blocks"])), fingerprint, tokens)
-    if len(pages) > 2 * SAMPLED:
-        for beyond in sorted(pages)[SAMPLED:]:
-            del pages[beyond]
+                        samples.draw(place, row)
+    for place in sorted(samples):
+        yield place, [page for _, page in samples.numbered(place)]
 
 
 @lru_cache(maxsize=1)
