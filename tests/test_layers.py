@@ -15,7 +15,8 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 # From the top down: a module imports those of lower layers, and of its own folder.
 LAYERS = [
     {"__init__"},
-    {"addon", "commands", "spark", "testing"},
+    {"addon", "commands", "testing"},
+    {"spark"},
     {"batch", "crawl"},
     {"report"},
     {"pipeline"},

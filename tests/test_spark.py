@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import shutil
@@ -31,10 +32,21 @@ from scrapy_simhash.batch.features import FEATURES, Choices
 from scrapy_simhash.batch.local import DECISIONS
 from scrapy_simhash.batch.records import Columns, Input, inputs
 from scrapy_simhash.batch.rule import MOST_OF_KEY, sample_key, seen, signed
+from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
-from scrapy_simhash.spark import engine, features, near_duplicates, places, plain, rounds
+from scrapy_simhash.spark import (
+    duplicates,
+    engine,
+    features,
+    near_duplicates,
+    places,
+    plain,
+    rounds,
+)
 from scrapy_simhash.tables.design import blocks
 from tests.batches import ANALYSER, greedy, html_of, link_of_chain, write_pages
+from tests.commands import simhash_json
+from tests.test_batch_command import archive
 from tests.test_batch_local import cut, some_pages
 
 if TYPE_CHECKING:
@@ -136,6 +148,53 @@ def test_a_whole_site_has_the_answer_of_one_machine(
     assert rows_of(near_duplicates(features(spark, sources(files), asked), asked)) == expected
 
 
+@pytest.mark.parametrize("rule", ["verified", "plain"])
+def test_a_batch_beside_a_known_archive_has_the_answer_of_one_machine(
+    spark: SparkSession, tmp_path: Path, rule: str
+) -> None:
+    """Also when it is done again: what it has added itself is not known to it."""
+    pages = sorted(some_pages(80), key=lambda page: (page["date"], page["url"]))
+    spark.conf.set(PARTITIONS, 3)
+    seen_before = 0
+    batches = [cut(tmp_path / f"pages{at}", pages[at : at + 40], 1) for at in (0, 40)]
+    for number, files in enumerate([*batches, batches[1]]):
+        folder, sources = tmp_path / str(number), inputs(list(map(str, files)))
+        folder.mkdir()
+        local.run(sources, choices(rule), folder / "work", folder / "out", tmp_path / "known")
+        expected = pq.read_table(folder / "out").to_pylist()
+        engine = duplicates.engine_at(str(folder / "on spark"))
+        out, known = str(tmp_path / f"out-{number}"), str(tmp_path / "on spark")
+        duplicates.run(engine, sources, choices(rule), out, known)
+        assert pq.read_table(out).cast(DECISIONS).to_pylist() == expected
+        own = {row["file"] for row in expected}
+        seen_before += sum(row["representative_file"] not in {None, *own} for row in expected)
+    assert seen_before > 10
+    assert len(list((tmp_path / "on spark").glob("0*"))) == 2
+
+
+def test_a_known_archive_or_a_batch_of_another_rule_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sources = inputs([str(path) for path in cut(tmp_path / "pages", some_pages(3), 1)])
+    work, out, known = (str(tmp_path / name) for name in ("work", "out", "known"))
+    duplicates.run(duplicates.engine_at(work), sources, choices("plain"), out, known)
+    with pytest.raises(SimhashError, match="holds another batch"):
+        duplicates.run(duplicates.engine_at(work), sources, choices(), out, known)
+    with pytest.raises(SimhashError, match="this batch has"):
+        duplicates.run(duplicates.engine_at(f"{work}-2"), sources, choices(), out, known)
+
+
+def test_what_is_not_read_is_counted_as_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+    lines = ["not JSON", '{"url": "http://a.example/", "text": "some words"}', "{}"]
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    sources = inputs([str(tmp_path / f"{name}.jsonl") for name in "ab"])
+    expected = local.run(sources, choices("plain"), tmp_path / "work", tmp_path / "out.parquet")
+    engine, out = duplicates.engine_at(str(tmp_path / "on spark")), str(tmp_path / "out")
+    assert duplicates.run(engine, sources, choices("plain"), out)[1] == expected
+    assert expected.counts.total() == 4
+
+
 def test_pages_that_break_their_worker_are_rows_with_the_reason(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -203,7 +262,7 @@ def test_a_driver_that_was_killed_goes_on_at_the_stage_where_it_was(
         except KeyboardInterrupt:
             pass
     assert rows_of(found) == on_one_machine(tmp_path, files, asked)
-    assert len(made) > 6
+    assert len(made) >= 6
     assert {*made.values()} == {2}
 
 
@@ -417,6 +476,35 @@ def test_a_text_of_more_sites_than_a_key_may_have_is_kept_once(
         ("exact_duplicate", first["url"])
     }
     assert (last["verdict"], last["crowded"]) == ("unique", True)
+
+
+def test_the_command_shows_what_that_of_one_machine_shows(tmp_path: Path) -> None:
+    """A session of its own, as Spark is configured by default."""
+    archive(tmp_path / "late.warc.gz", [2, 0], start=2)
+    archive(tmp_path / "early.warc.gz", [0, 1])
+    files = "late.warc.gz", "early.warc.gz"
+    local = simhash_json(tmp_path, "batch", *files, "--out", "local")
+    more = "--kept", "kept.warc.gz", "--report", "report.html"
+    shown = simhash_json(tmp_path, "batch", *files, "--out", "out", "--engine", "spark", *more)
+    assert shown == local | {"output": "out"}
+    assert pq.read_table(tmp_path / "out") == pq.read_table(tmp_path / "local")
+    assert gzip.decompress((tmp_path / "kept.warc.gz").read_bytes()).count(b"WARC/1") == 3
+    assert not (tmp_path / "out.work").exists()
+    assert (tmp_path / "report.html").exists()
+
+
+def test_what_stops_spark_is_said_in_a_line(spark: SparkSession, tmp_path: Path) -> None:
+    def rows() -> None:
+        (tmp_path / "a.jsonl").write_text('{"url": "http://a.example/", "text": "some words"}')
+        features(spark, sources([tmp_path / "a.jsonl"]), choices()).collect()
+
+    for stopped, said in (
+        (rows, "scrapy_simhash.errors.SourceError: .* needs: give --rule plain"),
+        (lambda: duplicates.engine_at("none://a").exists("none://a"), ".*No FileSystem for scheme"),
+        (lambda: spark.read.parquet(str(tmp_path / "none")), r"\[PATH_NOT_FOUND\] Path does not"),
+    ):
+        with pytest.raises(SimhashError, match=f"^Spark: {said}"), engine.in_short():
+            stopped()
 
 
 def test_an_executor_without_compiled_modules_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

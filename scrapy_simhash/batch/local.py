@@ -342,13 +342,17 @@ def _fingerprints(column: pa.Array) -> memoryview:
     return memory_of(column).cast("B").cast("Q")
 
 
+ANOTHER_BATCH = (
+    "{} holds another batch: other inputs or options. Give another --work, or delete that folder."
+)
+
+
 class Stages:
     """The folder of a batch: what was asked for, and the files of its stages."""
 
-    def __init__(self, folder: Path, asked: object) -> None:
+    def __init__(self, folder: Path, asked: dict[str, object]) -> None:
         self.folder = folder
-        asked = {"version": VERSION, "asked": asked}
-        self.id = blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
+        self.id = id_of(asked)
         for name in "features", "seen":
             (folder / name).mkdir(parents=True, exist_ok=True)
         note = folder / "run.json"
@@ -356,10 +360,7 @@ class Stages:
             with replacing(note) as unfinished:
                 unfinished.write_text(json.dumps(asked, indent=1))
         if json.loads(note.read_text()) != asked:
-            raise SimhashError(
-                f"{folder} holds another batch: other inputs or options. Give another --work, or "
-                f"delete that folder."
-            )
+            raise SimhashError(ANOTHER_BATCH.format(folder))
 
     def make(self, name: str, make: Callable[..., None], *arguments: object) -> Path:
         """Return the file of a stage, which is made unless it is there."""
@@ -382,11 +383,7 @@ class Archive:
 
     def __init__(self, folder: Path, choices: Choices) -> None:
         self.folder = folder
-        rule = {
-            "version": VERSION,
-            "rule": choices.rule,
-            "scheme": choices.pipeline.parameters.scheme,
-        }
+        rule = rule_of(choices)
         note = folder / "rule.json"
         folder.mkdir(parents=True, exist_ok=True)
         if not note.exists():
@@ -423,7 +420,7 @@ class Archive:
         if choices.verifies:
             find = _find_verified(pages, self.crowded)
         else:
-            find = _find_plain(pages, choices.pipeline.parameters.distance)
+            find = find_plain(queries(pages), choices.pipeline.parameters.distance)
         found = [pa.Table.from_batches([], KNOWN)]
         for part in self.parts(run):
             batches = [one.filter(find(one)) for one in _mapped(part).to_batches()]
@@ -467,11 +464,23 @@ def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBat
     return find
 
 
-def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
-    """Return what finds the known pages with a fingerprint near that of one of *pages*."""
+def queries(pages: pa.Table) -> pa.Table:
+    """Return what known pages are searched for: fingerprints, and the digests of short texts.
+
+    The fingerprints ascend, each is there once; the other column of a row is None.
+    """
     is_long = pc.greater_equal(pages.column("tokens"), MIN_TOKENS)
-    short = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
-    fingerprints = pages.column("fingerprint").filter(is_long).unique()
+    fingerprints = pages.column("fingerprint").filter(is_long).unique().sort()
+    digests = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
+    columns = pa.table({"fingerprint": fingerprints}), pa.table({"digest": digests})
+    return pa.concat_tables(columns, promote_options="default")
+
+
+def find_plain(queries: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages that are near one of some *queries*."""
+    fingerprints, short = (
+        _whole(queries.column(name).drop_null()) for name in queries.schema.names
+    )
     tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
     tables.build(_fingerprints(fingerprints), array("I", range(len(fingerprints))))
 
@@ -479,23 +488,32 @@ def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa
         is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
         found, _ = tables.check_many(_fingerprints(known.column("fingerprint")))
         near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
-        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
+        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest").cast(short.type), short))
         return pc.or_(near, same)
 
     return find
 
 
-def asked(sources: Sequence[Input], choices: Choices, known: Path | None) -> object:
-    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+def rule_of(choices: Choices) -> dict[str, object]:
+    """Return all by which pages are compared, as JSON has it."""
     return {
-        "inputs": [one.state for one in sources],
+        "version": VERSION,
         "rule": choices.rule,
-        "order": choices.order,
         "scheme": choices.pipeline.parameters.scheme,
         "share": choices.settings.share,
         "distance": choices.pipeline.parameters.distance,
-        "known": None if known is None else str(known.resolve()),
     }
+
+
+def asked_of(sources: Sequence[Input], choices: Choices, known: str | None) -> dict[str, object]:
+    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+    inputs = [one.state for one in sources]
+    return rule_of(choices) | {"order": choices.order, "known": known, "inputs": inputs}
+
+
+def id_of(asked: dict[str, object]) -> str:
+    """Return a name for what is asked for, which others do not have."""
+    return blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
 
 
 # Shows that a stage is under way: gives what is to be called with each number of things done.
@@ -523,7 +541,8 @@ def run(
     :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
     """
     archive = None if known is None else Archive(known, choices)
-    stages = Stages(work, asked(sources, choices, known))
+    where = None if known is None else str(known.resolve())
+    stages = Stages(work, asked_of(sources, choices, where))
     features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
     with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
         for source, path in zip(sources, features, strict=True):

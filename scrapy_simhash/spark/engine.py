@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from scrapy_simhash.batch.rule import Row
 from scrapy_simhash.errors import SimhashError
@@ -34,6 +40,22 @@ ROWS_AT_ONCE = 1_000
 
 class ExecutorError(SimhashError):
     """An executor cannot do its part."""
+
+
+@contextmanager
+def in_short() -> Iterator[None]:
+    """Say in one line what stops Spark.
+
+    :raises SimhashError: Spark stops.
+    """
+    try:
+        yield
+    except PythonException as exc:  # the last line is that of our own error
+        *_, said = str(exc).strip().splitlines()
+        raise SimhashError(f"Spark: {said}") from exc
+    except (PySparkException, Py4JError) as exc:
+        said, *_ = str(getattr(exc, "java_exception", exc)).splitlines()
+        raise SimhashError(f"Spark: {said}") from exc
 
 
 @dataclass(frozen=True)
@@ -60,18 +82,46 @@ class Engine:
             # Not only cached: the plan of a round would have those of all rounds before it.
             return make().localCheckpoint()
         path = f"{self.work}/{name}"
-        if not self._exists(f"{path}/_SUCCESS"):  # which Spark writes last
+        if not self.is_done(path):
             make().write.mode("overwrite").parquet(path)
         return self.spark.read.parquet(path)
 
-    def _exists(self, path: str) -> bool:
-        jvm, context = self.spark._jvm, self.spark.sparkContext
-        place = jvm.org.apache.hadoop.fs.Path(path)
-        system = place.getFileSystem(context._jsc.hadoopConfiguration())
+    def noted(self, path: str, note: object) -> object:
+        """Return the note at a path; write this one if there is none."""
+        if not self.is_done(path):
+            text = json.dumps(note)
+            self.spark.createDataFrame([(text,)], "note string").write.mode("overwrite").json(path)
+        return json.loads(self.spark.read.json(path).collect()[0]["note"])
+
+    def is_done(self, path: str) -> bool:
+        """Whether the rows at a path are all there."""
+        return self.exists(f"{path}/_SUCCESS")  # which Spark writes last
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        system, place = self._located(path)
         return bool(system.exists(place))
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names in a folder, sorted."""
+        system, place = self._located(folder)
+        return sorted(one.getPath().getName() for one in system.listStatus(place))
+
+    def remove(self, folder: str) -> None:
+        """Delete a folder with all that is in it."""
+        system, place = self._located(folder)
+        system.delete(place, True)
+
+    def _located(self, path: str) -> tuple[Any, Any]:
+        """Return a path as Hadoop knows it, and its file system."""
+        place = self.spark._jvm.org.apache.hadoop.fs.Path(path)
+        return place.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration()), place
+
     def map(
-        self, frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema | str
+        self,
+        frame: DataFrame,
+        function: Callable[[Batches], Batches],
+        schema: pa.Schema | StructType | str,
     ) -> DataFrame:
         """Return what a function of ours makes of the rows of each task."""
         found = from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema

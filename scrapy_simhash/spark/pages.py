@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -41,6 +42,8 @@ SAMPLES = pa.schema(
         "blocks": pa.list_(pa.int64()),
     }
 )
+# What was not read of an input, as JSON, is in a row of its own.
+READ = FEATURES.append(pa.field("unread", pa.string()))
 # With the marks of what the page's site repeats: the comparison of two pages needs them.
 MARKED = SEEN.append(pa.field("marks", pa.binary()))
 # Samples that a task holds before it hands them on: 60 blocks of 8 bytes each.
@@ -59,27 +62,50 @@ def features(
     Each input is one task, or *partitions* tasks share them.  A page that kills or hangs its worker
     is a row with its reason.  *allow_slow* lets executors work that have no compiled modules.
     """
+    return pages_of(read(Engine(spark, None, allow_slow), inputs, choices, partitions))
+
+
+def read(
+    engine: Engine, inputs: Sequence[Input], choices: Choices, partitions: int | None = None
+) -> DataFrame:
+    """Return the features of the pages of *inputs*, and of each input a row with its *unread*."""
     tasks = max(1, len(inputs) if partitions is None else partitions)
-    numbers = spark.range(0, len(inputs), 1, tasks)
+    numbers = engine.spark.range(0, len(inputs), 1, tasks)
     one_worker = replace(choices, settings=replace(choices.settings, workers=1))
-    read = partial(_read, list(inputs), one_worker)
-    return Engine(spark, None, allow_slow).map(numbers, read, FEATURES)
+    return engine.map(numbers, partial(_read, list(inputs), one_worker), READ)
 
 
 def _read(inputs: Sequence[Input], choices: Choices, batches: Batches) -> Batches:
     with FeatureReader(choices) as reader:
         for row in rows_of(batches):
-            yield from reader.batches(inputs[row["id"]], Unread())
+            unread = Unread()
+            for batch in reader.batches(inputs[row["id"]], unread):
+                yield batch.append_column("unread", pa.nulls(len(batch), pa.string()))
+            yield pa.RecordBatch.from_pylist([{"unread": json.dumps(unread.as_json())}], READ)
 
 
-def repeated(engine: Engine, pages: DataFrame) -> DataFrame:
-    """Return the blocks that each place repeats, by the features of all pages.
+def pages_of(rows: DataFrame) -> DataFrame:
+    """Return the features of the pages that :func:`read` found."""
+    return rows.where("unread is null").drop("unread")
+
+
+def unread_of(rows: DataFrame) -> Unread:
+    """Return what :func:`read` did not read."""
+    whole = Unread()
+    for row in rows.where("unread is not null").select("unread").collect():
+        whole.update(Unread.from_json(json.loads(row["unread"])))
+    return whole
+
+
+def repeated(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return the blocks that each place repeats, by the features of all pages; *known* ones not.
 
     Each task hands on what may be of a place's sample: 600 pages of it, or a little more.
     """
     taught = pages.where("sample is not null")
     drawn = engine.map(taught.select("url", *SAMPLES.names[1:]), _draw, SAMPLES)
-    by_place = drawn.repartition(engine.partitions, "place").sortWithinPartitions("place")
+    drawn = drawn.join(known.select("place"), "place", "anti").select(*SAMPLES.names)
+    by_place = drawn.repartition("place").sortWithinPartitions("place")
     return engine.map(by_place, _learn, Repeated.SCHEMA)
 
 
@@ -124,13 +150,23 @@ def _learned(batches: Batches) -> Iterator[Row]:
 
 
 def seen_pages(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
-    """Return the pages as the rule compares them; *known* are the blocks that places repeat.
+    """Return the pages as the rule compares them; *known* are the blocks that places repeat."""
+    return engine.map(_with_repeated(pages.drop("blocks", "sample"), known), _see, MARKED)
+
+
+def marked(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return pages of earlier batches with the marks of what their sites are *known* to repeat."""
+    return engine.map(_with_repeated(pages, known), _mark, pages.schema)
+
+
+def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return pages with the blocks that stand *beside* their own.
 
     Places of a whole web do not fit into the memory of a task, so each page gets its own by a join
     of sections.
     """
     section = arrow_udf(_sections, "string")
-    own = pages.drop("blocks", "sample").withColumn("section", section("url"))
+    own = pages.withColumn("section", section("url"))
     sections = own.select("section").distinct()
     host = F.substring_index("section", "/", 1)
     places = sections.select("section", F.explode(F.array_distinct(F.array("section", host))))
@@ -140,7 +176,7 @@ def seen_pages(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
         .groupBy("section")
         .agg(F.array_distinct(F.flatten(F.collect_list("blocks"))).alias("beside"))
     )
-    return engine.map(own.join(beside, "section", "left"), _see, MARKED)
+    return own.join(beside, "section", "left").select("beside", *pages.columns)
 
 
 def _sections(urls: pa.Array) -> pa.Array:
@@ -152,9 +188,25 @@ def _see(batches: Batches) -> Batches:
 
 
 def _seen(row: Row) -> Row:
-    blocks = frozenset(map(unsigned, row["beside"] or ()))
+    blocks = _beside(row)
+    return seen(row, blocks) | {"marks": _packed(blocks)}
+
+
+def _mark(batches: Batches) -> Batches:
+    for batch in batches:
+        found = [_packed(_beside(row)) for row in batch.select(["beside"]).to_pylist()]
+        own = batch.drop_columns(["beside"])
+        at = own.schema.get_field_index("marks")
+        yield own.set_column(at, "marks", pa.array(found, pa.binary()))
+
+
+def _beside(row: Row) -> frozenset[int]:
+    return frozenset(map(unsigned, row["beside"] or ()))
+
+
+def _packed(blocks: frozenset[int]) -> bytes:
     found = sorted(marks(blocks))
-    return seen(row, blocks) | {"marks": struct.pack(f"<{len(found)}H", *found)}
+    return struct.pack(f"<{len(found)}H", *found)
 
 
 def marks_of(row: Row) -> frozenset[int]:

@@ -156,7 +156,7 @@ class Search:
         fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in some.schema)
         place = partial(_place, self.division, self.buckets)
         placed = self.engine.map(some, place, f"{fields}, bucket int")
-        met = placed.repartition(self.engine.partitions, "bucket").sortWithinPartitions("bucket")
+        met = placed.repartition("bucket").sortWithinPartitions("bucket")
         return self.engine.map(met, function, schema)
 
 

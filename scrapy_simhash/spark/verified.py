@@ -56,17 +56,21 @@ RANKED = pa.schema(
 
 
 def duplicates(
-    engine: Engine, pages: DataFrame, parameters: Parameters
-) -> tuple[DataFrame, DataFrame]:
-    """Return what pages are duplicates of, and the ranks of those that have a crowded key."""
+    engine: Engine, pages: DataFrame, parameters: Parameters, crowded: DataFrame
+) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """Return what pages are duplicates of, those with a crowded key, and all *crowded* keys.
+
+    Pages with negative ranks are kept already.
+    """
     classes = engine.stage("classes", lambda: _classes(pages))
-    keyed = engine.stage("keyed", lambda: _keyed(classes))
+    sizes = engine.stage("keys", lambda: _sizes(classes, crowded))
+    keyed = engine.stage("keyed", lambda: _keyed(classes, sizes))
     edges = engine.stage("edges", lambda: _edges(engine, pages, keyed, parameters))
-    graph = Alike(edges.where("kept < page"), _shared_texts(classes))
+    graph = Alike(edges.where("kept < page and page >= 0"), _shared_texts(classes))
     is_kept = decided(engine, graph)
     kept = classes.join(is_kept.where("not is_kept"), "rank", "anti").select("rank", "text")
     found = engine.stage("found", lambda: _found(engine, pages, classes, kept, edges))
-    return found, keyed.where("is_crowded").select("rank")
+    return found, keyed.where("is_crowded").select("rank"), sizes.where("is_crowded").select("key")
 
 
 def _classes(pages: DataFrame) -> DataFrame:
@@ -75,13 +79,21 @@ def _classes(pages: DataFrame) -> DataFrame:
     return pages.where("class is not null").groupBy("class").agg(*ranks, *same)
 
 
-def _keyed(classes: DataFrame) -> DataFrame:
+def _sizes(classes: DataFrame, crowded: DataFrame) -> DataFrame:
+    """Return the keys that several classes have, or that are *crowded*, with whether they are."""
+    keys = classes.select(F.explode("keys").alias("key"))
+    sizes = keys.groupBy("key").agg(F.count("*").alias("size"))
+    known = crowded.withColumn("known", F.lit(True))
+    is_crowded = (F.col("size") > MOST_OF_KEY) | F.coalesce("known", F.lit(False))
+    found = sizes.join(known, "key", "left").withColumn("is_crowded", is_crowded)
+    return found.where("size > 1 or is_crowded").select("key", "is_crowded")
+
+
+def _keyed(classes: DataFrame, sizes: DataFrame) -> DataFrame:
     """Return the keys of classes that others have: those to compare them by."""
     exploded = classes.select("rank", "last", F.explode("keys").alias("key"))
-    sizes = exploded.groupBy("key").agg(F.count("*").alias("size")).where("size > 1")
-    is_crowded = F.col("size") > MOST_OF_KEY
-    useful = F.collect_list(F.when(~is_crowded, F.col("key")))
-    both = F.sort_array(useful).alias("keys"), F.max(is_crowded).alias("is_crowded")
+    useful = F.collect_list(F.when(~F.col("is_crowded"), F.col("key")))
+    both = F.sort_array(useful).alias("keys"), F.max("is_crowded").alias("is_crowded")
     return exploded.join(sizes, "key").groupBy("rank", "last").agg(*both)
 
 
@@ -96,7 +108,7 @@ def _edges(engine: Engine, pages: DataFrame, keyed: DataFrame, parameters: Param
     useful = keyed.where("size(keys) > 0").select("rank", "last", "keys")
     compared = pages.select("rank", *COMPARED, "marks", "text").join(useful, "rank")
     exploded = compared.withColumn("key", F.explode("keys"))
-    by_key = exploded.repartition(engine.partitions, "key").sortWithinPartitions("key", "rank")
+    by_key = exploded.repartition("key").sortWithinPartitions("key", "rank")
     return engine.map(by_key, partial(_match, parameters), EDGES)
 
 
