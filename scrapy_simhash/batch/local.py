@@ -262,7 +262,9 @@ _AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
 
 def write_decisions(pages: Ordered, decisions: BatchDecisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
-    copies = Counter(kept for kept in decisions.kept if kept != NONE)
+    copies = array("q", bytes(8 * len(pages)))
+    for rank, number in Counter(kept for kept in decisions.kept if kept != NONE).items():
+        copies[rank] = number
     columns = {name: _whole(pages.table.column(name)) for name in _AS_THEY_ARE}
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
         for start in range(pages.known, len(pages), COLUMNS_AT_ONCE):
@@ -274,7 +276,7 @@ def _decided(
     pages: Mapping[str, pa.Array],
     order: pa.Array,
     decisions: BatchDecisions,
-    copies: Mapping[int, int],
+    copies: array[int],
     ranks: range,
 ) -> pa.Table:
     part = slice(ranks.start, ranks.stop)
@@ -306,9 +308,9 @@ def _decided(
         ),
         "distance": pc.if_else(pc.equal(kept, NONE), None, pa.array(decisions.distances[part])),
         "share": pc.if_else(is_plain, None, share),
-        "copies": pc.if_else(is_kept, pa.array([copies[rank] for rank in ranks]), None),
+        "copies": pc.if_else(is_kept, pa.array(copies[part]), None),
         "crowded": pc.if_else(
-            is_kept, pa.array([rank in decisions.crowded for rank in ranks]), None
+            is_kept, pc.equal(pa.array(decisions.crowded[part], pa.uint8()), 1), None
         ),
     }
     return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
@@ -550,7 +552,8 @@ def run(
                 reader.write(source, path, advance)
     with stage("Learning what sites repeat"):
         repeated = Repeated() if archive is None else archive.repeated
-        learned_at = stages.make("repeated.parquet", learn, features, repeated)
+        taught_by = features if choices.verifies else []
+        learned_at = stages.make("repeated.parquet", learn, taught_by, repeated)
     parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
     with stage("Seeing pages without it") as advance:
         jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
