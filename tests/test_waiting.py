@@ -94,6 +94,13 @@ def test_one_trial_serves_all_addresses_of_a_page(waiting: Waiting) -> None:
     assert len(pages) == FIRST - LEAST_KEYS
 
 
+def test_a_page_that_was_a_trial_needs_no_other_look(waiting: Waiting) -> None:
+    tried = [f"/a/p{i}" for i in range(2, ON_TRIAL)]
+    assert all(waiting.meet(page) for page in [*tried, *(f"/a/q{i}" for i in range(FIRST))])
+    waiting.idle()
+    assert not any("/p" in request.url for request in waiting.sent)
+
+
 def test_what_waits_for_a_rule_that_cannot_hold_is_sent(waiting: Waiting) -> None:
     assert all(waiting.meet(f"/a/q{i}") for i in range(10))
     assert waiting.idle() == 10

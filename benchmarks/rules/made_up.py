@@ -35,7 +35,8 @@ from scrapy_simhash.url_rules.learner import PageForRules
 HOST = "http://www.site.com"
 FOLDERS = "abcd"
 # Names end with a slash, as those of many sites do; it is no digit that tells them apart.
-NAMES = ["".join(four) + "/" for four in product("bcdfghklmn", "aeiou", "bcdfgh", "aeiou")]
+_SYLLABLES = ["".join(pair) for pair in product("bcdfghklmnprst", "aeiou")]
+NAMES = ["".join(pair) + "/" for pair in product(_SYLLABLES, repeat=2)]
 MANY_FOLDERS = [f"at-{name[:-1]}" for name in NAMES[:40]]
 ORDERS = ("as linked", "by chance", "aliases last", "aliases first")
 WORTH: int = SimhashSettings().rules_audit

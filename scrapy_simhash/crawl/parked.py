@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS parked (
 CREATE TABLE IF NOT EXISTS needed (
     rule TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule);
+CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule, page);
 CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
@@ -103,20 +103,22 @@ class ParkedRequests:
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
         page: str = "",
+        looked: bool = False,
     ) -> None:
         """Store a request; when this returns, it is there for good.
 
         It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page
         that has no verdict yet.  *others* are rules that had to apply as well.  *page* is the page
-        pattern of the address.
+        pattern of the address.  *looked*: the rule had its trial for this key.
         """
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
             self._connection.execute("BEGIN")
             stored = self._connection.execute(
-                "INSERT INTO parked (rule, template, key, url, request, content, state, page) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (_written(rule), pattern, _key(key), url, request, content, state, page),
+                "INSERT INTO parked"
+                " (rule, template, key, url, request, content, state, page, looked)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (_written(rule), pattern, _key(key), url, request, content, state, page, looked),
             )
             self._connection.executemany(
                 "INSERT INTO needed VALUES (?, ?)",
@@ -152,7 +154,8 @@ class ParkedRequests:
 
     def has_page(self, rule: AddressRule, page: str) -> bool:
         """Whether any request of a rule in a page pattern has no answer."""
-        return any(self._select("rule = ? AND page = ? LIMIT 1", _written(rule), page))
+        where = f"state IN ({_PARKED}, {_ASKED}, {_WAITING}) AND rule = ? AND page = ? LIMIT 1"
+        return any(self._select(where, _written(rule), page))
 
     def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
         """Return the requests of a rule that have a key; they count as asked for now."""

@@ -223,8 +223,10 @@ class Parking:
         if first is not None:
             self._under_way.wait(first, match)
         page = match.hypothesis.page_of(Address.of(request.url))
-        is_waiting, content, others = first is not None, match.content, match.others
-        self.park(request, rule, match.pattern, match.key, content, is_waiting, others, page)
+        self.park(
+            *(request, rule, match.pattern, match.key, match.content),
+            *(first is not None, match.others, page, match.is_tried),
+        )
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
@@ -241,6 +243,7 @@ class Parking:
         is_waiting: bool = False,
         others: Iterable[AddressRule] = (),
         page: str = "",
+        looked: bool = False,
     ) -> None:
         """Park a request by a rule; 50 us.  The arguments are those of ParkedRequests.park().
 
@@ -251,7 +254,8 @@ class Parking:
             values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
             stored = pickle.dumps(values, protocol=4)
             self._store.park(
-                rule, pattern, key, request.url, stored, content, is_waiting, others, page
+                *(rule, pattern, key, request.url, stored, content),
+                *(is_waiting, others, page, looked),
             )
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
