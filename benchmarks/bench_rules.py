@@ -132,7 +132,9 @@ def main() -> None:
         for name, microseconds in cost.rows():
             print(f"{name} | {microseconds:.1f}", flush=True)
     elif options.audits:
-        print("SIMHASH_RULES_AUDIT | avoided | after learning | downloads a content | lost in crawls")
+        print(
+            "SIMHASH_RULES_AUDIT | avoided | after learning | downloads a content | lost in crawls"
+        )
         for row in audits(options.pages or 600, options.audits):
             print(" | ".join(row), flush=True)
     elif options.sites:
