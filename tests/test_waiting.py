@@ -115,6 +115,26 @@ def test_what_waits_is_sent_when_its_rule_fails(waiting: Waiting) -> None:
     assert waiting.left() == []
 
 
+def test_what_waits_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    """Half of it has been asked for, and the next process knows no rule."""
+    asked: list[str] = []
+    with rules_in_use(tmp_path, HOST) as killed:
+        waiting = Waiting(*killed)
+        assert all(waiting.meet(f"/a/q{i}") for i in range(80))
+        waiting.idle()
+        with rules_in_use(tmp_path, HOST) as (rules, sent):
+            assert rules._parking is not None
+            with pytest.raises(DontCloseSpider):
+                rules._parking.spider_idle()
+            while sent:
+                asked.append(sent[0].url)
+                rules.request_ended(sent.pop(0), None)
+            with pytest.raises(DontCloseSpider):
+                rules._parking.spider_idle()
+            asked += [request.url for request in sent]
+    assert sorted(asked) == sorted(f"{HOST}/a/q{i}?sid=2" for i in range(80))
+
+
 def test_where_it_is_wrong_it_does_not_speak_for_other_folders(waiting: Waiting) -> None:
     for i in range(100):
         for folder in "abcd":

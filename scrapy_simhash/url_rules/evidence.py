@@ -433,7 +433,8 @@ class Hypothesis:
     def _is_promising(self) -> bool:
         """Whether what the rule makes needless may wait, where it was never wrong."""
         shown = self._shown("/")
-        return not self.changes and shown.right >= LEAST_KEYS * (1 + shown.wrong)
+        right = shown.right + sum(self.trials[name].earlier for name in self._apart)
+        return not self.changes and right >= LEAST_KEYS * (1 + shown.wrong)
 
     def next_trials(self, waiting: Mapping[str, int]) -> Sample | None:
         """Return which requests that wait to take as trials; None: all, as no trial can help.
