@@ -43,7 +43,7 @@ ALIASES_OF = {
     "llvm": ("session id", "tracking"),
 }
 # Of SIMHASH_RULES_AUDIT.
-AUDITS = (0, 50, 100, 200, 400)
+AUDITS = (0, 50, 100, 200, 380)
 HOST = made_up.HOST
 
 

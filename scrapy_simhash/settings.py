@@ -261,7 +261,7 @@ class SimhashSettings:
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
     walls: str = _setting("pass", _choice("pass", "drop"))
     rules: str = _setting("suggest", _choice("suggest", "use", "off"))
-    rules_audit: int = _setting(400, _number(int, 0, 1_000_000_000))
+    rules_audit: int = _setting(380, _number(int, 0, 1_000_000_000))
     probes: int = _setting(3, _number(int, 0, 4))
     skip_unchanged: bool | str = _setting(
         False, Requirement("True, False or 'moved'", _read_skip_unchanged)

@@ -98,6 +98,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "none": {},
     "dropping only": {**PLUGIN, "SIMHASH_RULES": "off"},
     "rules": {**PLUGIN, "SIMHASH_RULES": "use"},
+    "rules, by text": {**PLUGIN, "SIMHASH_RULES": "use", "SIMHASH_TAKES": "text"},
     "duplicate-url-discarder": {"ADDONS": {"duplicate_url_discarder.Addon": 600}},
     "MaybeDont": {
         "DOWNLOADER_MIDDLEWARES": {MaybeDont: 560},
