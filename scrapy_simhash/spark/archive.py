@@ -41,7 +41,7 @@ MOST_QUERIES = 50_000_000
 _LOWEST_RANK = -(1 << 62)
 
 
-class Archive:
+class KnownBatches:
     """What a batch with this *name* knows: all but what it has added itself, so twice is as once.
 
     Without a *folder*, nothing is known, and nothing is kept.

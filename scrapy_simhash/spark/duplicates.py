@@ -15,7 +15,7 @@ from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.spark import plain, verified
-from scrapy_simhash.spark.archive import Archive
+from scrapy_simhash.spark.archive import KnownBatches
 from scrapy_simhash.spark.engine import Engine
 from scrapy_simhash.spark.pages import (
     in_order,
@@ -47,7 +47,7 @@ def near_duplicates(
     """
     engine = Engine(features.sparkSession, work, allow_slow)
     given = engine.stage("features", lambda: features)
-    return _decided(engine, given, choices, Archive(engine, None, "", choices))
+    return _decided(engine, given, choices, KnownBatches(engine, None, "", choices))
 
 
 def run(
@@ -63,7 +63,7 @@ def run(
     asked = asked_of(sources, choices, known)
     if engine.noted(f"{engine.work}/run", asked) != asked:
         raise SimhashError(ANOTHER_BATCH.format(engine.work))
-    archive = Archive(engine, known, id_of(asked), choices)
+    archive = KnownBatches(engine, known, id_of(asked), choices)
     rows = engine.stage("features", lambda: read(engine, sources, choices))
     decisions = _decided(engine, pages_of(rows), choices, archive)
     decisions.write.mode("overwrite").parquet(out)
@@ -83,7 +83,9 @@ def engine_at(work: str, allow_slow: bool = False) -> Engine:
     return Engine(session, work, allow_slow)
 
 
-def _decided(engine: Engine, given: DataFrame, choices: Choices, archive: Archive) -> DataFrame:
+def _decided(
+    engine: Engine, given: DataFrame, choices: Choices, archive: KnownBatches
+) -> DataFrame:
     parameters = choices.pipeline.parameters
     if choices.verifies:
         new = engine.stage("repeated", lambda: repeated(engine, given, archive.repeated))
