@@ -251,8 +251,10 @@ class RequestFacts:
 
         What Scrapy's middlewares set is left out: a request that is tried again has it at once.
         """
+        # Most have none yet, and each look takes 1 us.
+        headers: Any = request.headers or {}
         for name in self._identity_headers:
-            value = request.headers.get(name)
+            value = headers.get(name)
             if name == "authorization":
                 if user := request.meta.get("http_user"):
                     value = str(user).encode()
