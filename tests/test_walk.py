@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.analysis.reading import BESIDE_NAMES, BESIDE_ROLES, Block, Event
-from scrapy_simhash.analysis.tree import (
+from scrapy_simhash.analysis.reading import (
+    BESIDE_NAMES,
+    BESIDE_ROLES,
     MARK,
+    NOTHING,
+    Event,
+    Walked,
+)
+from scrapy_simhash.analysis.tree import (
     compiled_walk,
     has_marks,
     hidden_in,
@@ -98,33 +104,30 @@ def unmarked(html: str, monkeypatch: pytest.MonkeyPatch) -> HtmlElement:
     return tree
 
 
-Read = tuple[list[Block], list[Event]]
-
-
-def joined(read: Read) -> Read:
+def joined(events: list[Event]) -> list[Event]:
     """Join texts that follow each other: one may come in several pieces."""
-    blocks, events = read
     found: list[Event] = []
     for event in events:
         if isinstance(event, str) and found and isinstance(found[-1], str):
             found[-1] += event
         else:
             found.append(event)
-    return blocks, found
+    return found
 
 
-def both(tree: HtmlElement, with_events: bool = True) -> Read:
+def both(tree: HtmlElement, with_events: bool = True) -> Walked:
     """Return what both walks read."""
     assert compiled_walk is not None
-    read = joined(compiled_walk.walk(tree, with_events))
-    assert read == joined(reference_walk(tree, with_events))
-    return read
+    one, two = compiled_walk.walk(tree, with_events), reference_walk(tree, with_events)
+    one, two = (read._replace(events=joined(read.events)) for read in (one, two))
+    assert one == two
+    return one
 
 
 def events_of(html: str) -> list[Event]:
     tree = parse(f"<html><body>{html}</body></html>")
     assert tree is not None
-    return both(tree)[1]
+    return both(tree).events
 
 
 @given(documents(), st.booleans())
@@ -134,7 +137,7 @@ def events_of(html: str) -> list[Event]:
 def test_both_walks_read_the_same(html: str, with_events: bool) -> None:
     tree = parse(html)
     if tree is not None:
-        _, events = both(tree, with_events)
+        events = both(tree, with_events).events
         assert with_events or not events
 
 
@@ -155,7 +158,7 @@ def test_events_tell_the_whole_tree(html: str) -> None:
         yield element.tail or ""
 
     expected = [event for event in told(tree) if event != ""]
-    assert both(tree)[1] == joined(([], expected))[1]
+    assert both(tree).events == joined(expected)
 
 
 @given(documents())
@@ -176,7 +179,7 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
     response = HtmlResponse("http://a.example/", body=html, encoding="utf-8")
     tree = parse(html)
     if tree is not None:
-        elements = [event for event in walk(tree)[1] if isinstance(event, tuple)]
+        elements = [event for event in walk(tree).events if isinstance(event, tuple)]
         read = Counter(
             (tag, *pair)
             for tag, attributes in elements
@@ -199,9 +202,9 @@ def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> 
 def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse("<html><body><p>Some text.</body></html>")
     assert tree is not None
-    assert walk(tree)[0][0].text == "Some text."
-    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: ([], []))
-    assert walk(tree) == ([], [])
+    assert walk(tree).blocks[0].text == "Some text."
+    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: NOTHING)
+    assert walk(tree) == NOTHING
 
 
 def test_more_names_than_are_remembered() -> None:
@@ -225,7 +228,7 @@ def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None
     part = unmarked(page, monkeypatch).find(".//aside")
     assert part is not None
     assert compiled_walk is not None
-    blocks, _ = compiled_walk.walk(part, True)
+    blocks = compiled_walk.walk(part, True).blocks
     assert [block.text for block in blocks] == ["A", "BC", "D"]
     assert compiled_walk.hidden_in(part, is_hiding) == list(part.iterchildren("p"))
     assert not compiled_walk.has_text(part, b"E")

@@ -98,4 +98,5 @@ cdef int flags_of(str tag) except -1:
         | (MAIN if tag == "main" else 0)
         | (HIDDEN if tag in reading.HIDDEN_ELEMENTS else 0)
         | (DIALOG if tag == "dialog" else 0)
+        | (NOSCRIPT if tag == "noscript" else 0)
     )

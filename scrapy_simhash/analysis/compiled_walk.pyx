@@ -47,12 +47,16 @@ cdef enum:
     MAIN = 1024
     HIDDEN = 2048
     DIALOG = 4096
+    NOSCRIPT = 8192
 
     SLOTS = 1024  # for the names of one document
     TRIES = 8
 
 cdef double link_share = reading.LINK_SHARE
+cdef Py_ssize_t least_shown = reading.LEAST_SHOWN
 cdef object Block = reading.Block
+cdef object Outline = reading.Outline
+cdef object Walked = reading.Walked
 cdef object new_tuple = tuple.__new__
 
 import_lxml__etree()
@@ -63,7 +67,7 @@ def walk(_Element tree not None, bint with_events):
     walker = Walk()
     walker.with_events = with_events
     walker.run(tree._c_node)
-    return walker.blocks, walker.events
+    return walker.read()
 
 
 def hidden_in(_Element tree not None, is_hiding):
@@ -96,11 +100,16 @@ cdef class Walk:
 
     cdef Names names
     cdef bint with_events
-    cdef readonly list blocks
-    cdef readonly list events
+    cdef list blocks, other_blocks  # shown, in noscript; in noscript, the other way round
+    cdef list places, other_places
+    cdef Py_ssize_t shown, other_shown
+    cdef bint in_other
+    cdef list events, sections
+    cdef Py_ssize_t section  # the innermost open one
     cdef int links, contents, headings
     cdef const xmlNode *beside  # the outermost open element of this kind, and of the next
     cdef const xmlNode *unseen
+    cdef const xmlNode *unscripted
 
     cdef dict bare  # the events of elements without attributes, by tag
 
@@ -110,7 +119,8 @@ cdef class Walk:
 
     def __cinit__(self):
         self.names = Names()
-        self.blocks, self.events, self.bare = [], [], {}
+        self.blocks, self.other_blocks, self.places, self.other_places = [], [], [], []
+        self.events, self.sections, self.bare = [], [(-1, "")], {}
 
     def __dealloc__(self):
         PyMem_Free(self.text)
@@ -127,7 +137,7 @@ cdef class Walk:
             elif is_text(node) and node.content != NULL:
                 if self.with_events:
                     self.events.append(decoded(node))
-                if self.unseen == NULL:
+                if self.unseen == NULL and (self.unscripted == NULL or self.is_of_other(node)):
                     self.say(node)
             while node != root and node.next == NULL:
                 node = node.parent
@@ -146,10 +156,14 @@ cdef class Walk:
             self.headings += (flags & HEADING) != 0
             if self.beside == NULL and self.begins_beside(node, flags):
                 self.beside = node
+            self.begin_section(node)
         elif flags & LINK:
             self.links += 1
         if self.unseen == NULL and flags & UNSEEN:
-            self.unseen = node
+            if flags & NOSCRIPT and self.unscripted == NULL:
+                self.unscripted = node
+            else:
+                self.unseen = node
         if self.with_events:
             self.begin(node)
         return 0
@@ -160,6 +174,7 @@ cdef class Walk:
             self.finish()
             self.contents -= (flags & CONTENT) != 0
             self.headings -= (flags & HEADING) != 0
+            self.section = self.sections[self.section][0]
         elif flags & LINK:
             self.links -= 1
         if self.with_events:
@@ -168,7 +183,47 @@ cdef class Walk:
             self.beside = NULL
         if self.unseen == node:
             self.unseen = NULL
+        if self.unscripted == node:
+            if self.in_other:
+                self.change_sides()
+            self.unscripted = NULL
         return 0
+
+    cdef int begin_section(self, const xmlNode *node) except -1:
+        cdef str tag = text_of(node.name)
+        if node.properties == NULL:
+            names = f"{tag}  "
+        else:
+            names = f"{tag} {value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
+        self.sections.append((self.section, names))
+        self.section = len(self.sections) - 1
+        return 0
+
+    cdef bint is_of_other(self, const xmlNode *node) except -1:
+        """Whether a text in noscript counts there: not white space before all other text."""
+        cdef const unsigned char *text = node.content
+        if not self.in_other:
+            while is_space(text[0]):
+                text += 1
+            if not text[0] or decoded(node).isspace():
+                return False
+            self.change_sides()
+        return True
+
+    cdef int change_sides(self) except -1:
+        self.finish()
+        self.blocks, self.other_blocks = self.other_blocks, self.blocks
+        self.places, self.other_places = self.other_places, self.places
+        self.shown, self.other_shown = self.other_shown, self.shown
+        self.in_other = not self.in_other
+        return 0
+
+    cdef read(self):
+        """Return what was read, when the walk is over."""
+        cdef bint is_other = self.shown < least_shown <= self.other_shown
+        blocks = self.other_blocks if is_other else self.blocks
+        places = self.other_places if is_other else self.places
+        return Walked(blocks, self.events, Outline(self.sections, places))
 
     cdef int say(self, const xmlNode *node) except -1:
         """Put a text into the buffer."""
@@ -233,6 +288,8 @@ cdef class Walk:
             is_links = self.in_links >= link_share * shown
             block = text, number, self.beside != NULL, is_links, self.headings > 0
             self.blocks.append(new_tuple(Block, block))
+            self.places.append((self.section, self.in_links / <double>shown))
+            self.shown += shown
         self.length = 0
         self.in_links = 0
         return 0
