@@ -131,8 +131,8 @@ def weights_of_names(pages: list[Page]) -> dict[str, float]:
         return math.log((share + 0.02) / (1.02 - share))
 
     for page in pages:
-        share: Counter[str] = Counter()
-        total: Counter[str] = Counter()
+        share: dict[str, float] = defaultdict(float)
+        total: dict[str, float] = defaultdict(float)
         for words, counts, label in zip(words_above(page), page.counts, page.labels, strict=True):
             weight = math.log1p(counts.total())
             for word in (*words, ""):  # the empty one stands for the page

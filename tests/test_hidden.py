@@ -164,7 +164,7 @@ def test_a_page_with_another_hidden_tab_is_kept(
 
 
 def test_the_same_main_text_excuses_no_other_hidden_text() -> None:
-    analyser = Analyser.create()
+    analyser = Analyser.create(extractor="trafilatura")
     attribute = 'style="display:none"'
     pages = [analyser.analyse(tabbed(name, attribute).encode(), "utf-8", "") for name in "ab"]
     bare = analyser.analyse(article(f"<p>{prose('shown', 400)}</p>").encode(), "utf-8", "")
