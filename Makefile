@@ -1,6 +1,7 @@
 # make demo    set up what crawls need, then crawl the demo site and show what was found
 # make test    set up, compile, then run the tests; PYTEST_ARGS=tests/test_index.py for some of them
 # make test-long  set up, then run the tests that make test leaves out because they take long
+# make test-spark  set up, then run the tests of batches on Spark, which need Java 17 or later
 # make lint    set up, then check style and types
 # make mutants set up, then count the mistakes in a sample of the sources that the tests notice
 # make docs    set up, then build the documentation site in build/docs and check its links
@@ -21,7 +22,7 @@ export PIP_COMPILE := 0
 # Tests start hundreds of processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long lint mutants docs oldest environments wheels release-check clean
+.PHONY: demo test test-long test-spark lint mutants docs oldest environments wheels release-check clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/python example_project/demo.py
@@ -31,6 +32,10 @@ test: $(VENV)/test.done
 
 test-long: $(VENV)/test.done
 	$(PYTEST) -m long $(PYTEST_ARGS)
+
+# One session for all of them.
+test-spark: $(VENV)/test.done $(VENV)/spark.done
+	$(BIN)/python -m pytest -m spark tests/test_spark.py $(PYTEST_ARGS)
 
 lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/ruff check .

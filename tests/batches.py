@@ -71,6 +71,10 @@ def greedy(rows: Sequence[dict[str, Any]], parameters: Parameters) -> list[int |
             and {*rows[earlier]["keys"]} & {*rows[number]["keys"]}
             and (alike := match(page, pages[earlier], parameters))
         }
-        rank = {one: (*ranked(page, pages[one], alike), -one) for one, alike in found.items()}
+        url, canonical = page.page.url, page.page.canonical
+        rank = {
+            one: (*ranked(url, canonical, pages[one].page.url, alike.share), -one)
+            for one, alike in found.items()
+        }
         kept_of.append(max(rank, key=rank.__getitem__, default=None))
     return kept_of

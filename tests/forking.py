@@ -63,8 +63,13 @@ MODULES = [
     "tests.spiders",
     "trafilatura",
 ]
-# The monitors need Spidermon, which few crawls ask for; Scrapy's mailer warns that it is old.
-LEFT_OUT = {"scrapy_simhash.crawl.monitors", "scrapy.extensions.statsmailer"}
+# The monitors need Spidermon and spark needs PySpark, which few have; Scrapy's mailer warns that it
+# is old.
+LEFT_OUT = (
+    "scrapy_simhash.crawl.monitors",
+    "scrapy_simhash.spark",
+    "scrapy.extensions.statsmailer",
+)
 
 
 class Job:
@@ -198,7 +203,7 @@ def _serve(client: socket.socket) -> dict[str, Any]:
         importlib.import_module(name)
     for package in map(importlib.import_module, PACKAGES):
         for _, name, _ in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if name not in LEFT_OUT:
+            if not name.startswith(LEFT_OUT):
                 importlib.import_module(name)
     if "twisted.internet.reactor" in sys.modules:
         raise RuntimeError("what the fork server imports has installed a reactor")

@@ -80,11 +80,12 @@ def test_decisions_that_are_there_are_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "out.parquet").read_text() == "of somebody else"
 
 
-def test_a_missing_package_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("engine", "package"), [("local", "pyarrow"), ("spark", "pyspark")])
+def test_a_missing_package_is_named(tmp_path: Path, engine: str, package: str) -> None:
     archive(tmp_path / "a.warc.gz", [0])
-    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+    (tmp_path / f"{package}.py").write_text("raise ImportError")
     done = subprocess.run(
-        [SCRAPY, "simhash", "batch", "a.warc.gz", "--out", "out.parquet"],
+        [SCRAPY, "simhash", "batch", "a.warc.gz", "--out", "out.parquet", "--engine", engine],
         cwd=tmp_path,
         env={
             **os.environ,
@@ -94,7 +95,8 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 2
-    assert "pip install scrapy-simhash[batch]" in done.stderr
+    extra = "spark" if engine == "spark" else "batch"
+    assert f"pip install scrapy-simhash[{extra}]" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-pq = pytest.importorskip("pyarrow.parquet")
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq  # noqa: E402
 
 from scrapy_simhash.batch import local  # noqa: E402
 from scrapy_simhash.batch.features import Choices, FeatureReader  # noqa: E402
+from scrapy_simhash.batch.fingerprints import is_columnar  # noqa: E402
 from scrapy_simhash.batch.records import Columns, inputs  # noqa: E402
+from scrapy_simhash.batch.unread import Unread  # noqa: E402
 from scrapy_simhash.errors import SimhashError, SourceError  # noqa: E402
 from scrapy_simhash.settings import SimhashSettings  # noqa: E402
 from tests.batches import html_of, link_of_chain, write_pages  # noqa: E402
@@ -190,6 +193,49 @@ def test_a_page_without_text_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert found["http://a.example/"]["verdict"] == "skipped"
     assert found["http://a.example/"]["reason"] == "no_text"
     assert found["http://a.example/"]["copies"] is None
+
+
+@pytest.mark.parametrize("order", ["date", "input", "rank"])
+@pytest.mark.parametrize("rank", [pa.int64(), pa.int16(), pa.float64(), pa.string(), None])
+def test_fingerprints_by_columns_are_those_row_by_row(
+    tmp_path: Path, order: str, rank: Any
+) -> None:
+    """A column of texts, which all are None, makes each row be looked at by itself."""
+    urls = [
+        "http://a.example/ä",
+        "https://b.example:8080",
+        "/c",
+        None,
+        "http://d.example",
+        "http://[",
+    ]
+    count = 4 * len(urls)
+    columns = {
+        "url": pa.array(urls * 4),
+        "fingerprint": pa.array([None, -1, 2**63 - 1, -(2**63), *range(count - 4)], pa.int64()),
+        "date": pa.array([None, 0, -1, 5, 2**52, *range(count - 5)], pa.timestamp("ms")),
+    }
+    if rank is not None:
+        numbers = [None, 0, -5, 3, *range(count - 4)]
+        if pa.types.is_floating(rank):
+            numbers[1:4] = [float("nan"), -0.0, float("-inf")]
+        columns["rank"] = pa.array(numbers).cast(rank)
+    elif order == "rank":
+        return
+    found = []
+    for more in {}, {"text": pa.nulls(count, pa.string())}:
+        file = tmp_path / "a.parquet"
+        pq.write_table(pa.table(columns | more), file, row_group_size=5)
+        (source,) = inputs([str(file)], Columns(order="rank" if order == "rank" else None))
+        unread = Unread()
+        with FeatureReader(choices("plain", order)) as reader:
+            rows = [row for batch in reader.batches(source, unread) for row in batch.to_pylist()]
+        found.append((rows, unread))
+    by_columns = is_columnar(pa.table(columns).schema, source.columns)
+    assert by_columns == (order != "rank" or not pa.types.is_string(rank))
+    assert found[0] == found[1]
+    assert len(rows) > 10
+    assert unread.counts.keys() == {"no_url", "no_content", "bad_date"}
 
 
 def test_the_verified_rule_needs_html(tmp_path: Path) -> None:

@@ -98,10 +98,16 @@ def command_of_pip(words: list[str]) -> None:
         assert not (extra and extra[1]) or extra[1] in config["options.extras_require"]
 
 
+def command_of_spark(words: list[str]) -> None:
+    """What it is to run is Scrapy; the options before that are its own."""
+    command_of_scrapy(words[words.index("scrapy)") + 1 :])
+
+
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "scrapy": command_of_scrapy,
     "make": command_of_make,
     "pip": command_of_pip,
+    "spark-submit": command_of_spark,
 }
 
 

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_simhash"
 LAYERS = [
     {"__init__"},
     {"addon", "commands", "testing"},
+    {"spark"},
     {"batch", "crawl"},
     {"report"},
     {"pipeline"},

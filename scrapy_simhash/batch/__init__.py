@@ -6,5 +6,6 @@ learns what each site repeats, and sees each page under it.  The pages are put i
 ``decisions`` goes through them: a page is a duplicate of an earlier kept page, or kept.  ``output``
 writes what is kept as an archive.
 
-``local`` runs these stages.  No answer depends on how many processes or files there are.
+``local`` runs these stages on one machine, :mod:`scrapy_simhash.spark` on a cluster.  No answer
+depends on how many processes or files there are.
 """

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -51,19 +50,19 @@ class DuplicateOf(NamedTuple):
         return "within_distance" if self.share is None else "share_in_common"
 
 
-@dataclass
 class BatchDecisions:
     """What each page of a batch is, by its rank: kept, or a duplicate of an earlier kept page.
 
-    *crowded* are the kept pages that were not compared with all that share a key with them.
-    Takes 10 bytes a page, and 200 for each different decision on duplicates.
+    Those that are *crowded* were not compared with all that share a key with them.  *pages* are
+    kept until something else is said.  Takes 15 bytes a page.
     """
 
-    kept: array[int] = field(default_factory=lambda: array("q"))
-    distances: array[int] = field(default_factory=lambda: array("b"))
-    shares: array[float] = field(default_factory=lambda: array("f"))
-    exact: bytearray = field(default_factory=bytearray)
-    crowded: set[int] = field(default_factory=set)
+    def __init__(self, pages: int) -> None:
+        self.kept = array("q", [NONE]) * pages
+        self.distances = array("b", [NONE]) * pages
+        self.shares = array("f", [NONE]) * pages
+        self.exact = bytearray(pages)
+        self.crowded = bytearray(pages)
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -76,13 +75,10 @@ class BatchDecisions:
         known = None if share < 0 else share
         return DuplicateOf(self.kept[rank], self.distances[rank], known, bool(self.exact[rank]))
 
-    def append(self, found: DuplicateOf | None) -> None:
-        """Note what the next page is."""
-        kept, distance, share, is_exact = found or DuplicateOf(NONE, NONE, None, False)
-        self.kept.append(kept)
-        self.distances.append(distance)
-        self.shares.append(NONE if share is None else share)
-        self.exact.append(is_exact)
+    def __setitem__(self, rank: int, found: DuplicateOf) -> None:
+        self.kept[rank], self.distances[rank] = found.kept, found.distance
+        self.shares[rank] = NONE if found.share is None else found.share
+        self.exact[rank] = found.is_exact
 
 
 class Groups:
@@ -152,7 +148,7 @@ def decide_verified(
 
     Cost: 40 us for each kept page that shares a key with a class, once.
     """
-    decisions = BatchDecisions()
+    decisions = BatchDecisions(len(classes))
     kept_of_text = array("q")
     of_class: LRUCache[int, dict[int, Likeness | None]] = LRUCache(CLASSES_KEPT)
     for rank, (number, text) in enumerate(zip(classes, texts, strict=True)):
@@ -169,9 +165,9 @@ def decide_verified(
             if found is None:
                 groups.keep(number, rank)
                 kept_of_text[text] = rank
-                if rank >= known and groups.is_crowded(number):
-                    decisions.crowded.add(rank)
-        decisions.append(found)
+                decisions.crowded[rank] = groups.is_crowded(number)
+            else:
+                decisions[rank] = found
     return decisions
 
 
@@ -184,7 +180,12 @@ def _best_of(
         return None
     kept, best = alike[0]
     if len(alike) > 1:
-        kept, best = max(alike, key=lambda one: (*ranked(page, page_at(one[0]), one[1]), -one[0]))
+        url, canonical = page.page.url, page.page.canonical
+
+        def rank(one: tuple[int, Likeness]) -> tuple[bool, float, int, int]:
+            return *ranked(url, canonical, page_at(one[0]).page.url, one[1].share), -one[0]
+
+        kept, best = max(alike, key=rank)
     return DuplicateOf(kept, best.distance, best.share, best.is_exact)
 
 
@@ -210,26 +211,19 @@ def decide_plain(
     pages = max(len(fingerprints), PLANNED_PAGES)
     tables = PermutedTables(distance, design(pages, distance, pages * PLANNED_BYTES).tables)
     short: dict[bytes, int] = {}
-    decisions = BatchDecisions()
-    check_and_add, append = tables.check_and_add, decisions.append
-    for rank, fingerprint in enumerate(fingerprints):
-        if tokens[rank] < 0:
-            append(None)
+    decisions = BatchDecisions(len(fingerprints))
+    for rank, (fingerprint, count) in enumerate(zip(fingerprints, tokens, strict=True)):
+        if count < 0:
             continue
-        if tokens[rank] < MIN_TOKENS:
+        if count < MIN_TOKENS:
             kept = short.setdefault(digest(rank), rank)
-            append(None if kept == rank or rank < known else DuplicateOf(kept, 0, None, True))
-            continue
-        if rank < known:
+            if kept != rank >= known:
+                decisions[rank] = DuplicateOf(kept, 0, None, True)
+        elif rank < known:
             tables.add(fingerprint, rank)
-            append(None)
-            continue
-        near = check_and_add(fingerprint, rank)
-        if near is None:
-            append(None)
-            continue
-        is_exact = near.distance == 0 and b"" != digest(rank) == digest(near.item)
-        append(DuplicateOf(near.item, near.distance, None, is_exact))
+        elif near := tables.check_and_add(fingerprint, rank):
+            is_exact = near.distance == 0 and b"" != digest(rank) == digest(near.item)
+            decisions[rank] = DuplicateOf(near.item, near.distance, None, is_exact)
     return decisions
 
 

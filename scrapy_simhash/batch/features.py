@@ -13,6 +13,7 @@ import struct
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +21,8 @@ import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.analysis.fingerprint import TextFingerprint, fingerprint_text
-from scrapy_simhash.batch.records import ArchivedPage, Input
+from scrapy_simhash.batch.fingerprints import features_of, is_columnar
+from scrapy_simhash.batch.records import ArchivedPage, Input, parquet_file
 from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import AnalysisError, SourceError
@@ -131,12 +133,32 @@ class FeatureReader:
 
     def batches(self, source: Input, unread: Unread) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file; those of records that it cannot read are in *unread*."""
+        if source.place.endswith(".parquet") and not self._choices.verifies:
+            with parquet_file(source.place, source.columns) as file:
+                if is_columnar(file.schema_arrow, source.columns):
+                    yield from self._by_columns(file, source, unread)
+                    return
         rows = self._rows(source, unread)
         try:
             while some := self._loop.run_until_complete(_some(rows)):
                 yield pa.RecordBatch.from_pylist(some, FEATURES)
         finally:
             self._loop.run_until_complete(rows.aclose())
+
+    def _by_columns(
+        self, file: pq.ParquetFile, source: Input, unread: Unread
+    ) -> Iterator[pa.RecordBatch]:
+        by_date, first = self._choices.order == BY_DATE, source.number << OFFSET_BITS
+        note = partial(unread.add, source.place)
+        for known in features_of(file, source.columns, by_date, first, note):
+            known["file"] = pa.repeat(pa.scalar(source.place), len(known["url"]))
+            columns = [
+                known[field.name]
+                if field.name in known
+                else pa.nulls(len(known["url"]), field.type)
+                for field in FEATURES
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=FEATURES)
 
     async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
         """Yield the row of each record, in their order."""

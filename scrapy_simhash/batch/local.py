@@ -43,15 +43,14 @@ from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.rule import (
     MIN_TOKENS,
-    SAMPLED,
     Repeated,
     Row,
     Sampled,
+    Samples,
     Seen,
     learned,
     places_of,
     seen,
-    unsigned,
 )
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SimhashError
@@ -125,7 +124,7 @@ def _samples(
     features: Sequence[Path], part: int, parts: int
 ) -> Iterator[tuple[str, list[Sampled]]]:
     """Yield the places of a part of an archive, with the pages of their samples in order."""
-    drawn: dict[str, dict[int, Sampled]] = {}
+    samples = Samples()
     columns = ["url", "sample", "blocks", "fingerprint", "tokens"]
     for path in features:
         for batch in pq.ParquetFile(path).iter_batches(ROWS_AT_ONCE, columns=columns):
@@ -134,20 +133,9 @@ def _samples(
                     continue
                 for place in places_of(row["url"]):
                     if hash_of(place) % parts == part:
-                        _draw(drawn.setdefault(place, {}), row)
-    for place, pages in sorted(drawn.items()):
-        yield place, [page for _, page in sorted(pages.items())[:SAMPLED]]
-
-
-def _draw(pages: dict[int, Sampled], row: Row) -> None:
-    """Note a page of a place, and forget those that cannot be of its sample."""
-    number, fingerprint, tokens = row["sample"], unsigned(row["fingerprint"]), row["tokens"]
-    known = pages.get(number)
-    if known is None or (fingerprint, tokens) < (known.fingerprint, known.tokens):
-        pages[number] = Sampled(array("Q", map(unsigned, row["blocks"])), fingerprint, tokens)
-    if len(pages) > 2 * SAMPLED:
-        for beyond in sorted(pages)[SAMPLED:]:
-            del pages[beyond]
+                        samples.draw(place, row)
+    for place in sorted(samples):
+        yield place, [page for _, page in samples.numbered(place)]
 
 
 @lru_cache(maxsize=1)
@@ -274,7 +262,9 @@ _AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
 
 def write_decisions(pages: Ordered, decisions: BatchDecisions, path: Path) -> None:
     """Write the decisions on all pages of a batch, in its order."""
-    copies = Counter(kept for kept in decisions.kept if kept != NONE)
+    copies = array("q", bytes(8 * len(pages)))
+    for rank, number in Counter(kept for kept in decisions.kept if kept != NONE).items():
+        copies[rank] = number
     columns = {name: _whole(pages.table.column(name)) for name in _AS_THEY_ARE}
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, DECISIONS) as writer:
         for start in range(pages.known, len(pages), COLUMNS_AT_ONCE):
@@ -286,7 +276,7 @@ def _decided(
     pages: Mapping[str, pa.Array],
     order: pa.Array,
     decisions: BatchDecisions,
-    copies: Mapping[int, int],
+    copies: array[int],
     ranks: range,
 ) -> pa.Table:
     part = slice(ranks.start, ranks.stop)
@@ -318,9 +308,9 @@ def _decided(
         ),
         "distance": pc.if_else(pc.equal(kept, NONE), None, pa.array(decisions.distances[part])),
         "share": pc.if_else(is_plain, None, share),
-        "copies": pc.if_else(is_kept, pa.array([copies[rank] for rank in ranks]), None),
+        "copies": pc.if_else(is_kept, pa.array(copies[part]), None),
         "crowded": pc.if_else(
-            is_kept, pa.array([rank in decisions.crowded for rank in ranks]), None
+            is_kept, pc.equal(pa.array(decisions.crowded[part], pa.uint8()), 1), None
         ),
     }
     return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
@@ -354,13 +344,17 @@ def _fingerprints(column: pa.Array) -> memoryview:
     return memory_of(column).cast("B").cast("Q")
 
 
+ANOTHER_BATCH = (
+    "{} holds another batch: other inputs or options. Give another --work, or delete that folder."
+)
+
+
 class Stages:
     """The folder of a batch: what was asked for, and the files of its stages."""
 
-    def __init__(self, folder: Path, asked: object) -> None:
+    def __init__(self, folder: Path, asked: dict[str, object]) -> None:
         self.folder = folder
-        asked = {"version": VERSION, "asked": asked}
-        self.id = blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
+        self.id = id_of(asked)
         for name in "features", "seen":
             (folder / name).mkdir(parents=True, exist_ok=True)
         note = folder / "run.json"
@@ -368,10 +362,7 @@ class Stages:
             with replacing(note) as unfinished:
                 unfinished.write_text(json.dumps(asked, indent=1))
         if json.loads(note.read_text()) != asked:
-            raise SimhashError(
-                f"{folder} holds another batch: other inputs or options. Give another --work, or "
-                f"delete that folder."
-            )
+            raise SimhashError(ANOTHER_BATCH.format(folder))
 
     def make(self, name: str, make: Callable[..., None], *arguments: object) -> Path:
         """Return the file of a stage, which is made unless it is there."""
@@ -394,11 +385,7 @@ class Archive:
 
     def __init__(self, folder: Path, choices: Choices) -> None:
         self.folder = folder
-        rule = {
-            "version": VERSION,
-            "rule": choices.rule,
-            "scheme": choices.pipeline.parameters.scheme,
-        }
+        rule = rule_of(choices)
         note = folder / "rule.json"
         folder.mkdir(parents=True, exist_ok=True)
         if not note.exists():
@@ -435,7 +422,7 @@ class Archive:
         if choices.verifies:
             find = _find_verified(pages, self.crowded)
         else:
-            find = _find_plain(pages, choices.pipeline.parameters.distance)
+            find = find_plain(queries(pages), choices.pipeline.parameters.distance)
         found = [pa.Table.from_batches([], KNOWN)]
         for part in self.parts(run):
             batches = [one.filter(find(one)) for one in _mapped(part).to_batches()]
@@ -479,11 +466,23 @@ def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBat
     return find
 
 
-def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
-    """Return what finds the known pages with a fingerprint near that of one of *pages*."""
+def queries(pages: pa.Table) -> pa.Table:
+    """Return what known pages are searched for: fingerprints, and the digests of short texts.
+
+    The fingerprints ascend, each is there once; the other column of a row is None.
+    """
     is_long = pc.greater_equal(pages.column("tokens"), MIN_TOKENS)
-    short = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
-    fingerprints = pages.column("fingerprint").filter(is_long).unique()
+    fingerprints = pages.column("fingerprint").filter(is_long).unique().sort()
+    digests = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
+    columns = pa.table({"fingerprint": fingerprints}), pa.table({"digest": digests})
+    return pa.concat_tables(columns, promote_options="default")
+
+
+def find_plain(queries: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages that are near one of some *queries*."""
+    fingerprints, short = (
+        _whole(queries.column(name).drop_null()) for name in queries.schema.names
+    )
     tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
     tables.build(_fingerprints(fingerprints), array("I", range(len(fingerprints))))
 
@@ -491,23 +490,32 @@ def _find_plain(pages: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa
         is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
         found, _ = tables.check_many(_fingerprints(known.column("fingerprint")))
         near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
-        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
+        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest").cast(short.type), short))
         return pc.or_(near, same)
 
     return find
 
 
-def asked(sources: Sequence[Input], choices: Choices, known: Path | None) -> object:
-    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+def rule_of(choices: Choices) -> dict[str, object]:
+    """Return all by which pages are compared, as JSON has it."""
     return {
-        "inputs": [one.state for one in sources],
+        "version": VERSION,
         "rule": choices.rule,
-        "order": choices.order,
         "scheme": choices.pipeline.parameters.scheme,
         "share": choices.settings.share,
         "distance": choices.pipeline.parameters.distance,
-        "known": None if known is None else str(known.resolve()),
     }
+
+
+def asked_of(sources: Sequence[Input], choices: Choices, known: str | None) -> dict[str, object]:
+    """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
+    inputs = [one.state for one in sources]
+    return rule_of(choices) | {"order": choices.order, "known": known, "inputs": inputs}
+
+
+def id_of(asked: dict[str, object]) -> str:
+    """Return a name for what is asked for, which others do not have."""
+    return blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
 
 
 # Shows that a stage is under way: gives what is to be called with each number of things done.
@@ -535,7 +543,8 @@ def run(
     :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
     """
     archive = None if known is None else Archive(known, choices)
-    stages = Stages(work, asked(sources, choices, known))
+    where = None if known is None else str(known.resolve())
+    stages = Stages(work, asked_of(sources, choices, where))
     features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
     with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
         for source, path in zip(sources, features, strict=True):
@@ -543,7 +552,8 @@ def run(
                 reader.write(source, path, advance)
     with stage("Learning what sites repeat"):
         repeated = Repeated() if archive is None else archive.repeated
-        learned_at = stages.make("repeated.parquet", learn, features, repeated)
+        taught_by = features if choices.verifies else []
+        learned_at = stages.make("repeated.parquet", learn, taught_by, repeated)
     parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
     with stage("Seeing pages without it") as advance:
         jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]

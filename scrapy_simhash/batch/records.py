@@ -18,6 +18,7 @@ import gzip
 import io
 import json
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -48,6 +49,7 @@ from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.rows import Rows
 
 WARC_SUFFIXES = (".warc", ".warc.gz", ".wet", ".wet.gz")
+# Fingerprints have their own eight.
 PAYLOAD_BYTES = 16
 # In JSON, a byte of a body may take six.
 _MAX_LINE_BYTES = 6 * MAX_BLOCK_BYTES
@@ -55,7 +57,7 @@ _MAX_LINE_BYTES = 6 * MAX_BLOCK_BYTES
 _ROWS_AT_ONCE = 64
 _BUFFER_BYTES = 1 << 20
 # Dates up to the year 10,000: in microseconds they have less than 64 bits.
-_MOST_SECONDS = 1 << 38
+MOST_SECONDS = 1 << 38
 # The head of an entry of a ZIP file has its name and more behind these bytes; their lengths stand
 # at 26 and 28 (APPNOTE.TXT, section 4.3.7).
 _ZIP_HEAD_BYTES = 30
@@ -378,25 +380,45 @@ def _numbered(source: BinaryIO, note: Note) -> Iterator[tuple[int, bytes]]:
 
 
 def _rows(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
-    with _native(place) as file:
-        parquet = pq.ParquetFile(file)
-        has = parquet.schema_arrow.names
-        columns.check(place, has)
-        wanted = [name for name in columns.names if name in has]
-        first = 0
-        for group in range(parquet.num_row_groups):
-            number = first
-            batches = parquet.iter_batches(
-                _ROWS_AT_ONCE, row_groups=[group], columns=wanted, use_threads=False
-            )
-            try:
-                for batch in batches:
-                    for row in _values(batch):
-                        yield from _of_row(row, place, number, columns, note)
-                        number += 1
-            except (pa.ArrowException, OSError):
-                note("given_up", number)
-            first += parquet.metadata.row_group(group).num_rows
+    with parquet_file(place, columns) as file:
+        for first, batch in row_batches(file, columns, _ROWS_AT_ONCE, note):
+            for number, row in enumerate(_values(batch), first):
+                yield from _of_row(row, place, number, columns, note)
+
+
+@contextmanager
+def parquet_file(place: str, columns: Columns) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file that has the columns.
+
+    :raises SourceError: it has not, or cannot be read.
+    """
+    try:
+        with _native(place) as file:
+            parquet = pq.ParquetFile(file)
+            columns.check(place, parquet.schema_arrow.names)
+            yield parquet
+    except _CANNOT_BE_READ as exc:
+        raise SourceError(f"{place} cannot be read: {exc}") from exc
+
+
+def row_batches(
+    file: pq.ParquetFile, columns: Columns, at_once: int, note: Note
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield some rows at a time, with the number of the first; note where a group is damaged."""
+    has = file.schema_arrow.names
+    names = [name for name in columns.names if name in has]
+    first = 0
+    for group in range(file.num_row_groups):
+        number = first
+        try:
+            for batch in file.iter_batches(
+                at_once, row_groups=[group], columns=names, use_threads=False
+            ):
+                yield number, batch
+                number += len(batch)
+        except (pa.ArrowException, OSError):
+            note("given_up", number)
+        first += file.metadata.row_group(group).num_rows
 
 
 def _values(batch: Any) -> Iterator[dict[str, Any]]:
@@ -473,17 +495,17 @@ def _date(given: object) -> int | None:
         return microseconds(given)
     if isinstance(given, Date):
         return microseconds(given.isoformat())
-    if isinstance(given, (int, float)) and abs(given) < _MOST_SECONDS:
+    if isinstance(given, (int, float)) and abs(given) < MOST_SECONDS:
         return round(given * 1_000_000)
     return None
 
 
 def _comparable(value: object) -> int | float | str | None:
     """Return a value that others can be compared with, None if there is none."""
-    if isinstance(value, (int, float)):
-        return (
-            None if isnan(value) or (isinstance(value, int) and value.bit_length() > 63) else value
-        )
+    if isinstance(value, float):
+        return None if isnan(value) else value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 63 else None
     return None if value is None else str(value)
 
 
@@ -502,8 +524,10 @@ def _record(
     elif isinstance(content, str):
         text, data = content, content.encode(errors="surrogatepass")
     else:
-        fingerprint, data = content, content.to_bytes(8, "big")
-    payload = blake2b(data, digest_size=PAYLOAD_BYTES).digest()
+        fingerprint, data = content, content.to_bytes(8, sys.byteorder)
+    payload = data
+    if fingerprint is None:
+        payload = blake2b(data, digest_size=PAYLOAD_BYTES).digest()
     return ArchivedPage(
         place, offset, url, date, payload, html, text, fingerprint, encoding, column
     )

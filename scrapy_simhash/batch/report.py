@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.collector import Collector
@@ -23,7 +23,7 @@ def batch_report(decisions: Path, name: str) -> dict[str, Any]:
     """
     collector = Collector()
     last = 0.0
-    for batch in pq.ParquetFile(decisions).iter_batches(columns=[*_COLUMNS, "date"]):
+    for batch in ds.dataset(decisions).to_batches(columns=[*_COLUMNS, "date"]):
         dates = batch.column("date").cast("int64").to_pylist()
         rows = zip(dates, *(batch.column(column).to_pylist() for column in _COLUMNS), strict=True)
         for date, url, verdict, reason, representative, distance, share, crowded in rows:

@@ -79,6 +79,32 @@ def sample_key(blocks: Iterable[int]) -> int:
     return int.from_bytes(blake2b(packed, digest_size=8).digest(), "big") >> 1
 
 
+class Samples(dict[str, dict[int, Sampled]]):
+    """The pages of the samples of places, by their numbers, with at most as many that are not.
+
+    *size* is the number of pages.
+    """
+
+    size = 0
+
+    def draw(self, place: str, row: Row) -> None:
+        """Note a page of a place, by its row of features."""
+        pages = self.setdefault(place, {})
+        self.size -= len(pages)
+        number, fingerprint, tokens = row["sample"], unsigned(row["fingerprint"]), row["tokens"]
+        known = pages.get(number)
+        if known is None or (fingerprint, tokens) < (known.fingerprint, known.tokens):
+            pages[number] = Sampled(array("Q", map(unsigned, row["blocks"])), fingerprint, tokens)
+        if len(pages) > 2 * SAMPLED:
+            for beyond in sorted(pages)[SAMPLED:]:
+                del pages[beyond]
+        self.size += len(pages)
+
+    def numbered(self, place: str) -> list[tuple[int, Sampled]]:
+        """Return the pages of the sample of a place in the order of their numbers."""
+        return sorted(self[place].items())[:SAMPLED]
+
+
 def learned(sample: Iterable[Sampled]) -> frozenset[int]:
     """Return the ids of the blocks that a place repeats, by its sample in the order of its numbers.
 
@@ -155,7 +181,7 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
 
     - *text*: 16 bytes that pages with the same text and content have in common.
     - *class*: 16 bytes that pages have in common of which :func:`match` says the same.
-    - *keys*: numbers of 63 bits.  Two pages are compared if they have one in common.
+    - *keys*: different numbers of 63 bits.  Two pages are compared if they have one in common.
 
     A page without content has none of them: it is known to be like no other.
     """
@@ -163,9 +189,9 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
     if view is None:
         return row
     content = view[0]
-    found = [int.from_bytes(key, "big") for key in keys(content.sketch)]
+    found = {int.from_bytes(key, "big"): None for key in keys(content.sketch)}
     if row["tokens"]:
-        found.append(1 << 62 | int.from_bytes(row["digest"][:7], "big"))
+        found[1 << 62 | int.from_bytes(row["digest"][:7], "big")] = None
     heading = "" if content.heading is None else content.heading
     text = _id_of(row["digest"], content.sketch, heading)
     named = "" if row["canonical"] is None else owner_of(row["canonical"])
@@ -176,7 +202,7 @@ def seen(row: Row, repeated: frozenset[int]) -> Row:
         "sketch": content.sketch,
         "text": text,
         "class": _id_of(text, section_of(row["url"]), owner_of(row["url"]), named),
-        "keys": found,
+        "keys": list(found),
     }
 
 
@@ -224,11 +250,10 @@ def match(page: Seen, kept: Seen, parameters: Parameters) -> Likeness | None:
     return Likeness(decision.share or 0.0, distance, decision.verdict == "exact_duplicate")
 
 
-def ranked(page: Seen, kept: Seen, found: Likeness) -> tuple[bool, float, int]:
-    """Return by what one of several pages that *page* is like is its representative: the greatest.
+def ranked(url: str, canonical: str | None, kept: str, share: float) -> tuple[bool, float, int]:
+    """Return by what one of several pages that a page is like is its representative: the greatest.
 
-    As in a crawl: the one that it names itself, the one with most in common, the one whose path
-    ends most alike.
+    As in a crawl: the one that the page names itself, the one with most in common, the one whose
+    path ends most alike.  *kept* is the URL of one of them.
     """
-    url = kept.page.url
-    return url == page.page.canonical, found.share, segments_in_common(url, page.page.url)
+    return kept == canonical, share, segments_in_common(kept, url)

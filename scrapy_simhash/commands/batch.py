@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import argparse
 
     from rich.console import Console
+
+    from scrapy_simhash.batch.features import Choices
+    from scrapy_simhash.batch.records import Input
 
 
 # From so many pages on, their analysis takes days.
@@ -61,7 +64,10 @@ class BatchCommand(Subcommand[BatchResult]):
             "inputs", metavar="INPUT", nargs="+", help="a file, or a folder of files"
         )
         parser.add_argument(
-            "--out", required=True, metavar="FILE", help="the decisions, a Parquet file to make"
+            "--out",
+            required=True,
+            metavar="FILE",
+            help="the decisions, a Parquet file to make; of Spark, a folder of such files",
         )
         parser.add_argument(
             "--known",
@@ -81,6 +87,17 @@ class BatchCommand(Subcommand[BatchResult]):
             help="verified: most of the text is the same; plain: the fingerprints are near",
         )
         parser.add_argument(
+            "--engine",
+            choices=("local", "spark"),
+            default="local",
+            help="what does the work: this machine (local, the default), or Apache Spark",
+        )
+        parser.add_argument(
+            "--allow-slow",
+            action="store_true",
+            help="let executors of Spark work that have no compiled modules",
+        )
+        parser.add_argument(
             "--work", metavar="FOLDER", help="for what is done (default: FILE.work, which goes)"
         )
         parser.add_argument(
@@ -97,7 +114,6 @@ class BatchCommand(Subcommand[BatchResult]):
 
     async def find(self, options: argparse.Namespace) -> BatchResult:
         try:
-            from scrapy_simhash.batch import local
             from scrapy_simhash.batch.features import BY_DATE, BY_INPUT, Choices
             from scrapy_simhash.batch.output import check_sources, write_kept
             from scrapy_simhash.batch.records import Columns, inputs
@@ -105,27 +121,23 @@ class BatchCommand(Subcommand[BatchResult]):
         except ImportError as exc:
             raise SourceError("Batches need pyarrow: pip install scrapy-simhash[batch]") from exc
 
-        out = Path(options.out)
-        work = Path(options.work) if options.work else out.with_name(f"{out.name}.work")
-        if out.exists() and not work.exists():
-            raise SourceError(f"{out} is there already; name a file that is not")
-        known = None if options.known is None else Path(options.known)
         settings = SimhashSettings.read(options.scrapy_settings)
         choices = Choices(options.rule, options.order, replace(settings, max_waiting=None))
         column = None if options.order in (BY_DATE, BY_INPUT) else options.order
         sources = inputs(options.inputs, Columns.of(options.column, column))
         if options.kept:
             check_sources(source.place for source in sources)
+        run = _on_spark if options.engine == "spark" else _on_this_machine
         # Its readers have event loops of their own.
-        shown = partial(progress, total=None)
-        unread = await asyncio.to_thread(local.run, sources, choices, work, out, known, shown)
+        ran = await asyncio.to_thread(run, options, sources, choices)
         if options.kept:
-            write_kept(out, Path(options.kept))
+            write_kept(Path(options.out), Path(options.kept))
         if options.report:
+            out = Path(options.out)
             write_page(html_of(batch_report(out, out.name)), Path(options.report))
         if not options.work:
-            shutil.rmtree(work)
-        return _found(out, unread)
+            ran.clean()
+        return _result(ran, options.out)
 
     def show(self, found: BatchResult, console: Console) -> None:
         dropped = found.near_duplicates + found.exact_duplicates
@@ -147,29 +159,74 @@ class BatchCommand(Subcommand[BatchResult]):
         print_line(console, f"Each decision is in {found.output}")
 
 
-def _found(out: Path, unread: Unread) -> BatchResult:
-    """Count the decisions in a file."""
+@dataclass(frozen=True)
+class Ran:
+    """What an engine has done: pages by verdict, reason and whether they are crowded.
+
+    *clean* removes what its stages have left.
+    """
+
+    counts: Counter[tuple[str, str, bool]]
+    unread: Unread
+    clean: Callable[[], None]
+
+
+def _on_this_machine(
+    options: argparse.Namespace, sources: Sequence[Input], choices: Choices
+) -> Ran:
     import pyarrow.parquet as pq
 
-    counts: Counter[tuple[str, str]] = Counter()
-    crowded = 0
+    from scrapy_simhash.batch import local
+
+    out = Path(options.out)
+    work = Path(options.work or f"{out}.work")
+    if out.exists() and not work.exists():
+        raise SourceError(f"{out} is there already; name a file that is not")
+    known = None if options.known is None else Path(options.known)
+    unread = local.run(sources, choices, work, out, known, partial(progress, total=None))
+    counts: Counter[tuple[str, str, bool]] = Counter()
     for batch in pq.ParquetFile(out).iter_batches(columns=["verdict", "reason", "crowded"]):
-        columns = batch.to_pydict()
-        counts.update(zip(columns["verdict"], columns["reason"], strict=True))
-        crowded += sum(map(bool, columns["crowded"]))
+        verdicts, reasons, crowded = batch.to_pydict().values()
+        counts.update(zip(verdicts, reasons, map(bool, crowded), strict=True))
+    return Ran(counts, unread, partial(shutil.rmtree, work))
+
+
+def _on_spark(options: argparse.Namespace, sources: Sequence[Input], choices: Choices) -> Ran:
+    try:
+        from scrapy_simhash.spark import duplicates
+        from scrapy_simhash.spark.engine import in_short
+    except ImportError as exc:
+        raise SourceError(
+            "Batches on Spark need PySpark, and Java 17 or later: pip install scrapy-simhash[spark]"
+        ) from exc
+
+    if "://" in options.out and (options.kept or options.report):
+        raise SourceError("--kept and --report read the decisions: --out must be a folder here")
+    work = options.work or f"{options.out}.work"
+    with in_short():
+        engine = duplicates.engine_at(work, options.allow_slow)
+        if engine.exists(options.out) and not engine.exists(work):
+            raise SourceError(f"{options.out} is there already; name a folder that is not")
+        decisions, unread = duplicates.run(engine, sources, choices, options.out, options.known)
+        groups = decisions.groupBy("verdict", "reason", "crowded").count().collect()
+    counts = Counter({(row[0], row[1], bool(row[2])): row[3] for row in groups})
+    return Ran(counts, unread, partial(engine.remove, work))
+
+
+def _result(ran: Ran, output: str) -> BatchResult:
     verdicts: Counter[str] = Counter()
-    for (verdict, _), number in counts.items():
+    skipped: Counter[str] = Counter()
+    for (verdict, reason, _), number in ran.counts.items():
         verdicts[verdict] += number
-    skipped = {
-        reason: number for (verdict, reason), number in counts.items() if verdict == "skipped"
-    }
+        if verdict == "skipped":
+            skipped[reason] += number
     return BatchResult(
-        pages=counts.total(),
+        pages=ran.counts.total(),
         kept=verdicts["unique"],
         near_duplicates=verdicts["near_duplicate"],
         exact_duplicates=verdicts["exact_duplicate"],
-        crowded=crowded,
+        crowded=sum(number for (_, _, crowded), number in ran.counts.items() if crowded),
         not_judged=skipped,
-        not_read=unread.as_json(),
-        output=str(out),
+        not_read=ran.unread.as_json(),
+        output=output,
     )

@@ -1,0 +1,184 @@
+"""What all stages of a batch on Spark share: where they leave their rows, and our code in tasks."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from scrapy_simhash.batch.rule import Row
+from scrapy_simhash.errors import SimhashError
+
+Batches = Iterator[pa.RecordBatch]
+
+COMPILED = (
+    "analysis.compiled",
+    "analysis.compiled_walk",
+    "analysis.values",
+    "decision.compiled",
+    "hashes",
+    "tables.compiled",
+)
+
+ROWS_AT_ONCE = 1_000
+
+
+class ExecutorError(SimhashError):
+    """An executor cannot do its part."""
+
+
+@contextmanager
+def in_short() -> Iterator[None]:
+    """Say in one line what stops Spark.
+
+    :raises SimhashError: Spark stops.
+    """
+    try:
+        yield
+    except PythonException as exc:  # the last line is that of our own error
+        *_, said = str(exc).strip().splitlines()
+        raise SimhashError(f"Spark: {said}") from exc
+    except (PySparkException, Py4JError) as exc:
+        said, *_ = str(getattr(exc, "java_exception", exc)).splitlines()
+        raise SimhashError(f"Spark: {said}") from exc
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A Spark session, with the folder *work* for what the stages of one batch leave.
+
+    Without a folder, executors keep the rows of stages, and the batch fails if one is lost: rows
+    that were made again might be others.  *allow_slow* lets executors work that have no compiled
+    modules.
+    """
+
+    spark: SparkSession
+    work: str | None
+    allow_slow: bool
+
+    @property
+    def partitions(self) -> int:
+        """How many tasks a stage has whose rows are shuffled."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 200)
+
+    def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """Return the rows of a stage: those that it has left, or those of *make*, once."""
+        if self.work is None:
+            # Not only cached: the plan of a round would have those of all rounds before it.
+            return make().localCheckpoint()
+        path = f"{self.work}/{name}"
+        if not self.is_done(path):
+            make().write.mode("overwrite").parquet(path)
+        return self.spark.read.parquet(path)
+
+    def noted(self, path: str, note: object) -> object:
+        """Return the note at a path; write this one if there is none."""
+        if not self.is_done(path):
+            text = json.dumps(note)
+            self.spark.createDataFrame([(text,)], "note string").write.mode("overwrite").json(path)
+        return json.loads(self.spark.read.json(path).collect()[0]["note"])
+
+    def is_done(self, path: str) -> bool:
+        """Whether the rows at a path are all there."""
+        return self.exists(f"{path}/_SUCCESS")  # which Spark writes last
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        system, place = self._located(path)
+        return bool(system.exists(place))
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names in a folder, sorted."""
+        system, place = self._located(folder)
+        return sorted(one.getPath().getName() for one in system.listStatus(place))
+
+    def remove(self, folder: str) -> None:
+        """Delete a folder with all that is in it."""
+        system, place = self._located(folder)
+        system.delete(place, True)
+
+    def _located(self, path: str) -> tuple[Any, Any]:
+        """Return a path as Hadoop knows it, and its file system."""
+        place = self.spark._jvm.org.apache.hadoop.fs.Path(path)
+        return place.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration()), place
+
+    def map(
+        self,
+        frame: DataFrame,
+        function: Callable[[Batches], Batches],
+        schema: pa.Schema | StructType | str,
+    ) -> DataFrame:
+        """Return what a function of ours makes of the rows of each task."""
+        found = from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
+        return frame.mapInArrow(partial(_checked, function, self.allow_slow), found)
+
+
+def _checked(function: Callable[[Batches], Batches], allow_slow: bool, batches: Batches) -> Batches:
+    if not allow_slow and (missing := not_compiled()):
+        raise ExecutorError(
+            f"the executor on {platform.node()} has no compiled {', '.join(missing)}: install "
+            "scrapy-simhash there from a wheel, or give --allow-slow"
+        )
+    return function(batches)
+
+
+@cache
+def not_compiled() -> list[str]:
+    """Return the names of the modules that should be compiled here, and are not."""
+    found = ((name, find_spec(f"scrapy_simhash.{name}")) for name in COMPILED)
+    suffixes = tuple(EXTENSION_SUFFIXES)
+    return [
+        name
+        for name, spec in found
+        if spec is None or spec.origin is None or not spec.origin.endswith(suffixes)
+    ]
+
+
+def rows_of(batches: Batches) -> Iterator[Row]:
+    """Yield the rows of a task."""
+    for batch in batches:
+        for start in range(0, len(batch), ROWS_AT_ONCE):
+            yield from batch.slice(start, ROWS_AT_ONCE).to_pylist()
+
+
+def batches_of(rows: Iterable[Row], schema: pa.Schema) -> Batches:
+    """Yield rows in batches."""
+    some: list[Row] = []
+    for row in rows:
+        some.append(row)
+        if len(some) == ROWS_AT_ONCE:
+            yield pa.RecordBatch.from_pylist(some, schema)
+            some = []
+    yield pa.RecordBatch.from_pylist(some, schema)
+
+
+def runs(batches: Batches, column: str) -> Iterator[pa.Table]:
+    """Yield the neighbouring rows of a task that have the same number in a column."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not len(batch):
+            continue
+        numbers = batch.column(column).to_numpy()
+        edges: list[int] = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
+        for start, end in pairwise([0, *edges, len(numbers)]):
+            if held and held[0].column(column)[0].as_py() != numbers[start]:
+                yield pa.Table.from_batches(held)
+                held = []
+            held.append(batch.slice(start, end - start))
+    if held:
+        yield pa.Table.from_batches(held)

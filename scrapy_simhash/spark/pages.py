@@ -1,0 +1,227 @@
+"""From the files of an archive to its pages as a rule sees them, in the order of the batch."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.functions import arrow_udf
+
+from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
+from scrapy_simhash.batch.local import SEEN
+from scrapy_simhash.batch.records import Input
+from scrapy_simhash.batch.rule import (
+    Repeated,
+    Row,
+    Samples,
+    learned,
+    places_of,
+    seen,
+    signed,
+    unsigned,
+)
+from scrapy_simhash.batch.unread import Unread
+from scrapy_simhash.decision.comparison import marks
+from scrapy_simhash.spark.engine import Batches, Engine, batches_of, rows_of
+from scrapy_simhash.urls import section_of
+
+SAMPLES = pa.schema(
+    {
+        "place": pa.string(),
+        "sample": pa.int64(),
+        "fingerprint": pa.int64(),
+        "tokens": pa.int32(),
+        "blocks": pa.list_(pa.int64()),
+    }
+)
+# What was not read of an input, as JSON, is in a row of its own.
+READ = FEATURES.append(pa.field("unread", pa.string()))
+# With the marks of what the page's site repeats: the comparison of two pages needs them.
+MARKED = SEEN.append(pa.field("marks", pa.binary()))
+# Samples that a task holds before it hands them on: 60 blocks of 8 bytes each.
+HELD_SAMPLES = 100_000
+
+
+def features(
+    spark: SparkSession,
+    inputs: Sequence[Input],
+    choices: Choices,
+    partitions: int | None = None,
+    allow_slow: bool = False,
+) -> DataFrame:
+    """Return the features of the pages of *inputs*: rows of :data:`FEATURES`.
+
+    Each input is one task, or *partitions* tasks share them.  A page that kills or hangs its worker
+    is a row with its reason.  *allow_slow* lets executors work that have no compiled modules.
+    """
+    return pages_of(read(Engine(spark, None, allow_slow), inputs, choices, partitions))
+
+
+def read(
+    engine: Engine, inputs: Sequence[Input], choices: Choices, partitions: int | None = None
+) -> DataFrame:
+    """Return the features of the pages of *inputs*, and of each input a row with its *unread*."""
+    tasks = max(1, len(inputs) if partitions is None else partitions)
+    numbers = engine.spark.range(0, len(inputs), 1, tasks)
+    one_worker = replace(choices, settings=replace(choices.settings, workers=1))
+    return engine.map(numbers, partial(_read, list(inputs), one_worker), READ)
+
+
+def _read(inputs: Sequence[Input], choices: Choices, batches: Batches) -> Batches:
+    with FeatureReader(choices) as reader:
+        for row in rows_of(batches):
+            unread = Unread()
+            for batch in reader.batches(inputs[row["id"]], unread):
+                yield batch.append_column("unread", pa.nulls(len(batch), pa.string()))
+            yield pa.RecordBatch.from_pylist([{"unread": json.dumps(unread.as_json())}], READ)
+
+
+def pages_of(rows: DataFrame) -> DataFrame:
+    """Return the features of the pages that :func:`read` found."""
+    return rows.where("unread is null").drop("unread")
+
+
+def unread_of(rows: DataFrame) -> Unread:
+    """Return what :func:`read` did not read."""
+    whole = Unread()
+    for row in rows.where("unread is not null").select("unread").collect():
+        whole.update(Unread.from_json(json.loads(row["unread"])))
+    return whole
+
+
+def repeated(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return the blocks that each place repeats, by the features of all pages; *known* ones not.
+
+    Each task hands on what may be of a place's sample: 600 pages of it, or a little more.
+    """
+    taught = pages.where("sample is not null")
+    drawn = engine.map(taught.select("url", *SAMPLES.names[1:]), _draw, SAMPLES)
+    drawn = drawn.join(known.select("place"), "place", "anti").select(*SAMPLES.names)
+    by_place = drawn.repartition("place").sortWithinPartitions("place")
+    return engine.map(by_place, _learn, Repeated.SCHEMA)
+
+
+def _draw(batches: Batches) -> Batches:
+    return batches_of(_drawn(batches), SAMPLES)
+
+
+def _drawn(batches: Batches) -> Iterator[Row]:
+    samples = Samples()
+    for row in rows_of(batches):
+        for place in places_of(row["url"]):
+            samples.draw(place, row)
+        if samples.size > HELD_SAMPLES:
+            yield from _rows(samples)
+            samples = Samples()
+    yield from _rows(samples)
+
+
+def _rows(samples: Samples) -> Iterator[Row]:
+    for place in samples:
+        for number, page in samples.numbered(place):
+            yield {
+                "place": place,
+                "sample": number,
+                "fingerprint": signed(page.fingerprint),
+                "tokens": page.tokens,
+                "blocks": list(map(signed, page.blocks)),
+            }
+
+
+def _learn(batches: Batches) -> Batches:
+    return batches_of(_learned(batches), Repeated.SCHEMA)
+
+
+def _learned(batches: Batches) -> Iterator[Row]:
+    for place, rows in groupby(rows_of(batches), itemgetter("place")):
+        samples = Samples()
+        for row in rows:
+            samples.draw(place, row)
+        if blocks := learned(page for _, page in samples.numbered(place)):
+            yield {"place": place, "blocks": sorted(map(signed, blocks))}
+
+
+def seen_pages(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return the pages as the rule compares them; *known* are the blocks that places repeat."""
+    return engine.map(_with_repeated(pages.drop("blocks", "sample"), known), _see, MARKED)
+
+
+def marked(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return pages of earlier batches with the marks of what their sites are *known* to repeat."""
+    return engine.map(_with_repeated(pages, known), _mark, pages.schema)
+
+
+def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
+    """Return pages with the blocks that stand *beside* their own.
+
+    Places of a whole web do not fit into the memory of a task, so each page gets its own by a join
+    of sections.
+    """
+    section = arrow_udf(_sections, "string")
+    own = pages.withColumn("section", section("url"))
+    sections = own.select("section").distinct()
+    host = F.substring_index("section", "/", 1)
+    places = sections.select("section", F.explode(F.array_distinct(F.array("section", host))))
+    beside = (
+        places.toDF("section", "place")
+        .join(known, "place")
+        .groupBy("section")
+        .agg(F.array_distinct(F.flatten(F.collect_list("blocks"))).alias("beside"))
+    )
+    return own.join(beside, "section", "left").select("beside", *pages.columns)
+
+
+def _sections(urls: pa.Array) -> pa.Array:
+    return pa.array((section_of(url) for url in urls.to_pylist()), pa.string())
+
+
+def _see(batches: Batches) -> Batches:
+    return batches_of(map(_seen, rows_of(batches)), MARKED)
+
+
+def _seen(row: Row) -> Row:
+    blocks = _beside(row)
+    return seen(row, blocks) | {"marks": _packed(blocks)}
+
+
+def _mark(batches: Batches) -> Batches:
+    for batch in batches:
+        found = [_packed(_beside(row)) for row in batch.select(["beside"]).to_pylist()]
+        own = batch.drop_columns(["beside"])
+        at = own.schema.get_field_index("marks")
+        yield own.set_column(at, "marks", pa.array(found, pa.binary()))
+
+
+def _beside(row: Row) -> frozenset[int]:
+    return frozenset(map(unsigned, row["beside"] or ()))
+
+
+def _packed(blocks: frozenset[int]) -> bytes:
+    found = sorted(marks(blocks))
+    return struct.pack(f"<{len(found)}H", *found)
+
+
+def marks_of(row: Row) -> frozenset[int]:
+    """Return the marks of what the site of a page repeats."""
+    packed = row["marks"]
+    return frozenset(struct.unpack(f"<{len(packed) // 2}H", packed))
+
+
+def in_order(pages: DataFrame) -> DataFrame:
+    """Return pages in the order of the batch, with their *rank*: the first has the lowest."""
+    order = [F.col(name).asc_nulls_last() for name in ORDER]
+    return pages.orderBy(*order).withColumn("rank", F.monotonically_increasing_id())
+
+
+def unseen_pages(pages: DataFrame) -> DataFrame:
+    """Return pages that are compared by their fingerprints alone."""
+    columns = [name for name in SEEN.names if name in FEATURES.names]
+    return pages.select(*columns)
