@@ -103,8 +103,8 @@ def test_a_block_is_described_by_what_is_around_it() -> None:
     assert first["from heading"] == 1
     assert first["links behind"] == 0.5
     assert first["long 2"] == 0.5  # a block that is half links is not long
-    assert first["group"] == 2
-    assert first["group mean"] == 60.5
+    assert first["series"] == 2
+    assert first["series mean"] == 60.5
     assert first["place"] == 10 / (4 + 6 + 61 + 60 + 11)
     assert row_of(page, 0)["beside"]
     assert row_of(page, 0)["links"] == 1

@@ -18,6 +18,7 @@ from scrapy_simhash.analysis.reading import (
     BESIDE_NAMES,
     BESIDE_ROLES,
     MARK,
+    MAX_REMEMBERED,
     NOTHING,
     Event,
     Walked,
@@ -219,6 +220,26 @@ def test_pages_of_any_depth() -> None:
     tree = parse(html)
     assert tree is not None
     both(tree)
+
+
+def test_an_outline_has_the_sections_that_hold_blocks_up_to_a_length_of_names() -> None:
+    tree = parse(
+        '<html><body><hr><div id=a class="b c"><p></p><p>One</p>Two'
+        f"<div><br></div></div><div class='{'x' * 1_000}'>Three</div></body></html>"
+    )
+    assert tree is not None
+    outline = both(tree).outline
+    above = {names: outline.sections[at][1] for at, names in outline.sections[1:]}
+    assert above == {
+        "html  ": "",
+        "body  ": "html  ",
+        "div b c a": "body  ",
+        "p  ": "div b c a",
+        f"div {'x' * (MAX_REMEMBERED - 4)}": "body  ",
+    }
+    assert [outline.sections[at][1][:9] for at, _ in outline.places] == [
+        *("p  ", "div b c a", "div xxxxx"),
+    ]
 
 
 def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:

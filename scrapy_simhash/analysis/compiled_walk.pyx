@@ -52,7 +52,12 @@ cdef enum:
     SLOTS = 1024  # for the names of one document
     TRIES = 8
 
+cdef struct Open:
+    const xmlNode *node
+    Py_ssize_t section  # -1 if it has no block yet
+
 cdef double link_share = reading.LINK_SHARE
+cdef Py_ssize_t max_remembered = reading.MAX_REMEMBERED
 cdef Py_ssize_t least_shown = reading.LEAST_SHOWN
 cdef object Block = reading.Block
 cdef object Outline = reading.Outline
@@ -105,7 +110,8 @@ cdef class Walk:
     cdef Py_ssize_t shown, other_shown
     cdef bint in_other
     cdef list events, sections
-    cdef Py_ssize_t section  # the innermost open one
+    cdef Open *open_ones  # the open block-level elements, outermost first
+    cdef Py_ssize_t depth, most_open
     cdef int links, contents, headings
     cdef const xmlNode *beside  # the outermost open element of this kind, and of the next
     cdef const xmlNode *unseen
@@ -124,6 +130,7 @@ cdef class Walk:
 
     def __dealloc__(self):
         PyMem_Free(self.text)
+        PyMem_Free(self.open_ones)
 
     cdef int run(self, xmlNode *root) except -1:
         cdef xmlNode *node = root
@@ -156,7 +163,7 @@ cdef class Walk:
             self.headings += (flags & HEADING) != 0
             if self.beside == NULL and self.begins_beside(node, flags):
                 self.beside = node
-            self.begin_section(node)
+            self.enter(node)
         elif flags & LINK:
             self.links += 1
         if self.unseen == NULL and flags & UNSEEN:
@@ -174,7 +181,7 @@ cdef class Walk:
             self.finish()
             self.contents -= (flags & CONTENT) != 0
             self.headings -= (flags & HEADING) != 0
-            self.section = self.sections[self.section][0]
+            self.depth -= 1
         elif flags & LINK:
             self.links -= 1
         if self.with_events:
@@ -189,15 +196,30 @@ cdef class Walk:
             self.unscripted = NULL
         return 0
 
-    cdef int begin_section(self, const xmlNode *node) except -1:
-        cdef str tag = text_of(node.name)
-        if node.properties == NULL:
-            names = f"{tag}  "
-        else:
-            names = f"{tag} {value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
-        self.sections.append((self.section, names))
-        self.section = len(self.sections) - 1
+    cdef int enter(self, const xmlNode *node) except -1:
+        """Note that a block-level element is open."""
+        if self.depth == self.most_open:
+            most = 2 * self.most_open + 64
+            found = PyMem_Realloc(self.open_ones, most * sizeof(Open))
+            if found == NULL:
+                raise MemoryError
+            self.open_ones, self.most_open = <Open *>found, most
+        self.open_ones[self.depth] = Open(node, -1)
+        self.depth += 1
         return 0
+
+    cdef Py_ssize_t section(self) except -1:
+        """Return the number of the innermost open section; number those that have none."""
+        cdef Py_ssize_t at = self.depth, number = 0
+        while at > 0 and self.open_ones[at - 1].section < 0:
+            at -= 1
+        if at > 0:
+            number = self.open_ones[at - 1].section
+        for at in range(at, self.depth):
+            names = names_of(self.open_ones[at].node)[:max_remembered]
+            self.sections.append((number, names))
+            number = self.open_ones[at].section = len(self.sections) - 1
+        return number
 
     cdef bint is_of_other(self, const xmlNode *node) except -1:
         """Whether a text in noscript counts there: not white space before all other text."""
@@ -288,7 +310,7 @@ cdef class Walk:
             is_links = self.in_links >= link_share * shown
             block = text, number, self.beside != NULL, is_links, self.headings > 0
             self.blocks.append(new_tuple(Block, block))
-            self.places.append((self.section, self.in_links / <double>shown))
+            self.places.append((self.section(), self.in_links / <double>shown))
             self.shown += shown
         self.length = 0
         self.in_links = 0

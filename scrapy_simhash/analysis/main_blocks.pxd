@@ -5,23 +5,26 @@ from libc.stdint cimport uint64_t
 
 from scrapy_simhash.hashes cimport mix
 
+cdef int[::1] _NODE_FEATURES, _NODE_GREATER, _ROOTS
+cdef double[::1] _NODE_BOUNDS
+
 
 cdef class Section:
     cdef public Section above
     cdef public int kind, around
     cdef public double name, worst, best, names, size, links, blocks, long
-    cdef public uint64_t group
+    cdef public uint64_t series
 
     cpdef add(self, double size, double links, double blocks, double long)
 
 
-cdef class Group:
+cdef class Series:
     cdef public double blocks, size, links
 
 
 cdef class Spot:
     cdef public Section section
-    cdef public Group group
+    cdef public Series series
     cdef public object id
     cdef public double size, links, share
     cdef public bint is_long, ends, is_hidden, is_beside
@@ -33,14 +36,15 @@ cdef class Chooser:
     cdef public set seen
     cdef public Section page
     cdef public double heading, long, before
-    cdef public object row
+    cdef public double[::1] row
 
     @cython.locals(
-        sections=list, groups=dict, section=Section, group=Group, spot=Spot, at=Py_ssize_t,
+        sections=list, all_series=dict, section=Section, series=Series, spot=Spot,
+        at=Py_ssize_t, links=double,
     )
     cdef Section _added_up(self, list blocks, object outline)
     @cython.locals(
-        row="double[::1]", spot=Spot, last=Spot, next_=Spot, group=Group, bit=int,
+        row="double[::1]", spot=Spot, last=Spot, next_=Spot, series=Series, bit=int,
         one=Section, two=Section, three=Section, four=Section, page=Section,
     )
     cpdef look_at(self, Py_ssize_t at)

@@ -11,10 +11,10 @@ more of them.
     section     a block-level element with all that is in it
     size        of a text, its bytes in UTF-8: about as much meaning in each script
     long        a block of at least LONG_BYTES that is not mostly links
-    group       the blocks whose elements have the same tags and names, up to the root
+    series      the blocks whose elements have the same tags and names, up to the root
 
-Cost: O(elements + blocks), with the constant depth of the trees; nothing is allocated for a block
-but its probability.
+Cost: O(elements + blocks), with the constant depth of the trees; about 200 bytes for each of them
+while the page is read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from array import array
 from collections.abc import Mapping
 from math import exp
 
+from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.analysis.model import NAMES, TREES
 from scrapy_simhash.analysis.reading import (
     KNOWN_NAMES,
@@ -69,14 +70,13 @@ FEATURES = (
     # its section, the one around it, and so on
     *("long 1", "mean 1", "long 2", "mean 2", "links 2", "size 2"),
     *("long 3", "links 3", "size 3", "share 3", "long 4", "links 4", "share 4"),
-    # its group
-    *("group", "group mean", "group links"),
+    # its series
+    *("series", "series mean", "series links"),
     # the page
     *("page size", "page links", "page long", "page long blocks"),
 )
 _WIDTH = len(FEATURES)
 _NO_HEADING = -1e6
-_MASK = (1 << 64) - 1
 
 _ENDS = (".", "!", "?", "…", "。", "！", "？", ":", '"', "”", ")")
 _CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -109,7 +109,7 @@ def read_names(
         min(max(sum(found), -MOST_OF_NAMES), MOST_OF_NAMES),
         min(found, default=0.0),
         max(found, default=0.0),
-        hash(without_digits(names)) & _MASK,
+        hash_feature(without_digits(names)),
     )
 
 
@@ -123,7 +123,7 @@ class Section:
     """A section of a page, and the sums of the blocks in it."""
 
     def __init__(self, above: Section | None, names: str) -> None:
-        self.kind, self.around, self.name, self.worst, self.best, self.group = known_names(names)
+        self.kind, self.around, self.name, self.worst, self.best, self.series = known_names(names)
         self.above = self if above is None else above
         self.names = self.name
         self.size = self.links = self.blocks = self.long = 0.0
@@ -132,7 +132,7 @@ class Section:
             self.names += FADING * above.names
             self.worst = min(self.worst, above.worst)
             self.best = max(self.best, above.best)
-            self.group = mix(above.group, self.group)
+            self.series = mix(above.series, self.series)
 
     def add(self, size: float, links: float, blocks: float, long: float) -> None:
         self.size += size
@@ -141,7 +141,7 @@ class Section:
         self.long += long
 
 
-class Group:
+class Series:
     """The blocks whose sections have the same tags and names."""
 
     def __init__(self) -> None:
@@ -151,10 +151,10 @@ class Group:
 class Spot:
     """A block as the model sees it, and how likely it is that it is main text."""
 
-    def __init__(self, block: Block, section: Section, links: float, group: Group) -> None:
+    def __init__(self, block: Block, section: Section, links: float, series: Series) -> None:
         text = block.text
         self.section = section
-        self.group = group
+        self.series = series
         self.links = links
         self.size = float(len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
         self.is_long = self.size >= LONG_BYTES and links < 0.5
@@ -186,16 +186,16 @@ class Chooser:
         sections: list[Section] = []
         for above, names in outline.sections:
             sections.append(Section(sections[above] if above >= 0 else None, names))
-        groups: dict[int, Group] = {}
+        all_series: dict[int, Series] = {}
         for block, (at, links) in zip(blocks, outline.places, strict=True):
             section = sections[at]
-            group = groups.get(section.group)
-            if group is None:
-                group = groups[section.group] = Group()
-            spot = Spot(block, section, links, group)
-            group.blocks += 1
-            group.size += spot.size
-            group.links += links
+            series = all_series.get(section.series)
+            if series is None:
+                series = all_series[section.series] = Series()
+            spot = Spot(block, section, links, series)
+            series.blocks += 1
+            series.size += spot.size
+            series.links += links
             section.add(spot.size, links * spot.size, 1, spot.is_long)
             self.copies[block.id] = self.copies.get(block.id, 0) + 1
             if block.is_heading and self.heading == _NO_HEADING:
@@ -217,7 +217,7 @@ class Chooser:
         three = two.above
         four = three.above
         page = self.page
-        group = spot.group
+        series = spot.series
         row[0] = one.kind
         row[1] = -1 if last is None else last.section.kind
         row[2] = -1 if next_ is None else next_.section.kind
@@ -257,9 +257,9 @@ class Chooser:
         row[48] = four.long / four.blocks
         row[49] = four.links / four.size
         row[50] = four.size / page.size
-        row[51] = group.blocks
-        row[52] = group.size / group.blocks
-        row[53] = group.links / group.blocks
+        row[51] = series.blocks
+        row[52] = series.size / series.blocks
+        row[53] = series.links / series.blocks
         row[54] = page.size
         row[55] = page.links / page.size
         row[56] = page.long / page.blocks

@@ -53,6 +53,7 @@ BESIDE_NAMES = frozenset(
 # Names of elements that are remembered: the pages of a site have the same ones.
 KNOWN_NAMES = 2_000
 # Longer texts are not remembered, in characters: all of them take some hundred kilobytes at most.
+# Of an outline's names, this much counts: to read half a million words of a class took 3 s.
 MAX_REMEMBERED = 200
 
 # Of a link in a head that leads to another page.
@@ -112,9 +113,10 @@ class Block(NamedTuple):
 class Outline(NamedTuple):
     """Where the blocks of a page are: its *sections*, and of each block the *place*.
 
-    A section is a block-level element: the number of the section around it, -1 for the first, and
-    its tag, class and id with a space between two.  A place is the number of the innermost section
-    and the share of the block's characters that are in links.
+    A section is a block-level element that holds a block: the number of the section around it, -1
+    for the first, and its tag, class and id with a space between two, up to MAX_REMEMBERED
+    characters.  A place is the number of the innermost section and the share of the block's
+    characters that are in links.
     """
 
     sections: list[tuple[int, str]]

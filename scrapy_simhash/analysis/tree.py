@@ -33,6 +33,7 @@ from scrapy_simhash.analysis.reading import (
     LINK_SHARE,
     MARK,
     MAX_ADDRESS,
+    MAX_REMEMBERED,
     NEVER_BESIDE,
     UNSEEN_ELEMENTS,
     Block,
@@ -265,12 +266,23 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> Walked:
     """Do what the compiled :func:`walk` does, in one loop, for trees of any depth."""
     side, other = _Side(), _Side()
     sections = [(-1, "")]
-    section = 0  # the innermost open one
+    open_ones: list[tuple[HtmlElement, int]] = []  # block-level elements, -1 or their sections
     events: list[Event] = []
     pieces: list[str] = []
     in_links = links = contents = headings = 0
     beside = unseen = unscripted = None  # the outermost open elements of these kinds
     in_other = False
+
+    def section() -> int:
+        number = 0
+        for depth, (element, known) in enumerate(open_ones):
+            if known < 0:
+                names = f"{element.tag} {element.get('class', '')} {element.get('id', '')}"
+                sections.append((number, names[:MAX_REMEMBERED]))
+                known = len(sections) - 1
+                open_ones[depth] = element, known
+            number = known
+        return number
 
     def finish() -> None:
         nonlocal in_links
@@ -280,7 +292,7 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> Walked:
             is_links = in_links >= LINK_SHARE * shown
             block = Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
             side.blocks.append(block)
-            side.places.append((section, in_links / shown))
+            side.places.append((section(), in_links / shown))
             side.shown += shown
         pieces.clear()
         in_links = 0
@@ -298,11 +310,9 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> Walked:
             if starts and beside is None and _is_beside(element, contents > 0):
                 beside = element
             if starts:
-                names = f"{tag} {element.get('class', '')} {element.get('id', '')}"
-                sections.append((section, names))
-                section = len(sections) - 1
+                open_ones.append((element, -1))
             else:
-                section = sections[section][0]
+                open_ones.pop()
         elif tag == "a":
             links += 1 if starts else -1
         if starts:
