@@ -118,8 +118,7 @@ BEFORE_EXTRACTION = {REFUSED, "too_large", "not_html"}
     "extractor",
     [
         "text",
-        pytest.param("auto", marks=needs_resiliparse),
-        # The two that "auto" asks.
+        "auto",
         pytest.param("trafilatura", marks=pytest.mark.long),
         pytest.param("resiliparse", marks=[needs_resiliparse, pytest.mark.long]),
     ],
