@@ -229,10 +229,10 @@ def measure(spark: SparkSession, kind: str, asked: argparse.Namespace, folder: P
         rows = spark.createDataFrame(pa.Table.from_pylist([], FEATURES))
     watch.start()
     start = time.perf_counter()
-    near_duplicates(rows, choices, str(work))
+    near_duplicates(rows, choices, str(work)).write.parquet(str(folder / "decisions"))
     seconds = time.perf_counter() - start
     watch.stop()
-    found = pq.read_table(work / "decisions", columns=["offset", "verdict", "representative"])
+    found = pq.read_table(folder / "decisions", columns=["offset", "verdict", "representative"])
     found = found.sort_by("offset")
     digest = hashlib.blake2b(digest_size=6)
     for name in found.column_names:

@@ -106,7 +106,10 @@ def served(command: list[str]) -> Iterator[str]:
     with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield server.stdout.readline().strip()
+            url = server.stdout.readline().strip()
+            if not url:
+                sys.exit(f"The server of the site has ended before it served: {command}")
+            yield url
         finally:
             server.terminate()
 
@@ -231,13 +234,16 @@ def main() -> None:
         command += ["--bytes", str(args.bytes), "--identical", str(args.identical)]
         paths = list(map(str, range(args.pages)))
     random.Random(1).shuffle(paths)
+    del paths[args.pages :]
+    if len(paths) <= args.warm_up:
+        parser.error(f"pages must be more than --warm-up: got {len(paths)}, {args.warm_up}")
     modes = [Mode(action) for action in WITHOUT_PLUGIN if action in args.modes]
     for action in (mode for mode in args.modes if mode not in WITHOUT_PLUGIN):
         modes += [Mode(action, extractor, w) for extractor in args.extractor for w in args.workers]
     with served(command) as base:
-        done = rounds([base + path for path in paths[: args.pages]], modes, args)
+        done = rounds([base + path for path in paths], modes, args)
     rows = report(done, modes)
-    print(f"{len(paths[: args.pages]):,} pages, {args.repeats} rounds, {os.cpu_count()} cores")
+    print(f"{len(paths):,} pages, {args.repeats} rounds, {os.cpu_count()} cores")
     show(rows)
     if args.json:
         args.json.write_text(json.dumps({"summary": rows, "rounds": done}, indent=1))

@@ -106,7 +106,7 @@ class LinearScan:
         import numpy
 
         self.numpy, self.distance, self.count = numpy, distance, 0
-        self.stored = numpy.zeros(1024, dtype=numpy.uint64)
+        self.stored: Any = numpy.zeros(1024, dtype=numpy.uint64)
 
     def check(self, fingerprint: int) -> bool:
         differing = self.stored[: self.count] ^ self.numpy.uint64(fingerprint)
@@ -188,12 +188,12 @@ def skewed(n: int, seed: int, folders: Sequence[Path]) -> array[int]:
     sites = [site_votes(folder) for folder in folders] or [
         (rng.normal(0, 30**0.5, (20_000, 64)), rng.normal(0, 300**0.5, 64)) for _ in range(4)
     ]
-    found = numpy.empty(n, dtype=numpy.uint64)
+    found: Any = numpy.empty(n, dtype=numpy.uint64)
     for number, (paragraphs, template) in enumerate(sites):
         ranks = numpy.cumsum(1 / numpy.arange(1, len(paragraphs) + 1) ** 1.1)
         pages = numpy.arange(number, n, len(sites))
         for some in numpy.array_split(pages, max(1, len(pages) // 20_000)):
-            drawn = numpy.searchsorted(ranks / ranks[-1], rng.random((len(some), 20)))
+            drawn: Any = numpy.searchsorted(ranks / ranks[-1], rng.random((len(some), 20)))
             votes = template + sum(
                 paragraphs[numpy.minimum(drawn[:, i], len(paragraphs) - 1)] for i in range(20)
             )

@@ -6,10 +6,12 @@ a crawl (two views, 30 blocks, 10 of which the site repeats).  Prints pages a se
 single calls (they block the reactor), bytes on disk without the sketch, the growth of memory and
 the tables' part in it, and the time to open the file again.  Several processes write to one file.
 On a machine with other load, the processor time tells what a call itself takes.
+With --at-once, each process has so many pages judged at a time, and a call is that of all of them.
 
 Leaves out: the analysis of pages, fingerprints that cluster, and recrawls.
 
-    python benchmarks/bench_store.py [--pages 1000000] [--processes 1] [--file PATH] [--json]
+    python benchmarks/bench_store.py [--pages 1000000] [--processes 1] [--at-once 1]
+        [--file PATH] [--json]
 """
 
 from __future__ import annotations
@@ -92,27 +94,27 @@ def resident_bytes() -> int:
     return int(fields[1]) * resource.getpagesize()
 
 
-def judge(path: Path, first: int, count: int, start: Barrier, results: Any) -> None:
-    """Judge *count* pages from *first* on, and report how long each took."""
-    results.put(asyncio.run(judged(path, first, count, start)))
+def judge(path: Path, pages: range, at_once: int, start: Barrier, results: Any) -> None:
+    """Judge pages, *at_once* at a time, and report how long each time took."""
+    results.put(asyncio.run(judged(path, pages, at_once, start)))
 
 
-async def judged(path: Path, first: int, count: int, start: Barrier) -> tuple[Any, ...]:
+async def judged(path: Path, numbers: range, at_once: int, start: Barrier) -> tuple[Any, ...]:
     pages = Pages()
     seconds, processor_seconds = array("d"), array("d")
     async with SQLiteIndex(path, PARAMETERS) as index:
         start.wait()
         before, started = resident_bytes(), time.perf_counter()
         kept = 0
-        for i in range(first, first + count):
-            page = pages[i]
+        for first in numbers[::at_once]:
+            some = [pages[i] for i in range(first, min(first + at_once, numbers.stop))]
             called, worked = time.perf_counter(), time.thread_time()
-            decision = await index.check_and_add(page)
+            decisions = await asyncio.gather(*map(index.check_and_add, some))
             processor_seconds.append(time.thread_time() - worked)
             seconds.append(time.perf_counter() - called)
-            kept += decision.verdict == "unique"
+            kept += sum(decision.verdict == "unique" for decision in decisions)
         ended = time.perf_counter()
-        grown = resident_bytes() - before - 2 * seconds.itemsize * count
+        grown = resident_bytes() - before - 2 * seconds.itemsize * len(seconds)
         tables = index._tables.nbytes
     taken = seconds.tobytes(), processor_seconds.tobytes()
     return kept, started, ended, grown, tables, *taken
@@ -134,16 +136,17 @@ async def opened_again(path: Path) -> tuple[float, int]:
         return time.perf_counter() - started, (await index.counts()).kept
 
 
-def measure(path: Path, pages: int, processes: int) -> dict[str, Any]:
+def measure(path: Path, pages: int, processes: int, at_once: int) -> dict[str, Any]:
     spawn = multiprocessing.get_context("spawn")
     start, results = spawn.Barrier(processes), spawn.Queue()
     share = pages // processes
     children = [
-        spawn.Process(target=judge, args=(path, n * share, share, start, results))
-        for n in range(processes)
+        spawn.Process(target=judge, args=(path, pages_of, at_once, start, results))
+        for pages_of in (range(n * share, (n + 1) * share) for n in range(processes))
     ]
     for child in children:
         child.start()
+    count = share * processes
     told = [results.get() for _ in children]
     for child in children:
         child.join()
@@ -155,19 +158,20 @@ def measure(path: Path, pages: int, processes: int) -> dict[str, Any]:
     disk = path.stat().st_size
     open_seconds, kept = asyncio.run(opened_again(path))
     return {
-        "pages": len(calls),
+        "pages": count,
         "processes": processes,
+        "at_once": at_once,
         "kept": kept,
-        "pages_per_second": len(calls) / (sum(calls) if processes == 1 else wall),
-        "pages_per_processor_second": len(calls) / sum(worked),
+        "pages_per_second": count / (sum(calls) if processes == 1 else wall),
+        "pages_per_processor_second": count / sum(worked),
         "milliseconds": percentiles(calls),
         "of_processor": percentiles(worked),
         "calls_over_1_ms": sum(1 for one in calls if one > 0.001),
         "calls_over_10_ms": sum(1 for one in calls if one > 0.010),
-        "disk_bytes_per_page": disk / len(calls),
-        "beside_its_sketch": (disk - Pages().sketch_bytes(len(calls))) / len(calls),
-        "memory_bytes_per_page": max(one[3] for one in told) / len(calls),
-        "of_it_tables": max(one[4] for one in told) / len(calls),
+        "disk_bytes_per_page": disk / count,
+        "beside_its_sketch": (disk - Pages().sketch_bytes(count)) / count,
+        "memory_bytes_per_page": max(one[3] for one in told) / count,
+        "of_it_tables": max(one[4] for one in told) / count,
         "open_seconds": open_seconds,
     }
 
@@ -176,11 +180,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=1, help="as the replies of a worker come")
     parser.add_argument("--file", type=Path, help="where the index is made (and left)")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        found = measure(args.file or Path(folder) / "pages.simhash", args.pages, args.processes)
+        path = args.file or Path(folder) / "pages.simhash"
+        found = measure(path, args.pages, args.processes, args.at_once)
     if args.json:
         print(json.dumps(found))
         return

@@ -151,9 +151,17 @@ class Meter:
             self.late_by_itself.append(max(0.0, self.late[-1] + collecting - self.collecting))
 
     def result(self) -> dict[str, Any]:
-        assert self.begin is not None
-        assert self.end is not None
+        """Return what was measured after the warm-up.
+
+        :raises SystemExit: there is nothing after the warm-up.
+        """
         pages = self.pages - self.warm_up
+        if self.begin is None or self.end is None or pages <= 0:
+            sys.exit(
+                f"measured_crawl.py: pages must be more than warm_up: got pages={self.pages}, "
+                f"warm_up={self.warm_up}; if more were given, the first page has failed, which "
+                "yields all others"
+            )
         late = sorted(self.late) or [0.0]
         by_itself = sorted(self.late_by_itself) or [0.0]
         return {

@@ -1,4 +1,4 @@
-"""A process that judges pages until it is killed, or has no more; one line for each.
+"""A process that judges pages, some at once, until it is killed, or has no more; one line for each.
 
     fault_writer.py INDEX FIRST COUNT WRITER [FILE_LIMIT]
 
@@ -20,6 +20,8 @@ from scrapy_simhash.index.sqlite import index as index_file
 from scrapy_simhash.index.sqlite import segments
 from tests.forking import FOLDER, Job
 from tests.pages import PARAMETERS, page
+
+AT_ONCE = 3
 
 
 def spread(i: int) -> int:
@@ -67,12 +69,17 @@ async def main(path: str, first: str, count: str, writer: str, limit: str = "") 
     async with open_index(path, PARAMETERS) as index:
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
-        for i in range(int(first), int(first) + int(count)):
+
+        async def told(i: int) -> None:
             try:
                 verdict: str = (await index.check_and_add(page_of(i, int(writer)))).verdict
             except IndexUnavailableError:
                 verdict = "passed"
             print(i, verdict, flush=True)
+
+        end = int(first) + int(count)
+        for start in range(int(first), end, AT_ONCE):
+            await asyncio.gather(*map(told, range(start, min(start + AT_ONCE, end))))
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -25,6 +26,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
+from scrapy_simhash.crawl import requests
 from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
@@ -514,8 +516,11 @@ class BrowserPage:
 
     async def close(self) -> None:
         self._crawler.stats.inc_value(f"closed{self._path}")
-        if self._crawler.settings.getbool("CLOSING_FAILS"):
+        closing = self._crawler.settings.get("CLOSING")
+        if closing == "fails":
             raise RuntimeError("the browser is gone")
+        if closing == "hangs":
+            await asyncio.Event().wait()
 
 
 class OpensBrowserPages(HTTP11DownloadHandler):
@@ -525,6 +530,7 @@ class OpensBrowserPages(HTTP11DownloadHandler):
         response = await super().download_request(request)
         if request.meta.get("playwright_include_page"):
             path = urlsplit(request.url).path
+            requests.CLOSE_SECONDS = 0.2  # for one that hangs
             request.meta["playwright_page"] = BrowserPage(self._crawler, path)
         return response
 

@@ -17,7 +17,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from tests.archives import packed, record, response  # noqa: E402
 from tests.batches import html_of, link_of_chain  # noqa: E402
 from tests.commands import SCRAPY, simhash, simhash_json  # noqa: E402
-from tests.documents import read  # noqa: E402
+from tests.documents import FOLDER, read  # noqa: E402
 
 
 def archive(path: Path, links: list[int], start: int = 0) -> Path:
@@ -43,7 +43,7 @@ def test_pages_of_archives_are_judged_in_the_order_of_their_dates(tmp_path: Path
         tmp_path, "batch", *files, "--out", "decisions.parquet", "--kept", "kept.warc.gz"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout in read("docs/archives.md"), "the page shows it"
+    assert "not read (request): 2, the first in early.warc.gz at 0" in done.stdout
     rows = pq.read_table(tmp_path / "decisions.parquet").to_pylist()
     assert [(row["url"][-1], row["verdict"]) for row in rows] == [
         ("0", "unique"),
@@ -56,6 +56,18 @@ def test_pages_of_archives_are_judged_in_the_order_of_their_dates(tmp_path: Path
     assert kept.count(b"WARC-Type: response") == 2
     assert kept.count(b"WARC-Type: revisit") == 1
     assert not (tmp_path / "decisions.parquet.work").exists()
+
+
+def test_archive_of_the_demo_is_judged_as_the_page_on_archives_shows(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "demo_site.archive", str(tmp_path / "demo.warc.gz")],
+        cwd=FOLDER / "example_project",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    done = simhash(tmp_path, "batch", "demo.warc.gz", "--out", "decisions.parquet")
+    assert made.stdout.replace(f"{tmp_path}/", "") + done.stdout in read("docs/archives.md")
 
 
 def test_a_later_batch_knows_what_an_earlier_one_has_kept(tmp_path: Path) -> None:

@@ -135,6 +135,18 @@ def test_a_batch_beside_a_known_archive_is_as_one_batch_of_both(tmp_path: Path, 
     assert len(list(known.glob("*.arrow"))) == 2
 
 
+@pytest.mark.parametrize("folder", ["work", "known"])
+def test_two_batches_at_once_in_one_folder_are_refused(tmp_path: Path, folder: str) -> None:
+    files = cut(tmp_path / "a", some_pages(3), 1)
+    (tmp_path / "a" / folder).mkdir()
+    with (
+        local.alone_in(tmp_path / "a" / folder),
+        pytest.raises(SimhashError, match=f"another batch works in .*{folder}"),
+    ):
+        run(tmp_path / "a", files, known=tmp_path / "a" / "known")
+    assert len(run(tmp_path / "a", files, known=tmp_path / "a" / "known")) == 3
+
+
 def test_a_known_archive_of_another_rule_is_refused(tmp_path: Path) -> None:
     files = cut(tmp_path / "a", some_pages(3), 1)
     run(tmp_path / "a", files, choices("plain"), tmp_path / "known")

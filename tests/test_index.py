@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import tempfile
 from collections.abc import Iterator
@@ -101,6 +102,16 @@ def test_duplicates_point_to_a_kept_page_and_form_no_chain(index: Blocking) -> N
     # Two bits from b, four from a: b was not kept, so nothing is a duplicate of it.
     assert index.check_and_add(page("c", 0b1111)) == UNIQUE
     assert len(index) == 2
+
+
+def test_of_copies_added_at_once_the_first_is_kept(index: Blocking) -> None:
+    async def added_at_once() -> list[Decision]:
+        pages = [page("a", 0b0), page("b", 0b1), page("c", MASK), page("d", MASK ^ 1)]
+        decisions: list[Decision] = await asyncio.gather(*map(index.index.add, pages))
+        return decisions
+
+    assert index.run(added_at_once()) == [UNIQUE, near("a", 1), UNIQUE, near("c", 1)]
+    assert groups(index) == {"a": None, "b": "a", "c": None, "d": "c"}
 
 
 def test_duplicate_that_is_kept_all_the_same_stands_for_others(index: Blocking) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scrapy_simhash.decision.judge import MAIN_TEXT
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import (
     FingerprintIndexError,
     IndexFormatError,
@@ -19,9 +23,9 @@ from scrapy_simhash.errors import (
 )
 from scrapy_simhash.index.sqlite import index as sqlite
 from scrapy_simhash.index.sqlite import schema, segments
-from scrapy_simhash.index.sqlite.index import Checkpoints
+from scrapy_simhash.index.sqlite.index import Checkpoints, SQLiteIndex
 from scrapy_simhash.index.sqlite.repair import repair
-from tests.indexes import open_index
+from tests.indexes import Blocking, open_index
 from tests.pages import PARAMETERS, UNIQUE, near, page
 
 FOLDER = Path(__file__).parents[1]
@@ -262,3 +266,54 @@ def test_merged_log_starts_over(
 def test_read_only_file_is_refused(path: Path) -> None:
     path.chmod(0o400)
     refused(path, IndexUnavailableError, "cannot be opened for writing")
+
+
+def added_at_once(index: Blocking, *pages: Page) -> list[Any]:
+    async def added() -> list[Any]:
+        return await asyncio.gather(*map(index.index.add, pages), return_exceptions=True)
+
+    return index.run(added())
+
+
+def test_pages_that_are_added_at_once_share_a_transaction(path: Path) -> None:
+    with open_index(path, PARAMETERS) as index:
+        statements: list[str] = []
+        index.index._connection.set_trace_callback(statements.append)
+        some = [page(f"new{i}", spread(i + 1000)) for i in range(2 * sqlite.GROUP_PAGES)]
+        assert added_at_once(index, *some) == [UNIQUE] * len(some)
+        assert statements.count("COMMIT") == 2
+        with open_index(path, PARAMETERS) as other:
+            assert len(other) == 200 + len(some)
+
+
+def test_page_that_fails_takes_no_other_with_it_and_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_index(path, PARAMETERS) as index:
+        stored = index.index._write
+
+        def failing(one: Page, *rest: Any) -> None:
+            stored(one, *rest)
+            if one.url.endswith("bad"):
+                raise RecursionError
+
+        monkeypatch.setattr(index.index, "_write", failing)
+        bad = page("bad", spread(1000))
+        first, failed, last = added_at_once(index, page("a", 0), bad, page("b", spread(1001)))
+        assert (first, last) == (UNIQUE, UNIQUE)
+        assert isinstance(failed, RecursionError)
+        assert len(index) == 202
+        assert not list(index.index._tables.near("", [(MAIN_TEXT, spread(1000))]))
+
+
+def test_page_that_nobody_waits_for_any_more_is_not_added(path: Path) -> None:
+    async def given_up(index: SQLiteIndex) -> None:
+        adding = asyncio.ensure_future(index.add(page("a", 0)))
+        other = asyncio.ensure_future(index.add(page("b", spread(1000))))
+        await asyncio.sleep(0)
+        adding.cancel()
+        assert await other == UNIQUE
+
+    with open_index(path, PARAMETERS) as index:
+        index.run(given_up(index.index))
+        assert "a" not in {row.page.url.rpartition("/")[2] for row in index.rows()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -75,6 +76,21 @@ async def begun(
     tasks = [asyncio.create_task(outcome(recalling)) for _ in range(pages)]
     await asyncio.sleep(0)
     return gate, tasks
+
+
+def test_what_a_worker_sent_is_kept_as_it_came(
+    counting: Counting, recalling: RecallingWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To pickle it again takes the crawl's process longer than to read it."""
+    sent = pickle.dumps(ANALYSER.analyse(PAGE, "utf-8", URL), protocol=5)
+
+    async def pickled_analysis(*_: object) -> bytes:
+        return sent
+
+    monkeypatch.setattr(counting, "pickled_analysis", pickled_analysis)
+    analysis = asyncio.run(recalling.analyse(PAGE, "utf-8", URL))
+    assert analysis == pickle.loads(sent)
+    assert [known.pickled is sent for known in recalling._known.values()] == [True]
 
 
 def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWorkers) -> None:
@@ -233,7 +249,9 @@ def test_page_that_is_given_up_leaves_its_twins_to_themselves(
 @pytest.mark.parametrize(("room", "asked"), [(2, 3), (1, 4), (0, 4)])
 def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
     known = frozenset({1})  # with a template, the analyses of both pages are equally large
-    entry = _Known.of(ANALYSER.analyse(PAGE, "utf-8", URL, Background(known)), known).size_bytes + 1
+    analysis = ANALYSER.analyse(PAGE, "utf-8", URL, Background(known))
+    held = bytes(len(analysis.repeatable))
+    entry = _Known(pickle.dumps(analysis, protocol=5), held).size_bytes + 1
     workers = RecallingWorkers(counting, url_counts=False, max_bytes=room * entry)
     other = PAGE.replace(b"One.", b"Two.")
 

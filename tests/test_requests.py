@@ -855,13 +855,14 @@ IN_BROWSER = {"DOWNLOAD_HANDLERS": {"http": "tests.spiders.OpensBrowserPages"}}
 WITH_PAGE: dict[str, Any] = {"meta": {"playwright_include_page": True}}
 
 
-@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("closing", ["works", "fails", "hangs"])
 def test_the_browser_page_of_a_dropped_page_is_closed(
-    site: Site, crawl: CrawlFixture, fails: bool
+    site: Site, crawl: CrawlFixture, closing: str
 ) -> None:
     same_pages(site, "/kept", "/copy")
     asks = {"/kept": WITH_PAGE, "/copy": {**WITH_PAGE, "errback": "failed"}}
-    result = crawl("Asks", ASKS=asks, **IN_BROWSER, CLOSING_FAILS=fails)
+    result = crawl("Asks", ASKS=asks, **IN_BROWSER, CLOSING=closing)
+    assert result.simhash_stats().get("browser_pages_left_open", 0) == (closing == "hangs")
     assert result.stats["errors/NearDuplicate"] == 1
     assert result.seen() == {"/", "/kept"}
     assert {name: n for name, n in result.stats.items() if name.startswith("closed")} == {

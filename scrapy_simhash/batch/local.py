@@ -12,14 +12,16 @@ Pages of several gigabytes are mapped into memory, never read into it.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import logging
 import shutil
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, repeat, starmap
@@ -57,6 +59,8 @@ from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.tables import PermutedTables, design
+
+logger = logging.getLogger(__name__)
 
 VERSION = 1
 
@@ -349,6 +353,22 @@ ANOTHER_BATCH = (
 )
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder until the block or the process ends, where its file system has locks.
+
+    :raises SimhashError: another batch holds it.
+    """
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SimhashError(f"another batch works in {folder}: wait until it ends") from None
+        except OSError as exc:
+            logger.warning("%s cannot be locked (%s): start no other batch in it", folder, exc)
+        yield
+
+
 class Stages:
     """The folder of a batch: what was asked for, and the files of its stages."""
 
@@ -540,36 +560,40 @@ def run(
 
     Return what of its files was not read.
 
-    :raises SimhashError: *work* holds another batch, or *known* an archive of another rule.
+    :raises SimhashError: *work* holds another batch, *known* is an archive of another rule, or
+        another batch works in one of them.
     """
     archive = None if known is None else Archive(known, choices)
     where = None if known is None else str(known.resolve())
     stages = Stages(work, asked_of(sources, choices, where))
     features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
-    with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
-        for source, path in zip(sources, features, strict=True):
-            if not path.exists():
-                reader.write(source, path, advance)
-    with stage("Learning what sites repeat"):
-        repeated = Repeated() if archive is None else archive.repeated
-        taught_by = features if choices.verifies else []
-        learned_at = stages.make("repeated.parquet", learn, taught_by, repeated)
-    parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
-    with stage("Seeing pages without it") as advance:
-        jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
-        for _ in _mapped_by_processes(see, jobs, choices.settings.workers):
-            advance(1)
-    with stage("Comparing pages"):
-        table = pa.concat_tables(map(_mapped, parts))
-        crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
+    with ExitStack() as held:
+        for folder in filter(None, (work, known)):
+            held.enter_context(alone_in(folder))
+        with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
+            for source, path in zip(sources, features, strict=True):
+                if not path.exists():
+                    reader.write(source, path, advance)
+        with stage("Learning what sites repeat"):
+            repeated = Repeated() if archive is None else archive.repeated
+            taught_by = features if choices.verifies else []
+            learned_at = stages.make("repeated.parquet", learn, taught_by, repeated)
+        parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
+        with stage("Seeing pages without it") as advance:
+            jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
+            for _ in _mapped_by_processes(see, jobs, choices.settings.workers):
+                advance(1)
+        with stage("Comparing pages"):
+            table = pa.concat_tables(map(_mapped, parts))
+            crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
+            if archive is not None:
+                crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
+            pages = Ordered(relevant, table, _repeated(learned_at))
+            decisions, crowded = decide(pages, choices, crowded)
+            write_decisions(pages, decisions, out)
         if archive is not None:
-            crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
-        pages = Ordered(relevant, table, _repeated(learned_at))
-        decisions, crowded = decide(pages, choices, crowded)
-        write_decisions(pages, decisions, out)
-    if archive is not None:
-        archive.add(stages.id, pages, decisions, crowded, learned_at)
-    return not_read(features)
+            archive.add(stages.id, pages, decisions, crowded, learned_at)
+        return not_read(features)
 
 
 def not_read(features: Sequence[Path]) -> Unread:

@@ -242,7 +242,8 @@ class SimhashDownloaderMiddleware:
         if record.action == "drop":
             if not decision.is_unchanged:
                 self._take_back(request, response, decision)  # a policy dropped a page of its own
-            await close_browser_page(request)
+            if not await close_browser_page(request):
+                self.crawler.stats.inc_value("simhash/browser_pages_left_open")
             raise self._dropped(request, response, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
         if record.action == "flag" or decision.reason == "wall":

@@ -6,6 +6,7 @@ treats alike.  At the end, the requests that the plug-in sends by itself.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -84,6 +85,8 @@ ONE_TIME_KEYS = frozenset(
     ("playwright_include_page", "playwright_page", "playwright_page_methods", "splash", "zyte_api")
 )
 BROWSER_PAGE_KEY = "playwright_page"
+# A browser closes a page in milliseconds, unless it hangs or is gone.
+CLOSE_SECONDS = 5.0
 # Of the plug-in's own requests, whose answers reach no spider: the number of each.
 OWN_META_KEY = "simhash_own"
 # Of the plug-in's own requests, above others: other pages, or other requests, wait for the answer.
@@ -501,9 +504,21 @@ def ask_for_us(crawler: Crawler, request: Request, url: str) -> str | None:
     return number if ask(crawler, own) else None
 
 
-async def close_browser_page(request: Request) -> None:
-    """Close the page of a browser that waits for a callback which will not come."""
+async def close_browser_page(request: Request) -> bool:
+    """Close the page of a browser that waits for a callback which will not come.
+
+    Return whether that took less than :data:`CLOSE_SECONDS`.
+    """
     page = request.meta.get(BROWSER_PAGE_KEY)
-    if page is not None:
+    if page is None:
+        return True
+
+    async def closed() -> None:
         with suppress(Exception):  # it may be closed already
             await page.close()
+
+    # Not wait_for, which waits for what it cancels.
+    closing = asyncio.ensure_future(closed())
+    done, _ = await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+    closing.cancel()
+    return bool(done)

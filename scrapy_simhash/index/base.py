@@ -250,12 +250,16 @@ class LocalIndex(Index):
 
     async def add(self, page: Page) -> Decision:
         with self._transaction():
-            found = self._look_up(page)
-            judged = self._judge(page, found)
-            own, place, kept = found.own, judged.place(found.own), judged.representative
-            if own is not None and place is not own:
-                self._delete(own)
-            self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+            return self._add(page)
+
+    def _add(self, page: Page) -> Decision:
+        """Judge and store a page, in a transaction."""
+        found = self._look_up(page)
+        judged = self._judge(page, found)
+        own, place, kept = found.own, judged.place(found.own), judged.representative
+        if own is not None and place is not own:
+            self._delete(own)
+        self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
         return judged.decision
 
     async def keep(self, page: Page) -> None:

@@ -98,9 +98,11 @@ def _alarm(seconds: float) -> Iterator[None]:
 def _outcome(
     analyser: Analyser, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
 ) -> Any:
-    """Return the analysis of a page, or what a function of a module says of one."""
+    """Return the pickled analysis of a page, or what a function of a module says of one."""
     try:
-        return analyser.analyse(*arguments) if function is None else function(*arguments)
+        if function is None:  # pickled here, since what is recalled of it is the pickle
+            return pickle.dumps(analyser.analyse(*arguments), protocol=5)
+        return function(*arguments)
     except AnalysisError as exc:
         return exc
     except Exception as exc:  # a hostile page may raise whatever it likes

@@ -78,6 +78,18 @@ class Workers(Protocol):
         """Stop; pages under way are given up."""
 
 
+class PicklingWorkers(Workers, Protocol):
+    """Those that say what :meth:`analyse` returns as a pickle, as it comes from a process."""
+
+    async def pickled_analysis(
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+    ) -> bytes:
+        """Return the pickled analysis of one page.
+
+        :raises AnalysisError: as :meth:`analyse`.
+        """
+
+
 class InProcess:
     """Analyses pages in this process, one after the other, with no time limit: for tests."""
 
@@ -91,6 +103,11 @@ class InProcess:
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         return self._analyser.analyse(body, encoding, url, background)
+
+    async def pickled_analysis(
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+    ) -> bytes:
+        return pickle.dumps(await self.analyse(body, encoding, url, background), protocol=5)
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         try:
@@ -158,7 +175,13 @@ class WorkerProcesses:
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
-        return cast("PageAnalysis", await self._answer(None, body, encoding, url, background))
+        pickled = await self.pickled_analysis(body, encoding, url, background)
+        return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
+
+    async def pickled_analysis(
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+    ) -> bytes:
+        return cast("bytes", await self._answer(None, body, encoding, url, background))
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
         return cast("T", await self._answer(function, *arguments))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
-    from scrapy_simhash.workers.pool import Workers
+    from scrapy_simhash.workers.pool import PicklingWorkers
 
 T = TypeVar("T")
 
@@ -49,10 +49,6 @@ class _Known:
     pickled: bytes
     in_template: bytes
 
-    @classmethod
-    def of(cls, outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> _Known:
-        return cls(pickle.dumps(outcome, protocol=5), _in_template(outcome, template))
-
     @property
     def size_bytes(self) -> int:
         return ENTRY_BYTES + len(self.pickled) + len(self.in_template)
@@ -80,7 +76,9 @@ class RecallingWorkers:
     elsewhere from another; with *url_counts*, at the same URL only.
     """
 
-    def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, workers: PicklingWorkers, url_counts: bool, max_bytes: int = MAX_BYTES
+    ) -> None:
         self._workers = workers
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
@@ -120,12 +118,13 @@ class RecallingWorkers:
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            analysis = await self._workers.analyse(body, key.encoding, url, background)
+            pickled = await self._workers.pickled_analysis(body, key.encoding, url, background)
         except AnalysisError as exc:
             if exc.reason not in _PASSING_REASONS:
-                self._remember(key, _Known.of(exc, background.template))
+                self._remember(key, _Known(pickle.dumps(exc, protocol=5), b""))
             raise
-        self._remember(key, _Known.of(analysis, background.template))
+        analysis: PageAnalysis = pickle.loads(pickled)  # noqa: S301 - our own
+        self._remember(key, _Known(pickled, _in_template(analysis, background.template)))
         return analysis
 
     def _remember(self, key: _Key, known: _Known) -> None:
@@ -133,7 +132,5 @@ class RecallingWorkers:
             self._known[key] = known
 
 
-def _in_template(outcome: PageAnalysis | AnalysisError, template: frozenset[int]) -> bytes:
-    if isinstance(outcome, AnalysisError):
-        return b""
-    return bytes(map(template.__contains__, outcome.repeatable))
+def _in_template(analysis: PageAnalysis, template: frozenset[int]) -> bytes:
+    return bytes(map(template.__contains__, analysis.repeatable))
