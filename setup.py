@@ -17,7 +17,7 @@ MODULES = {
     "tables/batch/compiled_codec": [],
 }
 # Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
-PLAIN_MODULES = ("analysis/values", "hashes")
+PLAIN_MODULES = ("analysis/main_blocks", "analysis/values", "hashes")
 # "" compiles if there is a C compiler; else the twins in Python serve.
 # "compiled" fails if there is none: a wheel for one platform must hold the modules.
 # "pure" makes a wheel for every platform, without them.

@@ -2,10 +2,9 @@
 
 Scores each extractor by gold texts: mean word F1 (the F-measure of the multisets of ``\\w+`` in
 lower case) of all pages and of each type of page.  Prints the CPU milliseconds a page (with the
-parse and the blocks that an extractor needs), what each step takes, the time of the whole analysis
-of pages of 50 to 70 KB, and by type the share of pages on which ``auto`` asks trafilatura.  With
---disagree, it shows the pages on which ``auto`` and trafilatura differ most, and which is nearer to
-the gold text.
+parse and the blocks that an extractor needs), what each step takes, and the time of the whole
+analysis of pages of 50 to 70 KB.  With --disagree, it shows the pages on which ``auto`` and
+trafilatura differ most, and which is nearer to the gold text.
 
 Leaves out: decisions on duplicates (bench_quality.py), crawls (bench_crawl.py).
 
@@ -31,13 +30,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 from urllib.parse import unquote
 
 from scrapy_simhash.analysis import extraction
 from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.analysis.content import content_of
-from scrapy_simhash.analysis.extraction import main_lines, trafilatura_text
+from scrapy_simhash.analysis.extraction import trafilatura_text
+from scrapy_simhash.analysis.main_blocks import main_blocks
 from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import read_values
 from scrapy_simhash.errors import AnalysisError
@@ -129,10 +128,10 @@ def steps(body: bytes) -> dict[str, float]:
     html, taken["decode"] = milliseconds(lambda: decode(body, None))
     tree, taken["lxml's parse"] = milliseconds(lambda: parse(html))
     if tree is not None:
-        (blocks, events), taken["the walk"] = milliseconds(lambda: walk(tree))
+        (blocks, events, outline), taken["the walk"] = milliseconds(lambda: walk(tree))
         taken["content"] = milliseconds(lambda: content_of(blocks))[1]
         taken["values"] = milliseconds(lambda: read_values(events, URL, URL).values(()))[1]
-        taken["resiliparse, with lexbor's parse"] = milliseconds(lambda: main_lines(html, False))[1]
+        taken["main text"] = milliseconds(lambda: main_blocks(blocks, outline))[1]
         taken["trafilatura, beside the parse"] = milliseconds(lambda: trafilatura_text(tree))[1]
     return taken
 
@@ -162,28 +161,21 @@ def main() -> None:
     scored = list(read_pages(args.folder, args.every))
     pages = scored + [page for site in args.sites for page in read_site(site)]
     texts: dict[str, list[str]] = {}
-    asked: list[float] = []
     costs = {}
     for name in args.extractors:
         analyser = Analyser.create(extractor=name, verify=False)
         analyser.load()
         texts[name], taken = [], []
         for page in pages:
-            with patch.object(extraction, "trafilatura_text", wraps=trafilatura_text) as careful:
-                text, ms = milliseconds(partial(text_of, analyser, page.body))
+            text, ms = milliseconds(partial(text_of, analyser, page.body))
             texts[name].append(text)
             taken.append(ms)
-            if name == "auto":
-                asked.append(100.0 * careful.called)
         costs[name] = spread(taken[: len(scored)])
     kinds = by_kind(pages, [0.0] * len(pages))
     print(f"| word F1 | all {len(scored)} | " + " | ".join(kinds) + " |")
     for name, found in texts.items():
         f1 = [word_f1(text, page.gold) for text, page in zip(found, pages, strict=True)]
         show(name, {"all": statistics.mean(f1[: len(scored)]), **by_kind(pages, f1)}, 3)
-    if asked:
-        everything = statistics.mean(asked[: len(scored)])
-        show("trafilatura asked, %", {"all": everything, **by_kind(pages, asked)}, 1)
     print("\nCPU ms a page, median / mean / 99th percentile")
     for name, cost in costs.items():
         print(f"| {name} | {cost} |")

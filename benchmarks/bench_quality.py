@@ -52,7 +52,7 @@ from scrapy_simhash.analysis.extraction import (
     main_text,
 )
 from scrapy_simhash.analysis.reading import Block
-from scrapy_simhash.analysis.tree import decode, parse, title_of, visible_blocks
+from scrapy_simhash.analysis.tree import decode, parse, title_of, walk
 from scrapy_simhash.decision.holdings import NO_VALUES
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page, View
@@ -88,9 +88,9 @@ def read_source(body: bytes, url: str, extractor: str) -> Source:
     if tree is None:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
-    blocks, title = visible_blocks(tree), title_of(tree)
-    page = ParsedPage(body, None, url, html, tree, blocks, [])
-    return Source(main_text(extractor, page), blocks, title, links)
+    page = ParsedPage(body, None, url, html, tree, *walk(tree, with_events=False))
+    title = title_of(tree)
+    return Source(main_text(extractor, page), page.blocks, title, links)
 
 
 def read_gold(folder: Path) -> dict[str, str]:

@@ -54,8 +54,8 @@ class IndexMismatchError(FingerprintIndexError):
 def differing(one: object, other: object) -> tuple[str, str]:
     """Return two values of a parameter as a message shows them: of schemes, the parts that differ.
 
-    >>> differing("features words-3; content 7 for items", "features words-3; content 7 for text")
-    ("'content 7 for items'", "'content 7 for text'")
+    >>> differing("features words-3; content 8 for items", "features words-3; content 8 for text")
+    ("'content 8 for items'", "'content 8 for text'")
     """
     parts, others = str(one).split("; "), str(other).split("; ")
     if len(parts) != len(others) or len(parts) == 1:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
+from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.settings import TEXT
 from scrapy_simhash.testing import running, serve
 from scrapy_simhash.testing.running import DEFAULTS
@@ -33,11 +34,12 @@ FOLDER = Path(__file__).parents[1]
 # What the fixture "simhash_crawl" runs.
 CHILD = FOLDER / "scrapy_simhash" / "testing" / "child.py"
 
-needs_resiliparse = pytest.mark.skipif(not has_resiliparse(), reason="resiliparse is not installed")
+needs_resiliparse = pytest.mark.skipif(
+    find_spec("resiliparse") is None, reason="resiliparse is not installed"
+)
 # The named extractors, to test with each that is installed.
 EXTRACTORS = [
-    pytest.param(name, marks=needs_resiliparse) if name in ("auto", "resiliparse") else name
-    for name in NAMED
+    pytest.param(name, marks=needs_resiliparse) if name == "resiliparse" else name for name in NAMED
 ]
 
 

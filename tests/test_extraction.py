@@ -17,10 +17,12 @@ from scrapy_simhash.analysis.extraction import (
     extractor_identity,
     load_extractor,
     main_text,
+    may_explode,
     resiliparse_text,
     trafilatura_text,
 )
-from scrapy_simhash.analysis.tree import MARK, decode, parse, walk
+from scrapy_simhash.analysis.reading import MARK
+from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from tests.conftest import EXTRACTORS, article, needs_resiliparse, prose
 
@@ -131,11 +133,8 @@ def test_named_extractors_find_the_text(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXTRACTORS)
 def test_named_extractors_stand_in_the_scheme_with_their_version(name: str) -> None:
-    release = "1" if name in ("auto", "text") else version(name)
-    identity = Analyser.create(extractor=name).identity
-    assert f"extractor {name}-{release}" in identity
-    if name == "auto":
-        assert f"of resiliparse-{version('resiliparse')} and trafilatura-" in identity
+    release = {"auto": "2", "text": "1"}.get(name) or version(name)
+    assert f"extractor {name}-{release}" in Analyser.create(extractor=name).identity
 
 
 @needs_resiliparse
@@ -153,6 +152,37 @@ def test_resiliparse_takes_noscript_where_nothing_else_is_left() -> None:
     assert "hidden" not in resiliparse_text(
         f"<html><body><p>{prose('topic')}</p><noscript>hidden</noscript></body></html>"
     )
+
+
+@needs_resiliparse
+def test_page_that_would_take_resiliparse_gigabytes_is_refused() -> None:
+    def unclosed(elements: int) -> str:
+        """A page of elements that HTML opens again in each paragraph that follows."""
+        rows = "".join(f"<p><b data-n={i}>row{i}" for i in range(elements))
+        return f"<html><head></head><body>{rows}</body></html>"
+
+    tree = parse(unclosed(100))
+    assert tree is not None
+    assert not may_explode(tree, 200)
+    with pytest.raises(AnalysisError, match="gigabytes") as refused:
+        Analyser.create(extractor="resiliparse").analyse(unclosed(4000).encode(), "utf-8", URL)
+    assert refused.value.reason == "extraction_failed"
+
+
+def test_comments_are_main_text_of_trafilatura_on_a_thread_only() -> None:
+    analyser = Analyser.create(extractor="trafilatura")
+    mark = '<script type="application/ld+json">{"@type": "DiscussionForumPosting"}</script>'
+    comments = (
+        '<div id="comments" class="comments"><h3>Comments</h3>'
+        f'<div class="comment"><p>{prose("answer", 300)}</p></div></div>'
+    )
+    page = article(prose("question", 600)).replace("</main>", f"</main>{comments}")
+    text = analyser.main_text(page.encode(), "utf-8", URL)
+    assert "question1" in text
+    assert "answer1" not in text
+    text = analyser.main_text(page.replace("</title>", f"</title>{mark}").encode(), "utf-8", URL)
+    assert "question1" in text
+    assert "answer1" in text
 
 
 @needs_resiliparse
@@ -214,7 +244,7 @@ def test_scheme_names_extractor_and_version() -> None:
     trafilatura = Analyser.create(extractor="trafilatura").identity
     assert f"extractor trafilatura-{version('trafilatura')} with threads" in trafilatura
     custom = Analyser.create(extractor="tests.extractors.rude_text").identity
-    assert custom.endswith("extractor tests.extractors.rude_text; content 7 for items")
+    assert custom.endswith("extractor tests.extractors.rude_text; content 8 for items")
 
 
 def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:
@@ -264,7 +294,7 @@ def test_what_stands_after_the_end_of_html_is_part_of_the_page(beginning: str) -
     html = f"{beginning}<p>Some text.</p></html>More. <a href='/x'>A link</a></html><p hidden>Last."
     tree = parse(html)
     assert tree is not None
-    blocks, events = walk(tree)
+    blocks, events, _ = walk(tree)
     assert [block.text for block in blocks] == ["Some text.", "More. A link", f"Last{MARK}."]
     assert events.count(("a", ("href", "/x"))) == 1
     assert "A lamp" in trafilaturas(f"{beginning}<h1>A heading</h1></html><p>{'A lamp. ' * 40}</p>")

@@ -7,7 +7,8 @@ import pytest
 from scrapy_simhash.analysis.analyser import Analyser, PageAnalysis
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import NAMED
-from scrapy_simhash.analysis.tree import MARK, is_hiding, parse, visible_blocks
+from scrapy_simhash.analysis.reading import MARK
+from scrapy_simhash.analysis.tree import is_hiding, parse, visible_blocks
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.sketch import HIDDEN, Sketch
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -163,7 +164,7 @@ def test_a_page_with_another_hidden_tab_is_kept(
 
 
 def test_the_same_main_text_excuses_no_other_hidden_text() -> None:
-    analyser = Analyser.create()
+    analyser = Analyser.create(extractor="trafilatura")
     attribute = 'style="display:none"'
     pages = [analyser.analyse(tabbed(name, attribute).encode(), "utf-8", "") for name in "ab"]
     bare = analyser.analyse(article(f"<p>{prose('shown', 400)}</p>").encode(), "utf-8", "")

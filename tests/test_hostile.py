@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import Analyser
-from scrapy_simhash.analysis.extraction import NAMED, has_resiliparse
+from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.errors import AnalysisError
 from tests.conftest import CrawlFixture, Reply, Site, article, needs_resiliparse, prose
 
@@ -117,8 +118,7 @@ BEFORE_EXTRACTION = {REFUSED, "too_large", "not_html"}
     "extractor",
     [
         "text",
-        pytest.param("auto", marks=needs_resiliparse),
-        # The two that "auto" asks.
+        "auto",
         pytest.param("trafilatura", marks=pytest.mark.long),
         pytest.param("resiliparse", marks=[needs_resiliparse, pytest.mark.long]),
     ],
@@ -191,7 +191,7 @@ ENCODINGS = [None, "utf-8", "utf-16", "utf-16-le", "utf-32", "latin-1", "shift_j
 ANALYSERS = [
     Analyser.create(extractor=name, verify=verify)
     for name in NAMED
-    if name != "resiliparse" or has_resiliparse()
+    if name != "resiliparse" or find_spec("resiliparse") is not None
     for verify in (True, False)
 ]
 

@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.analysis.reading import BESIDE_NAMES, BESIDE_ROLES, Block, Event
-from scrapy_simhash.analysis.tree import (
+from scrapy_simhash.analysis.reading import (
+    BESIDE_NAMES,
+    BESIDE_ROLES,
     MARK,
+    MAX_REMEMBERED,
+    NOTHING,
+    Event,
+    Walked,
+)
+from scrapy_simhash.analysis.tree import (
     compiled_walk,
     has_marks,
     hidden_in,
@@ -98,33 +105,30 @@ def unmarked(html: str, monkeypatch: pytest.MonkeyPatch) -> HtmlElement:
     return tree
 
 
-Read = tuple[list[Block], list[Event]]
-
-
-def joined(read: Read) -> Read:
+def joined(events: list[Event]) -> list[Event]:
     """Join texts that follow each other: one may come in several pieces."""
-    blocks, events = read
     found: list[Event] = []
     for event in events:
         if isinstance(event, str) and found and isinstance(found[-1], str):
             found[-1] += event
         else:
             found.append(event)
-    return blocks, found
+    return found
 
 
-def both(tree: HtmlElement, with_events: bool = True) -> Read:
+def both(tree: HtmlElement, with_events: bool = True) -> Walked:
     """Return what both walks read."""
     assert compiled_walk is not None
-    read = joined(compiled_walk.walk(tree, with_events))
-    assert read == joined(reference_walk(tree, with_events))
-    return read
+    one, two = compiled_walk.walk(tree, with_events), reference_walk(tree, with_events)
+    one, two = (read._replace(events=joined(read.events)) for read in (one, two))
+    assert one == two
+    return one
 
 
 def events_of(html: str) -> list[Event]:
     tree = parse(f"<html><body>{html}</body></html>")
     assert tree is not None
-    return both(tree)[1]
+    return both(tree).events
 
 
 @given(documents(), st.booleans())
@@ -134,7 +138,7 @@ def events_of(html: str) -> list[Event]:
 def test_both_walks_read_the_same(html: str, with_events: bool) -> None:
     tree = parse(html)
     if tree is not None:
-        _, events = both(tree, with_events)
+        events = both(tree, with_events).events
         assert with_events or not events
 
 
@@ -155,7 +159,7 @@ def test_events_tell_the_whole_tree(html: str) -> None:
         yield element.tail or ""
 
     expected = [event for event in told(tree) if event != ""]
-    assert both(tree)[1] == joined(([], expected))[1]
+    assert both(tree).events == joined(expected)
 
 
 @given(documents())
@@ -176,7 +180,7 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
     response = HtmlResponse("http://a.example/", body=html, encoding="utf-8")
     tree = parse(html)
     if tree is not None:
-        elements = [event for event in walk(tree)[1] if isinstance(event, tuple)]
+        elements = [event for event in walk(tree).events if isinstance(event, tuple)]
         read = Counter(
             (tag, *pair)
             for tag, attributes in elements
@@ -199,9 +203,9 @@ def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> 
 def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse("<html><body><p>Some text.</body></html>")
     assert tree is not None
-    assert walk(tree)[0][0].text == "Some text."
-    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: ([], []))
-    assert walk(tree) == ([], [])
+    assert walk(tree).blocks[0].text == "Some text."
+    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: NOTHING)
+    assert walk(tree) == NOTHING
 
 
 def test_more_names_than_are_remembered() -> None:
@@ -218,6 +222,26 @@ def test_pages_of_any_depth() -> None:
     both(tree)
 
 
+def test_an_outline_has_the_sections_that_hold_blocks_up_to_a_length_of_names() -> None:
+    tree = parse(
+        '<html><body><hr><div id=a class="b c"><p></p><p>One</p>Two'
+        f"<div><br></div></div><div class='{'x' * 1_000}'>Three</div></body></html>"
+    )
+    assert tree is not None
+    outline = both(tree).outline
+    above = {names: outline.sections[at][1] for at, names in outline.sections[1:]}
+    assert above == {
+        "html  ": "",
+        "body  ": "html  ",
+        "div b c a": "body  ",
+        "p  ": "div b c a",
+        f"div {'x' * (MAX_REMEMBERED - 4)}": "body  ",
+    }
+    assert [outline.sections[at][1][:9] for at, _ in outline.places] == [
+        *("p  ", "div b c a", "div xxxxx"),
+    ]
+
+
 def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (
         "<html><body><aside>A<p hidden>B<a href=/>C</a></p>D</aside>E<i hidden>F</i></body></html>"
@@ -225,7 +249,7 @@ def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None
     part = unmarked(page, monkeypatch).find(".//aside")
     assert part is not None
     assert compiled_walk is not None
-    blocks, _ = compiled_walk.walk(part, True)
+    blocks = compiled_walk.walk(part, True).blocks
     assert [block.text for block in blocks] == ["A", "BC", "D"]
     assert compiled_walk.hidden_in(part, is_hiding) == list(part.iterchildren("p"))
     assert not compiled_walk.has_text(part, b"E")

@@ -2,8 +2,9 @@
 
 A body comes in through ``Analyser.analyse`` (analyser.py), in a worker process.  tree.py decodes
 and parses it, marks its hidden words, and walks over its tree: it reads blocks of text and elements
-(reading.py).  extraction.py finds the main text by trafilatura, resiliparse, both of them, or a
-callable of the user's.  content.py makes the second view of the page from the same blocks;
+(reading.py).  extraction.py finds the main text: a model chooses it from the blocks
+(main_blocks.py, with its table in model.py), or trafilatura, resiliparse or a callable of the
+user's finds it.  content.py makes the second view of the page from the same blocks;
 values.py makes values of all that is on it, for a spider that takes items.
 
 features.py cuts the main text into weighted features, and fingerprint.py hashes them and adds up

@@ -18,7 +18,6 @@ from scrapy_simhash.analysis.content import (
     unpack_source,
 )
 from scrapy_simhash.analysis.extraction import (
-    ASKS_TRAFILATURA,
     DEFAULT_EXTRACTOR,
     NAMED,
     READS_BLOCKS,
@@ -26,12 +25,11 @@ from scrapy_simhash.analysis.extraction import (
     extractor_identity,
     load_extractor,
     main_text,
-    resolved,
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.analysis.reading import LINK_RELATIONS
+from scrapy_simhash.analysis.reading import LINK_RELATIONS, NOTHING
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import (
     NO_STATE,
@@ -170,11 +168,9 @@ class Analyser:
 
         *takes* says what the spider takes from a page: :data:`ITEMS` or :data:`TEXT`.
         The analyser's *identity* names everything that decides a fingerprint; the index stores it.
-        Where resiliparse cannot be imported, *extractor* "auto" is "trafilatura".
 
         :raises SettingsError: there is no such extractor or feature scheme.
         """
-        extractor = resolved(extractor)
         scheme = FeatureScheme.from_name(features, stop_words, idf)
         identity = "; ".join(
             [
@@ -182,7 +178,7 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                f"content 7 for {takes}" if verify else "unverified",
+                f"content 8 for {takes}" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, takes, identity)
@@ -199,7 +195,7 @@ class Analyser:
             load_extractor(self.extractor)
             return
         self.analyse(page.encode(), "utf-8", "")
-        if self.extractor in ASKS_TRAFILATURA:
+        if self.extractor == "trafilatura":
             trafilatura_text(parse(page))
 
     def analyse(
@@ -283,7 +279,7 @@ class Analyser:
         html = decode(body, encoding)
         tree = self._tree(html)
         wants_blocks = self.verify or with_events or self.extractor in READS_BLOCKS
-        read = walk(tree, with_events) if tree is not None and wants_blocks else ([], [])
+        read = walk(tree, with_events) if tree is not None and wants_blocks else NOTHING
         return ParsedPage(body, encoding, url, html, tree, *read)
 
     def _tree(self, html: str) -> HtmlElement | None:

@@ -49,6 +49,14 @@ cdef str value_of(const xmlAttr *found):
     return "".join(pieces)
 
 
+cdef str names_of(const xmlNode *node):
+    """Return the tag, class and id of an element, with a space between two."""
+    tag = text_of(node.name)
+    if node.properties == NULL:
+        return f"{tag}  "
+    return f"{tag} {value_of(attribute(node, 'class'))} {value_of(attribute(node, 'id'))}"
+
+
 cdef str decoded(const xmlNode *node):
     """Return the text of a node; empty if it is no text."""
     if not is_text(node) or node.content == NULL:
@@ -98,4 +106,5 @@ cdef int flags_of(str tag) except -1:
         | (MAIN if tag == "main" else 0)
         | (HIDDEN if tag in reading.HIDDEN_ELEMENTS else 0)
         | (DIALOG if tag == "dialog" else 0)
+        | (NOSCRIPT if tag == "noscript" else 0)
     )

@@ -47,12 +47,21 @@ cdef enum:
     MAIN = 1024
     HIDDEN = 2048
     DIALOG = 4096
+    NOSCRIPT = 8192
 
     SLOTS = 1024  # for the names of one document
     TRIES = 8
 
+cdef struct Open:
+    const xmlNode *node
+    Py_ssize_t section  # -1 if it has no block yet
+
 cdef double link_share = reading.LINK_SHARE
+cdef Py_ssize_t max_remembered = reading.MAX_REMEMBERED
+cdef Py_ssize_t least_shown = reading.LEAST_SHOWN
 cdef object Block = reading.Block
+cdef object Outline = reading.Outline
+cdef object Walked = reading.Walked
 cdef object new_tuple = tuple.__new__
 
 import_lxml__etree()
@@ -63,7 +72,7 @@ def walk(_Element tree not None, bint with_events):
     walker = Walk()
     walker.with_events = with_events
     walker.run(tree._c_node)
-    return walker.blocks, walker.events
+    return walker.read()
 
 
 def hidden_in(_Element tree not None, is_hiding):
@@ -96,11 +105,17 @@ cdef class Walk:
 
     cdef Names names
     cdef bint with_events
-    cdef readonly list blocks
-    cdef readonly list events
+    cdef list blocks, other_blocks  # shown, in noscript; in noscript, the other way round
+    cdef list places, other_places
+    cdef Py_ssize_t shown, other_shown
+    cdef bint in_other
+    cdef list events, sections
+    cdef Open *open_ones  # the open block-level elements, outermost first
+    cdef Py_ssize_t depth, most_open
     cdef int links, contents, headings
     cdef const xmlNode *beside  # the outermost open element of this kind, and of the next
     cdef const xmlNode *unseen
+    cdef const xmlNode *unscripted
 
     cdef dict bare  # the events of elements without attributes, by tag
 
@@ -110,10 +125,12 @@ cdef class Walk:
 
     def __cinit__(self):
         self.names = Names()
-        self.blocks, self.events, self.bare = [], [], {}
+        self.blocks, self.other_blocks, self.places, self.other_places = [], [], [], []
+        self.events, self.sections, self.bare = [], [(-1, "")], {}
 
     def __dealloc__(self):
         PyMem_Free(self.text)
+        PyMem_Free(self.open_ones)
 
     cdef int run(self, xmlNode *root) except -1:
         cdef xmlNode *node = root
@@ -127,7 +144,7 @@ cdef class Walk:
             elif is_text(node) and node.content != NULL:
                 if self.with_events:
                     self.events.append(decoded(node))
-                if self.unseen == NULL:
+                if self.unseen == NULL and (self.unscripted == NULL or self.is_of_other(node)):
                     self.say(node)
             while node != root and node.next == NULL:
                 node = node.parent
@@ -146,10 +163,14 @@ cdef class Walk:
             self.headings += (flags & HEADING) != 0
             if self.beside == NULL and self.begins_beside(node, flags):
                 self.beside = node
+            self.enter(node)
         elif flags & LINK:
             self.links += 1
         if self.unseen == NULL and flags & UNSEEN:
-            self.unseen = node
+            if flags & NOSCRIPT and self.unscripted == NULL:
+                self.unscripted = node
+            else:
+                self.unseen = node
         if self.with_events:
             self.begin(node)
         return 0
@@ -160,6 +181,7 @@ cdef class Walk:
             self.finish()
             self.contents -= (flags & CONTENT) != 0
             self.headings -= (flags & HEADING) != 0
+            self.depth -= 1
         elif flags & LINK:
             self.links -= 1
         if self.with_events:
@@ -168,7 +190,62 @@ cdef class Walk:
             self.beside = NULL
         if self.unseen == node:
             self.unseen = NULL
+        if self.unscripted == node:
+            if self.in_other:
+                self.change_sides()
+            self.unscripted = NULL
         return 0
+
+    cdef int enter(self, const xmlNode *node) except -1:
+        """Note that a block-level element is open."""
+        if self.depth == self.most_open:
+            most = 2 * self.most_open + 64
+            found = PyMem_Realloc(self.open_ones, most * sizeof(Open))
+            if found == NULL:
+                raise MemoryError
+            self.open_ones, self.most_open = <Open *>found, most
+        self.open_ones[self.depth] = Open(node, -1)
+        self.depth += 1
+        return 0
+
+    cdef Py_ssize_t section(self) except -1:
+        """Return the number of the innermost open section; number those that have none."""
+        cdef Py_ssize_t at = self.depth, number = 0
+        while at > 0 and self.open_ones[at - 1].section < 0:
+            at -= 1
+        if at > 0:
+            number = self.open_ones[at - 1].section
+        for at in range(at, self.depth):
+            names = names_of(self.open_ones[at].node)[:max_remembered]
+            self.sections.append((number, names))
+            number = self.open_ones[at].section = len(self.sections) - 1
+        return number
+
+    cdef bint is_of_other(self, const xmlNode *node) except -1:
+        """Whether a text in noscript counts there: not white space before all other text."""
+        cdef const unsigned char *text = node.content
+        if not self.in_other:
+            while is_space(text[0]):
+                text += 1
+            if not text[0] or decoded(node).isspace():
+                return False
+            self.change_sides()
+        return True
+
+    cdef int change_sides(self) except -1:
+        self.finish()
+        self.blocks, self.other_blocks = self.other_blocks, self.blocks
+        self.places, self.other_places = self.other_places, self.places
+        self.shown, self.other_shown = self.other_shown, self.shown
+        self.in_other = not self.in_other
+        return 0
+
+    cdef read(self):
+        """Return what was read, when the walk is over."""
+        cdef bint is_other = self.shown < least_shown <= self.other_shown
+        blocks = self.other_blocks if is_other else self.blocks
+        places = self.other_places if is_other else self.places
+        return Walked(blocks, self.events, Outline(self.sections, places))
 
     cdef int say(self, const xmlNode *node) except -1:
         """Put a text into the buffer."""
@@ -233,6 +310,8 @@ cdef class Walk:
             is_links = self.in_links >= link_share * shown
             block = text, number, self.beside != NULL, is_links, self.headings > 0
             self.blocks.append(new_tuple(Block, block))
+            self.places.append((self.section(), self.in_links / <double>shown))
+            self.shown += shown
         self.length = 0
         self.in_links = 0
         return 0

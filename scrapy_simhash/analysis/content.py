@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
 from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
-from scrapy_simhash.analysis.reading import Block
-from scrapy_simhash.analysis.tree import MARK
+from scrapy_simhash.analysis.reading import MARK, Block
 from scrapy_simhash.decision.sketch import Sketch
 from scrapy_simhash.hashes import hash_of
 

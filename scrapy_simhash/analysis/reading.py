@@ -13,6 +13,10 @@ from scrapy_simhash.analysis.fingerprint import compiled
 
 T = TypeVar("T")
 
+# The combining grapheme joiner: a mark that is not seen, that is part of a token, and that no
+# normal form changes (Unicode 15, section 23.2).
+MARK = "\u034f"
+
 # Elements that begin a new block: lxml's list, and the elements that HTML 5 added.
 BLOCK_ELEMENTS = defs.block_tags - {"del", "ins"} | {
     *("article", "aside", "body", "br", "button", "details", "dialog", "figcaption", "figure"),
@@ -26,6 +30,9 @@ UNSEEN_ELEMENTS = frozenset(
 HIDDEN_ELEMENTS = frozenset(
     {"audio", "canvas", "datalist", "noembed", "noframes", "template", "video"}
 )
+# What a page without scripts shows is read where the page shows less than this without them, and
+# there is at least as much of it: else it asks to switch them on.  In characters.
+LEAST_SHOWN = 250
 WHOLE_PAGE = frozenset({"body", "html"})
 
 # Elements that are beside the content, unless they are inside a content element.
@@ -46,6 +53,7 @@ BESIDE_NAMES = frozenset(
 # Names of elements that are remembered: the pages of a site have the same ones.
 KNOWN_NAMES = 2_000
 # Longer texts are not remembered, in characters: all of them take some hundred kilobytes at most.
+# Of an outline's names, this much counts: to read half a million words of a class took 3 s.
 MAX_REMEMBERED = 200
 
 # Of a link in a head that leads to another page.
@@ -102,9 +110,33 @@ class Block(NamedTuple):
     is_heading: bool = False
 
 
+class Outline(NamedTuple):
+    """Where the blocks of a page are: its *sections*, and of each block the *place*.
+
+    A section is a block-level element that holds a block: the number of the section around it, -1
+    for the first, and its tag, class and id with a space between two, up to MAX_REMEMBERED
+    characters.  A place is the number of the innermost section and the share of the block's
+    characters that are in links.
+    """
+
+    sections: list[tuple[int, str]]
+    places: list[tuple[int, float]]
+
+
 # What a walk meets, in order: an element with its attributes (names and values in turn); the end of
 # an element; a text.
 Event = tuple[str, tuple[str, ...]] | None | str
+
+
+class Walked(NamedTuple):
+    """What a walk over a page read: its blocks, what it met, and where the blocks are."""
+
+    blocks: list[Block]
+    events: list[Event]
+    outline: Outline
+
+
+NOTHING = Walked([], [], Outline([], []))
 
 
 def literals(text: str) -> list[tuple[str, str]]:

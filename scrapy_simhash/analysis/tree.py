@@ -29,12 +29,17 @@ from scrapy_simhash.analysis.reading import (
     BLOCK_ELEMENTS,
     CONTENT_ELEMENTS,
     HIDDEN_ELEMENTS,
+    LEAST_SHOWN,
     LINK_SHARE,
+    MARK,
     MAX_ADDRESS,
+    MAX_REMEMBERED,
     NEVER_BESIDE,
     UNSEEN_ELEMENTS,
     Block,
     Event,
+    Outline,
+    Walked,
     is_named_beside,
     is_named_beside_in_content,
     remembering,
@@ -64,10 +69,6 @@ _BEGINNING = 50
 # A root that is closed where it begins would have no content.
 _CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*?)\s*/>", re.IGNORECASE)
 _ROOT_WITHIN = 4096
-
-# The combining grapheme joiner: a mark that is not seen, that is part of a token, and that no
-# normal form changes (Unicode 15, section 23.2).
-MARK = "\u034f"
 
 _ELEMENTS = ("dialog", *sorted(HIDDEN_ELEMENTS))
 # In the order of the page.  A union takes half the time of one step with all conditions; each of
@@ -234,10 +235,11 @@ def _marked(text: str) -> str:
     return _MARKED.sub(rf"\g<0>{MARK}", _NOT_XML.sub(" ", text))
 
 
-def walk(tree: HtmlElement, with_events: bool = True) -> tuple[list[Block], list[Event]]:
-    """Return the blocks of a page, and the events of the walk, each in order.
+def walk(tree: HtmlElement, with_events: bool = True) -> Walked:
+    """Return the blocks of a page, the events of the walk, and where the blocks are, in order.
 
-    Blocks without text are left out; without *with_events*, so are the events.
+    Blocks without text are left out; without *with_events*, so are the events.  On a page that
+    shows next to nothing without scripts, as some forums do, the blocks are those in ``noscript``.
 
     Cost: O(nodes), and O(depth) for each element that is named like something beside the content.
     """
@@ -248,25 +250,50 @@ def walk(tree: HtmlElement, with_events: bool = True) -> tuple[list[Block], list
 
 def visible_blocks(tree: HtmlElement) -> list[Block]:
     """Return the blocks of a page alone."""
-    return walk(tree, with_events=False)[0]
+    return walk(tree, with_events=False).blocks
 
 
-def reference_walk(tree: HtmlElement, with_events: bool) -> tuple[list[Block], list[Event]]:
+class _Side:
+    """The blocks that a page shows, or those in its ``noscript``, with their places."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.places: list[tuple[int, float]] = []
+        self.shown = 0
+
+
+def reference_walk(tree: HtmlElement, with_events: bool) -> Walked:
     """Do what the compiled :func:`walk` does, in one loop, for trees of any depth."""
-    blocks: list[Block] = []
+    side, other = _Side(), _Side()
+    sections = [(-1, "")]
+    open_ones: list[tuple[HtmlElement, int]] = []  # block-level elements, -1 or their sections
     events: list[Event] = []
     pieces: list[str] = []
     in_links = links = contents = headings = 0
-    beside = unseen = None  # the outermost open elements of these kinds
+    beside = unseen = unscripted = None  # the outermost open elements of these kinds
+    in_other = False
+
+    def section() -> int:
+        number = 0
+        for depth, (element, known) in enumerate(open_ones):
+            if known < 0:
+                names = f"{element.tag} {element.get('class', '')} {element.get('id', '')}"
+                sections.append((number, names[:MAX_REMEMBERED]))
+                known = len(sections) - 1
+                open_ones[depth] = element, known
+            number = known
+        return number
 
     def finish() -> None:
         nonlocal in_links
         text = " ".join("".join(pieces).split())
         if text:
-            is_links = in_links >= LINK_SHARE * (len(text) - text.count(" "))
-            blocks.append(
-                Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
-            )
+            shown = len(text) - text.count(" ")
+            is_links = in_links >= LINK_SHARE * shown
+            block = Block(text, hash_feature(text), beside is not None, is_links, headings > 0)
+            side.blocks.append(block)
+            side.places.append((section(), in_links / shown))
+            side.shown += shown
         pieces.clear()
         in_links = 0
 
@@ -282,13 +309,20 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> tuple[list[Block], l
                 headings += 1 if starts else -1
             if starts and beside is None and _is_beside(element, contents > 0):
                 beside = element
+            if starts:
+                open_ones.append((element, -1))
+            else:
+                open_ones.pop()
         elif tag == "a":
             links += 1 if starts else -1
         if starts:
             if with_events:
                 events.append((tag, tuple(chain.from_iterable(element.items()))))
             if unseen is None and tag in UNSEEN_ELEMENTS:
-                unseen = element
+                if tag == "noscript" and unscripted is None:
+                    unscripted = element
+                else:
+                    unseen = element
         elif event == "end":
             if with_events:
                 events.append(None)
@@ -296,15 +330,28 @@ def reference_walk(tree: HtmlElement, with_events: bool) -> tuple[list[Block], l
                 beside = None
             if unseen is element:
                 unseen = None
+            if unscripted is element:
+                if in_other:
+                    finish()
+                    side, other = other, side
+                unscripted, in_other = None, False
         text = element.text if starts else element.tail
         if text and with_events:
             events.append(text)
-        if text and unseen is None and (pieces or not text.isspace()):
+        if not text or unseen is not None:
+            continue
+        if unscripted is not None and not in_other and not text.isspace():
+            finish()
+            side, other = other, side
+            in_other = True
+        if (unscripted is None or in_other) and (pieces or not text.isspace()):
             pieces.append(text)
             if links:
                 in_links += len("".join(text.split()))
     finish()
-    return blocks, events
+    if side.shown < LEAST_SHOWN <= other.shown:
+        side = other
+    return Walked(side.blocks, events, Outline(sections, side.places))
 
 
 def _is_beside(element: HtmlElement, in_content: bool) -> bool:
