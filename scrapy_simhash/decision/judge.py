@@ -127,6 +127,11 @@ class Judged(NamedTuple):
         """The row whose place the page takes."""
         return self.row if self.decision.verdict == "refresh" else None
 
+    @property
+    def left(self) -> Row | None:
+        """The row whose page is a duplicate from now on: another page takes its place."""
+        return self.row if self.decision.reason == "moved" else None
+
     def place(self, own: Row | None) -> Row | None:
         """Return the row that the page is written to, None for a new one.
 

@@ -85,7 +85,7 @@ class Index(ABC):
 
         Atomic among all who share the index.  A ``unique`` page, or a ``variant``, becomes a
         representative; a ``refresh`` stays one, with its new text; one that has moved takes the
-        place of what it was.
+        place of what it was, which becomes a duplicate of it.
         """
 
     def _judge(self, page: Page, found: Found) -> Judged:
@@ -260,6 +260,8 @@ class LocalIndex(Index):
         if own is not None and place is not own:
             self._delete(own)
         self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+        if (left := judged.left) is not None:
+            self._write(left.page, None, left.id)
         return judged.decision
 
     async def keep(self, page: Page) -> None:
