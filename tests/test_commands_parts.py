@@ -65,6 +65,7 @@ PAGE = Page(
     purpose=bytes(range(16)),
     depth=2,
     canonical="http://a.example/a",
+    validators=b"\x01\xff",
     sketch=b"\x01",
 )
 RECORD = {
@@ -84,6 +85,7 @@ RECORD = {
     "purpose": "000102030405060708090a0b0c0d0e0f",
     "depth": 2,
     "canonical": "http://a.example/a",
+    "validators": "01ff",
     "sketch": "AQ==",
 }
 

@@ -102,6 +102,13 @@ class Index(ABC):
     async def check(self, page: Page) -> Decision:
         """Return what :meth:`add` would, and store nothing."""
 
+    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+        """Return the kept page of a request that a crawl which ended well has passed on, if any.
+
+        An index that ends with its process has none.
+        """
+        return None
+
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn from an added page what its site repeats; other pages may be judged meanwhile.
 

@@ -177,6 +177,12 @@ class RedisIndex(LastingIndex):
                     forgotten += 1
         return forgotten
 
+    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+        own = await self._row_of_request(scope, request_fingerprint)
+        if own is None or not own.is_kept:
+            return None
+        return own.page if await self._store.crawls.was_delivered(own.page.crawl) else None
+
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         return await self._store.crawls.begin(spider, name, joins)
 
