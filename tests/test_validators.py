@@ -33,6 +33,12 @@ def pages(site: Site) -> None:
     site["/none"] = article(prose("none"))
 
 
+def change(folder: Path, statement: str) -> None:
+    place = folder / "pages.simhash"
+    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
 def second(result: Crawl, first: Crawl) -> dict[str, tuple[str, str]]:
     later = result.decisions[len(first.decisions) :]
     return {path_of(one["url"]): (one["reason"], one["action"]) for one in later}
@@ -187,8 +193,7 @@ def test_pages_of_a_crawl_that_was_not_finished_are_downloaded(
     site: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
     crawl("Revisits", **SKIP)
-    with closing(sqlite3.connect(tmp_path / "pages.simhash", isolation_level=None)) as connection:
-        connection.execute("UPDATE crawls SET finished_at = NULL")
+    change(tmp_path, "UPDATE crawls SET finished_at = NULL")
     crawl("Revisits", **SKIP)
     assert site.conditional["/tag"] == {}
 
@@ -237,10 +242,9 @@ def test_a_page_that_is_forgotten_meanwhile_is_downloaded(
     page = site.pages["/tag"].body
     assert isinstance(page, str)
 
-    def forgotten(_visit: int) -> str:
-        place = tmp_path / "pages.simhash"
-        with closing(sqlite3.connect(place, isolation_level=None)) as connection:
-            connection.execute("DELETE FROM pages WHERE url LIKE '%/tag'")
+    def forgotten(visit: int) -> str:
+        if visit == 2:
+            change(tmp_path, "DELETE FROM pages WHERE url LIKE '%/tag'")
         return page
 
     site["/tag"] = Reply(forgotten, headers={"ETag": '"one"'})
@@ -248,6 +252,36 @@ def test_a_page_that_is_forgotten_meanwhile_is_downloaded(
     assert site.not_modified["/tag"] == 1
     assert site.asked["/tag"] == 3
     assert second(result, first)["/tag"] == ("new_text", "pass")
+
+
+def test_a_page_that_another_crawl_has_seen_change_meanwhile_is_downloaded(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl("Revisits", **SKIP)
+    page = site.pages["/tag"].body
+    assert isinstance(page, str)
+
+    def changed(visit: int) -> str:
+        if visit == 2:
+            change(tmp_path, "UPDATE pages SET validators = x'0000000000000000220A'")
+        return page
+
+    site["/tag"] = Reply(changed, headers={"ETag": '"one"'})
+    crawl("Revisits", **SKIP)
+    assert site.not_modified["/tag"] == 1
+    assert site.asked["/tag"] == 3
+
+
+def test_a_page_that_is_only_seen_in_another_way_is_no_lie(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    """What is learned of a site changes what is stored of its pages."""
+    first = crawl("Revisits", **SKIP)
+    change(tmp_path, "UPDATE pages SET digest = zeroblob(16)")
+    result = crawl("Revisits", **{**SKIP, "AUDITED": 1})
+    assert second(result, first)["/tag"] == ("seen_before", "pass")
+    assert result.stats["simhash/validators/audited"] == 2
+    assert "simhash/validators/wrong" not in result.stats
 
 
 def test_with_values_a_page_is_the_same_too(site: Site, crawl: CrawlFixture) -> None:
