@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl import signals
     from scrapy_simhash.crawl.choices import Policy
     from scrapy_simhash.crawl.exceptions import NearDuplicate, RuledOut, SitePaused, UnchangedPage
+    from scrapy_simhash.index.survey import groups
     from scrapy_simhash.tables import Match, PermutedTables
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "bit_sums",
     "fingerprint_text",
+    "groups",
     "hamming_distance",
     "hash_feature",
     "signals",
@@ -76,6 +78,7 @@ _MODULES = {
     "UnchangedPage": "crawl.exceptions",
     "bit_sums": "analysis.fingerprint",
     "fingerprint_text": "analysis.fingerprint",
+    "groups": "index.survey",
     "hamming_distance": "analysis.fingerprint",
     "hash_feature": "analysis.fingerprint",
     "signals": "crawl.signals",

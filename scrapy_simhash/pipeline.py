@@ -34,7 +34,7 @@ PLAIN_DISTANCE = 3
 class Fetched(NamedTuple):
     """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
 
-    *purpose*, *depth*, *is_asked_again* and *is_poll* are those of
+    *purpose*, *depth*, *is_asked_again*, *is_poll* and *validators* are those of
     :class:`~scrapy_simhash.decision.page.Page`. *links* are the page's HTTP headers ``Link``.
     """
 
@@ -48,6 +48,7 @@ class Fetched(NamedTuple):
     is_asked_again: bool = False
     links: Sequence[bytes] = ()
     is_poll: bool = False
+    validators: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,6 @@ class Pipeline:
             )
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")
-        takes_all = self.settings.skip_unchanged == "moved"
         page = Page(
             url=url,
             request_fingerprint=request_fingerprint,
@@ -140,7 +140,7 @@ class Pipeline:
             tokens=analysis.tokens,
             judged_at=time.time(),
             crawl=None if run is None else run.id,
-            met_by=None if run is None or takes_all else met_by(run.crawl),
+            met_by=self._met_by(run),
             content_fingerprint=_second_fingerprint(content, analysis.values),
             addresses=analysis.addresses,
             own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,
@@ -155,11 +155,21 @@ class Pipeline:
             blocks=analysis.blocks,
             holds=analysis.values,
             canonical=canonical_url(url, analysis.canonical),
+            validators=fetched.validators,
             view_under=None
             if analysis.source is None
             else partial(_view, analysis.source, analysis.values),
         )
         return known.viewed(page), analysis
+
+    def unmodified(self, stored: Page, purpose: bytes | None, depth: int | None, run: Run) -> Page:
+        """Return a stored page as it is met again by a *run*, if its server says it is the same."""
+        now = replace(stored, judged_at=time.time(), crawl=run.id, met_by=self._met_by(run))
+        return replace(now, purpose=purpose, depth=depth, is_unmodified=True)
+
+    def _met_by(self, run: Run | None) -> bytes | None:
+        takes_all = self.settings.skip_unchanged == "moved"
+        return None if run is None or takes_all else met_by(run.crawl)
 
 
 def _view(source: bytes, held: PageValues, template: Collection[int]) -> View | None:

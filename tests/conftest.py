@@ -52,13 +52,26 @@ class Reply:
     content_type: str = "text/html; charset=utf-8"
     headers: dict[str, str] = field(default_factory=dict)
 
+    def is_known(self, headers: Any) -> bool:
+        """Whether a request with these headers gets 304 (RFC 9110, section 13.2.2)."""
+        if (etag := headers.get("If-None-Match")) is not None:
+            return bool(etag == self.headers.get("ETag"))
+        since = headers.get("If-Modified-Since")
+        return since is not None and since == self.headers.get("Last-Modified")
+
 
 class Site:
-    """Pages by path, served on loopback; ``asked`` counts the requests for each path."""
+    """Pages by path, served on loopback.
+
+    ``asked`` counts the requests for each path, ``not_modified`` the answers 304, and
+    ``conditional`` has the last headers by which it was asked whether a page has changed.
+    """
 
     def __init__(self) -> None:
         self.pages: dict[str, Reply] = {}
         self.asked: Counter[str] = Counter()
+        self.not_modified: Counter[str] = Counter()
+        self.conditional: dict[str, dict[str, str]] = {}
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -70,8 +83,15 @@ class Site:
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 site.asked[self.path] += 1
                 reply = site.pages.get(self.path, Reply("not found", 404))
+                conditional = {n: v for n, v in self.headers.items() if n.startswith("If-")}
+                site.conditional[self.path] = conditional
                 found = reply.body(site.asked[self.path]) if callable(reply.body) else reply.body
                 body = found.encode() if isinstance(found, str) else found
+                if conditional and reply.is_known(conditional):
+                    site.not_modified[self.path] += 1
+                    self.send_response(304)
+                    self.end_headers()
+                    return
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
                 self.send_header("Content-Length", str(len(body)))

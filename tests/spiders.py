@@ -26,7 +26,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
-from scrapy_simhash.crawl import requests
+from scrapy_simhash.crawl import requests, validators
 from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
@@ -439,6 +439,22 @@ class Asks(Links):
             return None  # type: ignore[return-value]  # Scrapy takes it for nothing
         named = {name: getattr(self, how[name]) for name in ("callback", "errback") if name in how}
         return response.follow(link.partition("#")[0], **{**how, **named})
+
+
+class Revisits(Asks):
+    """Download the share ``AUDITED`` of the pages all the same that are said to be as before."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        validators.AUDITED_SHARE = self.settings.getfloat("AUDITED")
+        async for request in super().start():
+            yield request
+
+    def dropped(self, failure: Failure) -> Iterator[dict[str, Any]]:
+        error: Any = failure.value
+        yield {"url": error.url, "error": type(error).__name__}
+
+    def follow(self, response: Response, link: str) -> Request:
+        return super().follow(response, link).replace(errback=self.dropped)
 
 
 class ByRules(CrawlSpider):

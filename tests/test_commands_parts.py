@@ -64,6 +64,8 @@ PAGE = Page(
     heading=0xAB,
     purpose=bytes(range(16)),
     depth=2,
+    canonical="http://a.example/a",
+    validators=b"\x01\xff",
     sketch=b"\x01",
 )
 RECORD = {
@@ -82,6 +84,8 @@ RECORD = {
     "heading": "00000000000000ab",
     "purpose": "000102030405060708090a0b0c0d0e0f",
     "depth": 2,
+    "canonical": "http://a.example/a",
+    "validators": "01ff",
     "sketch": "AQ==",
 }
 

@@ -338,6 +338,7 @@ class LinearScan:
     ) -> Decision:
         """Store a page in place of a kept one, whose age it has then."""
         old = self.stored[of]
+        copy = replace(old, representative=name)
         changed = old.page.digest != new.digest
         before = old.met_by if of == name else ()
         numbers = dict.fromkeys((*([] if crawl is None else [crawl]), *before))
@@ -346,6 +347,8 @@ class LinearScan:
         for other in self.stored.values():
             if other.representative == of:
                 other.representative = name
+        if of != name:
+            self.stored[of] = copy
         return refreshed(of, distance, changed, "seen_before" if of == name else "moved")
 
     def compare(self, new: Page, crawl: int | None, are_met: bool) -> tuple[Decision, str]:
@@ -401,6 +404,8 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.place = self.new_place()
         self.shared = [open_index(self.place, PARAMETERS) for _ in range(2)]
         self.model = LinearScan()
+        # The pages that were judged, but for those that were forgotten or taken back.
+        self.judged: set[str] = set()
         self.turn = itertools.cycle([0, 1])
         self.span, segments.SPAN = segments.SPAN, 3
         # So that scopes grow out of their lists.
@@ -422,7 +427,10 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         indexes = [self.memory, self.shared[next(self.turn)]]
         for index in indexes:
             assert index.check_and_add(new) == expected
+        self.judged.add(name)
         if fails and not expected.is_duplicate:
+            if expected.is_kept:
+                self.judged -= {one for one, of in groups(self.memory).items() if name in (one, of)}
             self.model.withdraw(name, expected)
             for index in indexes:
                 index.withdraw("", new.request_fingerprint, expected)
@@ -430,6 +438,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
     @rule(names=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
     def forget(self, names: set[str]) -> None:
         self.model.forget(names)
+        self.judged -= names
         for index in [self.memory, self.shared[next(self.turn)]]:
             ids = ids_by_name(index)
             index.forget(ids[name] for name in names & ids.keys())
@@ -450,6 +459,14 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         for index in [self.memory, *self.shared]:
             assert groups(index) == expected
             assert len(index) == self.model.kept()
+
+    @invariant()
+    def every_judged_page_has_one_kept_page(self) -> None:
+        for index in [self.memory, *self.shared]:
+            found = groups(index)
+            assert found.keys() == self.judged
+            assert len(index.rows()) == len(found)
+            assert all(of is None or found[of] is None for of in found.values())
 
     def teardown(self) -> None:
         segments.SPAN, views.SMALL_ENTRIES = self.span, self.small

@@ -71,8 +71,24 @@ def test_request_that_takes_the_place_of_another_page_has_one_row(index: Blockin
         index.check_and_add(replace(page(name, fingerprint), met_by=met_by(1)))
     moved = index.check_and_add(replace(page("b", 0b01), met_by=met_by(2)))
     assert moved.reason == "moved"
-    assert groups(index) == {"b": None, "c": "b"}
-    assert index.counts() == (2, 1)
+    assert groups(index) == {"b": None, "c": "b", "a": "b"}
+    assert index.counts() == (3, 1)
+
+
+def test_page_whose_place_another_has_taken_is_a_copy_of_that_one(index: Blocking) -> None:
+    """It keeps what was stored of it, and may take its place back."""
+    first = replace(page("a", 0b00), met_by=met_by(1))
+    index.check_and_add(first)
+    index.check_and_add(replace(page("b", 0b01), met_by=met_by(2)))
+    ids = ids_by_name(index)
+    assert groups(index) == {"b": None, "a": "b"}
+    (row,) = (row for row in index.rows() if row.id == ids["a"])
+    assert replace(row.page, judged_at=1.5) == first
+    assert index.check_and_add(replace(first, met_by=met_by(2))) == near("b", 1)
+    assert index.check_and_add(replace(first, met_by=met_by(3))).reason == "moved"
+    assert groups(index) == {"a": None, "b": "a"}
+    index.forget([ids_by_name(index)["a"]])
+    assert groups(index) == {"b": None}
 
 
 def test_only_what_is_stored_of_a_page_is_kept(index: Blocking) -> None:
@@ -88,7 +104,8 @@ def test_only_what_is_stored_of_a_page_is_kept(index: Blocking) -> None:
     )
     index.check_and_add(whole)
     (row,) = index.rows()
-    assert replace(row.page, judged_at=1.5) == page("a", 0b0)
+    named = replace(page("a", 0b0), canonical="http://site.example/other")
+    assert replace(row.page, judged_at=1.5) == named
     assert row.page.view_under is None
     assert len({whole, row.page}) == 2  # a page can be in a set
 

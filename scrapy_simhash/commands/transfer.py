@@ -4,17 +4,23 @@ An index is copied as it is, or written as an export: what it was built for on t
 a page a line.  The keys of a page are ``id`` and ``representative``, then the fields of
 :data:`~scrapy_simhash.decision.page.STORED` but ``crawl``, a number that means nothing in another
 index.  How a value is written follows from the kind of its field.
+
+The groups of an index are a table for other programs: :class:`~scrapy_simhash.index.survey.Member`
+has its columns, the end of the file's name says its form.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -34,8 +40,8 @@ from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
 from scrapy_simhash.index.opening import exists, is_index, open_existing, open_index, open_lasting
-from scrapy_simhash.index.survey import copy
-from scrapy_simhash.settings import masked
+from scrapy_simhash.index.survey import Member, copy, members
+from scrapy_simhash.settings import extra_version, masked
 
 if TYPE_CHECKING:
     import argparse
@@ -49,6 +55,8 @@ VERSION = 1
 DIGEST_BYTES = 16
 # Of the pages without a source; JSON has all.
 SHOWN = 20
+# Members of groups that are written to a Parquet file at once.
+WRITTEN_AT_ONCE = 10_000
 
 Record = dict[str, Any]
 
@@ -65,23 +73,35 @@ class Exported:
 
 
 class ExportCommand(Subcommand[Exported]):
-    """Writes what an index was built for on the first line, and a page on each other line."""
+    """Writes what an index was built for on the first line, and a page on each other line.
+
+    Or its groups: a table of the kept pages, each followed by its duplicates.
+    """
 
     name = "export"
-    summary = "Write the pages of an index as JSON lines"
+    summary = "Write the pages of an index as JSON lines, or its groups as a table"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
         parser.add_argument("output", metavar="OUTPUT", help="a file to make, or - for the screen")
+        parser.add_argument(
+            "--groups",
+            action="store_true",
+            help="write each kept page with its duplicates: as .jsonl, .csv or .parquet",
+        )
 
     async def find(self, options: argparse.Namespace) -> Exported | None:
+        write = _write_groups if options.groups else _write
         async with open_existing(options.index) as index:
             if options.output == "-":
-                await _write(index, sys.stdout)
+                await write(index, sys.stdout, "")
                 return None
+            form = Path(options.output).suffix
+            if options.groups and form == ".parquet":
+                extra_version("pyarrow", "A .parquet file", "batch")
             try:
-                with Path(options.output).open("x", encoding="utf-8") as file:
-                    written = await _write(index, file)
+                with Path(options.output).open("x", encoding="utf-8", newline="") as file:
+                    written = await write(index, file, form)
             except OSError as exc:
                 raise SimhashError(f"{options.output} cannot be made: {exc}") from exc
         return Exported(written, options.output)
@@ -90,7 +110,7 @@ class ExportCommand(Subcommand[Exported]):
         print_line(console, f"{found.pages:,} pages written to {found.output}")
 
 
-async def _write(index: LastingIndex, file: TextIO) -> int:
+async def _write(index: LastingIndex, file: TextIO, _form: str) -> int:
     file.write(json.dumps(header_of(index.parameters)) + "\n")
     written = 0
     with progress("Writing pages", (await index.counts()).pages) as advance:
@@ -99,6 +119,64 @@ async def _write(index: LastingIndex, file: TextIO) -> int:
             written += 1
             advance(1)
     return written
+
+
+async def _write_groups(index: LastingIndex, file: TextIO, form: str) -> int:
+    """Write the groups of an index in the form of a file's suffix: JSON lines, unless it is one."""
+    written = 0
+    with (
+        progress("Writing groups", (await index.counts()).pages) as advance,
+        _TABLES.get(form, _json_lines)(file) as write,
+    ):
+        async for member in members(index):
+            write(member._asdict() | {"judged_at": _time(member.judged_at)})
+            written += 1
+            advance(1)
+    return written
+
+
+def _time(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, timezone.utc)
+
+
+# Each gives a function that writes a row, from its columns.
+@contextmanager
+def _json_lines(file: TextIO) -> Iterator[Callable[[Record], object]]:
+    dumps = partial(json.dumps, ensure_ascii=False, default=datetime.isoformat)
+    yield lambda row: file.write(f"{dumps(row)}\n")
+
+
+@contextmanager
+def _csv(file: TextIO) -> Iterator[Callable[[Record], object]]:
+    writer = csv.writer(file)
+    writer.writerow(Member._fields)
+    yield lambda row: writer.writerow(row.values())
+
+
+@contextmanager
+def _parquet(file: TextIO) -> Iterator[Callable[[Record], object]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {"share": pa.float64(), "judged_at": pa.timestamp("s", "UTC")}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in Member._fields])
+    rows: list[Record] = []
+    with pq.ParquetWriter(file.buffer, schema) as writer:
+
+        def flush() -> None:
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+            rows.clear()
+
+        def write(row: Record) -> None:
+            rows.append(row)
+            if len(rows) == WRITTEN_AT_ONCE:
+                flush()
+
+        yield write
+        flush()
+
+
+_TABLES = {".csv": _csv, ".parquet": _parquet}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
@@ -43,6 +44,7 @@ from scrapy_simhash.crawl.setup import (
     parts_of,
     say_what_is_between,
 )
+from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.decision.page import Decision, Reason
@@ -53,9 +55,11 @@ from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
+    from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
@@ -109,6 +113,8 @@ class SimhashDownloaderMiddleware:
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         compares_values = self.settings.verify and self.settings.takes == ITEMS
         self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
+        asks = self.settings.skip_unchanged and self.settings.policy is None
+        self._validators = Validators(crawler, parts, policy, self._run) if asks else None
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
@@ -190,7 +196,12 @@ class SimhashDownloaderMiddleware:
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
-    def process_request(self, request: Request) -> None:
+    def process_request(self, request: Request) -> Coroutine[Any, Any, None] | None:
+        """Note a request, and let it ask whether its page has changed, if that is to be awaited."""
+        self._note(request)
+        return None if self._validators is None else self._validators.prepare(request)
+
+    def _note(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from.
 
         A request that no page led to is a start request, as those of a queue are.
@@ -225,13 +236,18 @@ class SimhashDownloaderMiddleware:
             self._tell(signals.own_answer, number=number, page=None, gist=None)
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
         if (number := request.meta.get(OWN_META_KEY)) is not None:
             await self._take_own(number, request, response)
             raise IgnoreRequest(f"{response.url} was asked for by the plug-in")
         if request.callback is NO_CALLBACK:
             return response
-        decision, record = await self._judge(request, response)
+        known = await self._validators.answer(request, response) if self._validators else None
+        if isinstance(known, Request):
+            return known
+        decision, record = (
+            await self._judge(request, response) if known is None else self._met(request, *known)
+        )
         self._tell(signals.request_ended, request=request, decision=decision)
         if record.action == "drop" and self._walls is not None:
             # Before the signal: the alarm that it raises asks again for what was dropped.
@@ -251,6 +267,16 @@ class SimhashDownloaderMiddleware:
         elif decision.verdict == "variant":
             response.flags = [*response.flags, VARIANT_FLAG]
         return response
+
+    def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
+        """Note that a page is unchanged, as its server says; return the decision and its record."""
+        self._reach.note_unique(page.url)
+        known = {"page": page, "decision": decision, "body_bytes": 0}
+        self._tell(signals.page_decided, request=request, **known)
+        redirects = redirects_in(request.meta)
+        return decision, Record.of(
+            decision, url=page.url, body_bytes=0, action="drop", redirects=redirects
+        )
 
     async def _judge(self, request: Request, response: Response) -> tuple[Decision, Record]:
         """Return the decision on a page and its record; one that cannot be judged is ``skipped``.
@@ -329,6 +355,8 @@ class SimhashDownloaderMiddleware:
             if self._facts.leads_on(request):
                 self._reach.hand(one.address for one in page.holds.addresses)
         await self.index.learn(page, by_text)
+        if self._validators is not None:
+            await self._validators.look(request, page, decision)
         self._tell(
             signals.page_decided,
             request=request,
@@ -378,6 +406,7 @@ class SimhashDownloaderMiddleware:
             request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
             response.headers.getlist("Link"),
             self._facts.is_poll(request),
+            validators_of(response) if self._validators is not None else None,
         )
         run = await self._run.current()
         known = self.index.learned

@@ -61,10 +61,9 @@ _NOT_FOR_THE_CALLBACK = frozenset(
     curl_cffi_options deltafetch_enabled deltafetch_key frontier_fingerprint inject
     """.split()  # noqa: SIM905 - one name a line would be a page
 )
-_PREFIXES = (
-    *("simhash", "autoextract", "crawlera", "impersonate", "playwright", "selenium", "splash"),
-    *("wayback_machine", "zyte"),
-)
+# With these, a browser or a service gets the page, which may be more than its document.
+RENDERING = ("autoextract", "playwright", "selenium", "splash", "zyte")
+_PREFIXES = (*RENDERING, "simhash", "crawlera", "impersonate", "wayback_machine")
 
 # Of one request, at most this many values and characters are read: under a millisecond.  One that
 # has more counts as different from all others.

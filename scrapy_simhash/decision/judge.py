@@ -127,6 +127,11 @@ class Judged(NamedTuple):
         """The row whose place the page takes."""
         return self.row if self.decision.verdict == "refresh" else None
 
+    @property
+    def left(self) -> Row | None:
+        """The row whose page is a duplicate from now on: another page takes its place."""
+        return self.row if self.decision.reason == "moved" else None
+
     def place(self, own: Row | None) -> Row | None:
         """Return the row that the page is written to, None for a new one.
 
@@ -205,7 +210,7 @@ def _is_poll(page: Page, own: Row) -> bool:
     return page.is_asked_again and _stands(own, page)
 
 
-def _other_request(page: Page, kept: Page) -> Told | None:
+def other_request(page: Page, kept: Page) -> Told | None:
     """Return in what the request of a page is another one than that of a kept page, if in any.
 
     If links are cut at a depth, those of a kept page may be that a page nearer to a start leads to.
@@ -251,8 +256,10 @@ def _refresh(
 
 def _is_same(page: Page, own: Page, site: SiteKnowledge) -> bool:
     """Whether a page has the links and values that it had before, and is asked for as then."""
-    if page.addresses != own.addresses or _other_request(page, own) is not None:
+    if page.addresses != own.addresses or other_request(page, own) is not None:
         return False
+    if page.is_unmodified:
+        return page.validators == own.validators
     if page.own_values is None:
         return own.own_values is None and page.holds.is_whole
     if not page.holds.is_whole:
@@ -282,7 +289,7 @@ def _closest(page: Page, found: Found) -> Judged:
     def stand(rows: Iterable[tuple[Row, int]], are_met: bool) -> Iterator[tuple[Row, int]]:
         for one in rows:
             row = one[0]
-            if _stands(row, page) is are_met and _other_request(page, row.page) is None:
+            if _stands(row, page) is are_met and other_request(page, row.page) is None:
                 yield one
 
     for are_met, twins, others in zip((True, False), same_text, near, strict=True):
@@ -355,7 +362,7 @@ def most_alike(
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
             new = None
-        other = _other_request(page, row.page) if new == [] or is_near else None
+        other = other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
             url = row.page.url
             in_common = segments_in_common(url, page.url)

@@ -115,16 +115,18 @@ class Page:
     (:mod:`scrapy_simhash.decision.holdings`), None if they are not compared; *heading* is the hash
     of what heads it, None if nothing does.  *purpose* is a hash of what the request gives to its
     callback beside the page, None for nothing, and *depth* how far the page is from a start, None
-    if nothing depends on it.
+    if nothing depends on it.  *canonical* is the URL that the page gives as its own
+    (rel=canonical), None if that is *url*.  It chooses among kept pages that are equally good as
+    its representative, and says which other site may have the page.  *validators* are what a server
+    can be asked by whether it has changed (:mod:`scrapy_simhash.crawl.validators`).
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.urls.section_of`; empty if there are no sections), and what it
     *holds*: its values.  *is_asked_again*: the spider asks for the page whether it was judged
     before or not.  *is_poll*: callbacks have asked for it more than once, and it is a duplicate of
-    no other page; others may be its duplicates.  *canonical* is the URL that the page gives as
-    its own (rel=canonical).  It chooses among kept pages that are equally good as its
-    representative, and says which other site may have the page.  *view_under* computes the second
-    view anew; a page has it if the template of its site was not settled.
+    no other page; others may be its duplicates.  *is_unmodified*: the server says that it is as it
+    was stored; only that is known of it.  *view_under* computes the second view anew; a page
+    has it if the template of its site was not settled.
     """
 
     url: Annotated[str, Kind.TEXT]
@@ -142,14 +144,16 @@ class Page:
     heading: Annotated[int | None, Kind.BITS] = None
     purpose: Annotated[bytes | None, Kind.DIGEST] = None
     depth: Annotated[int | None, Kind.COUNT] = None
+    canonical: Annotated[str | None, Kind.TEXT] = None
+    validators: Annotated[bytes | None, Kind.BYTES] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None
     site: str = ""
     section: str = ""
     blocks: tuple[int, ...] = ()
     holds: PageValues = field(default=NO_VALUES, compare=False, repr=False)
-    canonical: str | None = None
     is_asked_again: bool = False
     is_poll: bool = False
+    is_unmodified: bool = False
     view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
     def stored(self) -> Page:

@@ -85,7 +85,7 @@ class Index(ABC):
 
         Atomic among all who share the index.  A ``unique`` page, or a ``variant``, becomes a
         representative; a ``refresh`` stays one, with its new text; one that has moved takes the
-        place of what it was.
+        place of what it was, which becomes a duplicate of it.
         """
 
     def _judge(self, page: Page, found: Found) -> Judged:
@@ -101,6 +101,13 @@ class Index(ABC):
     @abstractmethod
     async def check(self, page: Page) -> Decision:
         """Return what :meth:`add` would, and store nothing."""
+
+    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+        """Return the kept page of a request that a crawl which ended well has passed on, if any.
+
+        An index that ends with its process has none.
+        """
+        return None
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn from an added page what its site repeats; other pages may be judged meanwhile.
@@ -260,6 +267,8 @@ class LocalIndex(Index):
         if own is not None and place is not own:
             self._delete(own)
         self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+        if (left := judged.left) is not None:
+            self._write(left.page, None, left.id)
         return judged.decision
 
     async def keep(self, page: Page) -> None:

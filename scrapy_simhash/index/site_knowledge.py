@@ -10,6 +10,7 @@ section `` values``     the values that it repeats
 folder `` beside``      the values that it repeats beside the content
 section `` noise``      what changes by itself in it
 site `` rules``         the rules for its addresses
+host `` validators``    that they say of pages which have changed that they have not
 ======================  ==========================================================
 """
 
@@ -46,6 +47,7 @@ EARLY_SECTIONS = 40
 # No host ends like these.
 _NOISE = " noise"
 _RULES = " rules"
+_LIES = " validators"
 _VALUES, _BESIDE = " values", " beside"
 
 # What stands beside the content is known to be repeated in a folder after so many pages.
@@ -74,6 +76,18 @@ def site_of_rules(key: str) -> str | None:
     return key.removesuffix(_RULES) if key.endswith(_RULES) else None
 
 
+class Liars(set[str]):
+    """The hosts that say of a page which has changed that it has not."""
+
+    def restore(self, host: str, state: bytes) -> None:
+        """Take over what others have found."""
+        self.add(host)
+
+    def merged(self, host: str, stored: bytes | None) -> bytes:
+        """Return the only state that is stored of a host."""
+        return b"wrong"
+
+
 class Learned:
     """What is known of the sites of an index, merged with what other processes have learned."""
 
@@ -82,6 +96,7 @@ class Learned:
         self._blocks = Templates()
         self._values = Templates(VALUES_SHARE, 0)
         self._noises = Noises()
+        self.liars = Liars()
         self._rules: RuleBook | None = None
         self._compares_values = False
         self._early: FIFOCache[str, list[Page]] = FIFOCache(EARLY_SECTIONS)
@@ -151,6 +166,11 @@ class Learned:
         is_news = self._noises.learn(section, found)
         await self._store(noise_key(section))
         return is_news
+
+    async def distrust(self, host: str) -> None:
+        """Note that the validators of a host are wrong."""
+        self.liars.add(host)
+        await self._store(f"{host}{_LIES}")
 
     async def store_rules(self, site: str) -> None:
         """Store the rules for the addresses of a site, with what others have learned of them."""
@@ -269,8 +289,10 @@ class Learned:
             else:
                 part.note_stored(key, stored)
 
-    def _part(self, key: str) -> tuple[Templates | Noises | RuleBook, str]:
+    def _part(self, key: str) -> tuple[Templates | Noises | RuleBook | Liars, str]:
         """Return the part that a key belongs to, and its name there."""
+        if key.endswith(_LIES):
+            return self.liars, key.removesuffix(_LIES)
         if key.endswith(_NOISE):
             return self._noises, key.removesuffix(_NOISE)
         if (site := site_of_rules(key)) is not None:

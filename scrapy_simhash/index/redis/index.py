@@ -119,13 +119,13 @@ class RedisIndex(LastingIndex):
         """Judge and store a page; return the id of its row."""
         question, call = self._buckets.question(page), next(self._calls)
         judged = unique = self._judge(page, found := Found())
-        judged_by, cuts, place = b"", b"", b""
+        judged_by, cuts, place, left = b"", b"", b"", b""
         for _ in range(TRIES):
             kept = judged.representative
             number = 0 if kept is None else kept.id - scope.base
             record = pack(stored_as(page, judged, found.own), number, call)
             answer = await self._ask(
-                scope, "add", question, self._most(page), record, judged_by, cuts, place
+                scope, "add", question, self._most(page), record, judged_by, cuts, place, left
             )
             if answer[0] is not None:
                 row_id, of = answer
@@ -135,13 +135,13 @@ class RedisIndex(LastingIndex):
             found = await self._found(scope, page, answer)
             judged, judged_by = self._judge(page, found), answer[1]
             row = judged.place(found.own)
-            cuts, place = b"", b""
+            cuts, place, left = b"", b"", b""
             if row is not None:
                 row_id = pack_id(row.id - scope.base)
                 cuts = self._buckets.entries(row.page, row_id)
                 if row is not found.own:
                     place = row_id
-                    cuts += self._buckets.request_entry(row.page.request_fingerprint, place)
+                    left = self._buckets.request_entry(row.page.request_fingerprint, b"")
         raise IndexUnavailableError(f"{page.url} cannot be stored: its rows change all the time")
 
     async def keep(self, page: Page) -> None:
@@ -176,6 +176,12 @@ class RedisIndex(LastingIndex):
                     await self._until_done(row_id, self._with_heir)
                     forgotten += 1
         return forgotten
+
+    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+        own = await self._row_of_request(scope, request_fingerprint)
+        if own is None or not own.is_kept:
+            return None
+        return own.page if await self._store.crawls.was_delivered(own.page.crawl) else None
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         return await self._store.crawls.begin(spider, name, joins)
@@ -237,6 +243,7 @@ class RedisIndex(LastingIndex):
         judged_by: bytes = b"",
         cuts: bytes = b"",
         place: bytes = b"",
+        left: bytes = b"",
     ) -> list[Any]:
         answer: list[Any] = await self._store.script(
             scope,
@@ -249,6 +256,7 @@ class RedisIndex(LastingIndex):
             judged_by,
             cuts,
             place,
+            left,
         )
         return answer
 

@@ -112,7 +112,7 @@ def pack(page: Page, representative: int, call: int) -> bytes:
     long = []
     for name, is_text in _LONG_NAMES:
         value = getattr(page, name)
-        long.append(value.encode("utf-8", "surrogatepass") if is_text else value or b"")
+        long.append((value or "").encode("utf-8", "surrogatepass") if is_text else value or b"")
         if len(long[-1]) > MAX_BYTES:
             raise IndexUnavailableError(
                 f"{name} must be at most {MAX_BYTES} bytes long in Redis: got {len(long[-1])}"

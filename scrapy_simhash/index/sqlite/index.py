@@ -135,6 +135,13 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         for (_, answer), decision in zip(group, decisions, strict=True):
             answer.set_result(decision)
 
+    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+        with schema.errors_translated(self.path):
+            own = self._rows.of_request(scope, request_fingerprint)
+            if own is None or not own.is_kept or not self._crawls.was_delivered(own.page.crawl):
+                return None
+            return own.page
+
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
             return self._crawls.begin(spider, name, joins)

@@ -12,6 +12,7 @@
 -- look for the text.  7 What is near: see near_*.lua.  8 The page; its change is not
 -- used.  9 The rows that it was judged by; empty: not judged yet.  10 The entries to cut from
 -- buckets.  11 The id of the representative whose place the page takes; empty: none but its own.
+-- 12 The entry of that one's request, without its id.  It becomes a duplicate of the page.
 --
 -- Without a candidate there is nothing to judge: the page is written at once, as a representative.
 --
@@ -102,6 +103,7 @@ if moves and own then
   cut(names[1], string.sub(ARGV[5], 1, CHECK) .. own)
 end
 if moves then own, is_kept = ARGV[11], true end
+local left = moves and page(own)
 local id, representative = own or change, representative_of(ARGV[8])
 if nothing_to_judge and not adopt then representative = NONE end
 redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], REPRESENTATIVE_END + 1))
@@ -109,6 +111,16 @@ if is_kept then
   for_each(ARGV[10], cut)
 elseif own then
   leave_own_group()
+end
+if left then
+  local copy = next_change()
+  redis.call('HSET', KEYS[1], copy, copy .. id .. string.sub(left, REPRESENTATIVE_END + 1))
+  for_each(ARGV[12], function(field, check)
+    cut(field, check .. id)
+    put(field, check .. copy)
+  end)
+  enter_group(id, copy)
+  duplicates = duplicates + 1
 end
 if moves or not own then put(names[1], string.sub(ARGV[5], 1, CHECK) .. id) end
 if representative ~= NONE then

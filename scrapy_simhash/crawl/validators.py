@@ -1,0 +1,189 @@
+"""Asking a server whether a known page has changed, instead of downloading it.
+
+Where an unchanged page would be dropped, a request for a page that an earlier crawl has passed on
+carries what the server said of it then (RFC 9110, section 8.8): ``If-None-Match`` and
+``If-Modified-Since``.  The answer 304 has no body, and counts as the page that is stored.
+
+Of the pages behind such answers, a share is downloaded all the same.  If one of them has changed,
+its host is not asked any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from contextlib import suppress
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy.http import HtmlResponse
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_simhash.crawl.choices import CarefulPolicy, Selection
+from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING
+from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY
+from scrapy_simhash.decision.judge import other_request
+from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.urls import host_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request, Response
+
+    from scrapy_simhash.crawl.run import CrawlRun
+    from scrapy_simhash.crawl.setup import Parts
+    from scrapy_simhash.decision.page import Page
+
+logger = logging.getLogger(__name__)
+
+NOT_MODIFIED = 304
+# The headers that this plug-in has set: a redirect, or another try, takes them along.
+SENT_META_KEY = "simhash_validators"
+# In a request that is sent once more without: its URL, and which body its server said that the page
+# has, as a hash in hexadecimal; empty if the page is not audited.
+WHOLE_META_KEY = "simhash_whole"
+
+# Of the pages that are said to be as before, this share is downloaded all the same.
+AUDITED_SHARE = 0.03
+# What is longer is not stored: most entity tags have 10 to 40 bytes, a date has 29.
+MAX_BYTES = 120
+BODY_BYTES = 8
+
+
+def validators_of(response: Response) -> bytes | None:
+    """Return what is stored of an answer: a hash of its body, its entity tag, its date of change.
+
+    At most 249 bytes; None if it has neither of the latter.  A date alone counts if it is not the
+    one on which the page was sent: it may change in the same second again (section 8.8.2.2).
+    """
+    found = (response.headers.get(name) or b"" for name in ("ETag", "Last-Modified", "Date"))
+    etag, modified, date = (value if len(value) <= MAX_BYTES else b"" for value in found)
+    if not etag and (not date or modified in (b"", date)):
+        return None
+    return blake2b(response.body, digest_size=BODY_BYTES).digest() + etag + b"\n" + modified
+
+
+def headers_by(validators: bytes) -> dict[str, str]:
+    """Return the headers of a request that asks whether the page is still the same."""
+    etag, _, modified = validators[BODY_BYTES:].decode("latin-1").partition("\n")
+    named = {"If-None-Match": etag, "If-Modified-Since": modified}
+    return {name: value for name, value in named.items() if value}
+
+
+class Validators:
+    """Asks for known pages by what their servers said of them.
+
+    A request is left alone if its spider has set such headers; if Scrapy's HTTP cache may answer
+    it, which would store the 304, or asks by itself; if the page is rendered, so that the document
+    is only a part of it; and if it would pass unchanged, as a start page does: its links are
+    followed once more, and an answer without a body has none.
+    """
+
+    def __init__(
+        self, crawler: Crawler, parts: Parts, policy: CarefulPolicy, run: CrawlRun
+    ) -> None:
+        self._crawler = crawler
+        self._parts = parts
+        self._policy = policy
+        self._run = run
+        self._selection = Selection(parts.pipeline.settings)
+        self._has_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
+        self._liars = parts.index.learned.liars
+        self._asked: WeakKeyDictionary[Request, Page] = WeakKeyDictionary()
+
+    async def prepare(self, request: Request) -> None:
+        """Let a request ask whether its page has changed, if it may; one look-up."""
+        for name, value in request.meta.pop(SENT_META_KEY, {}).items():
+            if request.headers.get(name) == value.encode("latin-1"):
+                del request.headers[name]
+        with suppress(Exception):  # then the page is downloaded
+            if self._may_ask(request) and (known := await self._known(request)) is not None:
+                self._asked[request] = known
+                sent = request.meta[SENT_META_KEY] = headers_by(known.validators or b"")
+                request.headers.update(sent)
+
+    def _may_ask(self, request: Request) -> bool:
+        meta, page = request.meta, HtmlResponse(request.url, body=b"<html>")
+        is_ours = OWN_META_KEY in meta or self._said(request) is not None
+        is_cached = self._has_cache and not meta.get("dont_cache")
+        is_rendered = any(str(name).startswith(RENDERING) for name in meta)
+        is_set = any(name.startswith((b"If-", b"Range")) for name in request.headers)
+        return (
+            request.method == "GET"
+            and request.callback is not NO_CALLBACK
+            and not (is_ours or is_cached or is_rendered or is_set)
+            and not self._parts.facts.is_poll(request)
+            and host_of(request.url) not in self._liars
+            and self._selection.why_not(request, page) is None
+            and self._policy.action(request, page, Decision("refresh", "unchanged")) == "drop"
+        )
+
+    async def _known(self, request: Request) -> Page | None:
+        """Return the stored page of a request as it is judged if it has not changed."""
+        parts, run, facts = self._parts, await self._run.current(), self._parts.facts.of(request)
+        spider = self._crawler.spidercls.name
+        scope = parts.pipeline.scope_of(request.url, spider, facts.asker, run)
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        stored = await parts.index.delivered(scope, fingerprint)
+        if stored is None or stored.validators is None:
+            return None
+        page = parts.pipeline.unmodified(stored, facts.purpose, facts.depth, run)
+        return None if other_request(page, stored) else page
+
+    async def answer(
+        self, request: Request, response: Response
+    ) -> tuple[Page, Decision] | Request | None:
+        """Return the page behind a 304 with the decision on it, or a request for all of it.
+
+        None for any other answer, and for one that the plug-in did not ask for.
+        """
+        page = self._asked.pop(request, None)
+        sent = request.meta.get(SENT_META_KEY, {}).items()
+        is_ours = all(request.headers.get(name) == value.encode("latin-1") for name, value in sent)
+        if response.status != NOT_MODIFIED or page is None or not is_ours:
+            return None
+        index, stats = self._parts.index, self._crawler.stats
+        if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
+            stats.inc_value("simhash/validators/audited")
+            return _whole(request, page.validators)
+        if host_of(request.url) in self._liars:
+            return _whole(request)
+        with suppress(IndexUnavailableError):
+            # Not stored if it has become another one meanwhile: the spider would not get it.
+            if (await index.check(page)).is_unchanged:
+                decision = await index.add(page)
+                if decision.is_unchanged:
+                    stats.inc_value("simhash/not_modified")
+                    return page, decision
+        return _whole(request)
+
+    def _said(self, request: Request) -> str | None:
+        """Return which body a page is said to have that is asked for once more; None of others."""
+        url, body = request.meta.get(WHOLE_META_KEY, ("", ""))
+        return body if url == request.url else None  # or else the meta was copied
+
+    async def look(self, request: Request, page: Page, decision: Decision) -> None:
+        """Trust a host no more if a page has changed of which it said that it had not."""
+        said, now = self._said(request), (page.validators or b"")[:BODY_BYTES].hex()
+        if not said or said == now or decision.verdict != "refresh" or decision.is_unchanged:
+            return
+        self._crawler.stats.inc_value("simhash/validators/wrong")
+        host = host_of(request.url)
+        logger.warning(
+            "%(url)s has changed, but its server said that it had not: the pages of %(host)s are "
+            "downloaded whole from now on",
+            {"url": request.url, "host": host},
+            extra={"spider": self._crawler.spider},
+        )
+        await self._parts.index.learned.distrust(host)
+
+
+def _whole(request: Request, validators: bytes | None = None) -> Request:
+    """Return the request that is sent once more for all of a page, before others."""
+    body = (validators or b"")[:BODY_BYTES].hex()
+    again = {ASKED_AGAIN_META_KEY: True, WHOLE_META_KEY: [request.url, body]}
+    return request.replace(
+        dont_filter=True, priority=request.priority + PRIORITY, meta={**request.meta, **again}
+    )
