@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 
@@ -59,18 +60,21 @@ def datatrove(file: Path, folder: Path) -> dict[str, str]:
 def text_dedup(file: Path, folder: Path) -> dict[str, str]:
     import pickle
 
-    out = folder / "out"
+    # It stops on a text that has none of its n-grams, of three characters.
+    rows = [row for row in pq.read_table(file).to_pylist() if len(row["text"]) >= 3]
+    given, out = folder / "given.parquet", folder / "out"
+    pq.write_table(pa.Table.from_pylist(rows), given)
     subprocess.run(
         [
             *(sys.executable, "-m", "text_dedup.simhash"),
-            *("--path", "parquet", "--data_files", str(file), "--split", "train"),
+            *("--path", "parquet", "--data_files", str(given), "--split", "train"),
             *("--cache_dir", str(folder / "cache"), "--output", str(out), "--column", "text"),
             *("--num_proc", "1", "--debug"),
         ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    urls = pq.read_table(file, columns=["url"]).column("url").to_pylist()
+    urls = [row["url"] for row in rows]
     with (out / "uf.pkl").open("rb") as dumped:
         parents = pickle.load(dumped)
     parents = getattr(parents, "parent", parents)
