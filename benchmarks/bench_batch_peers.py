@@ -60,8 +60,8 @@ def datatrove(file: Path, folder: Path) -> dict[str, str]:
 def text_dedup(file: Path, folder: Path) -> dict[str, str]:
     import pickle
 
-    # It stops on a text that has none of its n-grams, of three characters.
-    rows = [row for row in pq.read_table(file).to_pylist() if len(row["text"]) >= 3]
+    # It stops on a shorter text, of which it takes no n-grams.
+    rows = [row for row in pq.read_table(file).to_pylist() if len(row["text"]) >= 5]
     given, out = folder / "given.parquet", folder / "out"
     pq.write_table(pa.Table.from_pylist(rows), given)
     subprocess.run(
