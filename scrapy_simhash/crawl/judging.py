@@ -71,6 +71,7 @@ logger = logging.getLogger(__name__)
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 VARIANT_FLAG = "variant"
+REPLACES_FLAG = "replaces"
 
 
 class SimhashDownloaderMiddleware:
@@ -266,6 +267,8 @@ class SimhashDownloaderMiddleware:
             response.flags = [*response.flags, FLAG]
         elif decision.verdict == "variant":
             response.flags = [*response.flags, VARIANT_FLAG]
+        elif decision.replaces is not None:
+            response.flags = [*response.flags, REPLACES_FLAG]
         return response
 
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:

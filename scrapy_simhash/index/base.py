@@ -120,7 +120,7 @@ class Index(ABC):
         with suppress(IndexUnavailableError):
             for early in self.learned.take_settled(page):
                 now = await self.check(early)
-                if now.verdict == "refresh" and now.reason != "moved" and now.distance == 0:
+                if now.reason in ("seen_before", "unchanged") and now.distance == 0:
                     await self.add(early)
                 await asyncio.sleep(0)  # each takes milliseconds
 
