@@ -118,8 +118,8 @@ class Page:
     callback beside the page, None for nothing, and *depth* how far the page is from a start, None
     if nothing depends on it.  *canonical* is the URL that the page gives as its own
     (rel=canonical), None if that is *url*.  It chooses among kept pages that are equally good as
-    its representative, and says which other site may have the page.  *validators* are what a server
-    can be asked by whether it has changed (:mod:`scrapy_simhash.crawl.validators`).
+    its representative, and says which other site may have the page.  *validators*: see
+    :mod:`scrapy_simhash.crawl.validators`.
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.urls.section_of`; empty if there are no sections), and what it

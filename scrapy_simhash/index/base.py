@@ -103,11 +103,8 @@ class Index(ABC):
         """Return what :meth:`add` would, and store nothing."""
 
     async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
-        """Return the kept page of a request that a crawl which ended well has passed on, if any.
-
-        An index that ends with its process has none.
-        """
-        return None
+        """Return the kept page of a request that a crawl which ended well has passed on, if any."""
+        return None  # an index that ends with its process has none
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn from an added page what its site repeats; other pages may be judged meanwhile.

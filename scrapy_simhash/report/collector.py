@@ -277,7 +277,7 @@ class Collector:
             self.redirects[pattern, record.pattern].add(record)
         if (replaced := decision.replaces) is not None:
             for kept in self.better.values():
-                kept.discard(replaced)
+                kept.hashes.discard(hash_of(replaced))
         if record.is_duplicate:
             self._add_duplicate(record)
         elif record.decision.closest is not None:

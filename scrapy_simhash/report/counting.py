@@ -59,10 +59,6 @@ class Distinct:
             self.level += 1
             self.hashes = {one for one in self.hashes if not one & ((1 << self.level) - 1)}
 
-    def discard(self, value: str) -> None:
-        """Count *value* no more; O(1)."""
-        self.hashes.discard(hash_of(value))
-
     def estimate(self) -> int:
         """Return the estimate."""
         return len(self.hashes) << self.level
