@@ -77,6 +77,7 @@ class Pipeline:
             scope=settings.scope,
             distance=distance if settings.distance is None else settings.distance,
             share=settings.share if settings.verify else None,
+            prefer=settings.prefer,
         )
         return cls(settings, analyser, parameters)
 

@@ -27,6 +27,8 @@ SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
 # What the spider takes from pages: fields, links and files, or texts alone.
 ITEMS, TEXT = "items", "text"
+# Which copy of a page is kept: the first that is met, or the one that it names.
+PREFERENCES = FIRST, CANONICAL = "first", "canonical"
 # By these headers of a request, a site knows who asks.
 IDENTITY_HEADERS = ("authorization", "cookie", "x-api-key", "x-auth-token", "x-access-token")
 SCOPES = ("global", "site", "host", "spider")
@@ -259,6 +261,7 @@ class SimhashSettings:
     only: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     except_: tuple[PageRule, ...] = _setting((), _PAGE_RULES)
     policy: Any = _setting(None, Requirement("a class, or its import path", _read_policy))
+    prefer: str = _setting("first", _choice(*PREFERENCES))
     walls: str = _setting("pass", _choice("pass", "drop"))
     rules: str = _setting("suggest", _choice("suggest", "use", "off"))
     rules_audit: int = _setting(380, _number(int, 0, 1_000_000_000))

@@ -457,6 +457,19 @@ class Revisits(Asks):
         return super().follow(response, link).replace(errback=self.dropped)
 
 
+class Listed(Links):
+    """Ask for the links of the first page in their order, and say what each page replaces."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        decision = response.meta.get("simhash_decision")
+        flags = [flag for flag in response.flags if flag != "cached"]
+        yield {"url": response.url, "flags": flags, "replaces": decision and decision.replaces}
+        if response.url.endswith("/"):
+            links = response.xpath("//a/@href").getall()
+            for place, link in enumerate(links):
+                yield response.follow(link, priority=-place)
+
+
 class ByRules(CrawlSpider):
     """Follow ``/list``, give ``/item`` and ``/review`` to callbacks, and follow those of items."""
 

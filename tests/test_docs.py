@@ -76,7 +76,7 @@ def test_every_verdict_and_reason_stands_in_the_docs_once() -> None:
 def test_every_field_of_the_feed_stands_in_the_docs() -> None:
     from scrapy_simhash.report.record import Record
 
-    decision = Decision("variant", "new_links", new=(Told("link", "", "/"),))
+    decision = Decision("variant", "new_links", new=(Told("link", "", "/"),), better=("longer",))
     record = Record.of(decision, url="", body_bytes=0, redirects=("/",))
     feed = (DOCS / "decisions.md").read_text().partition("## The decisions feed")[2]
     documented = [

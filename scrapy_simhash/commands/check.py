@@ -138,6 +138,7 @@ CASES: dict[Reason, str] = {
     "shell": "It has no text of its own.",
     "same_text": "Both have the same main text and content, and nothing on it is new.",
     "share_in_common": "The first has all that is on it; for texts alone, enough of its content.",
+    "canonical": "It is the copy that the first names as canonical.",
     "within_distance": "The fingerprints are within the limit, and nothing else is compared.",
 }
 NOT_NEAR = "It is not near the first: less than the share is in common."

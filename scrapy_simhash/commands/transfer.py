@@ -55,7 +55,7 @@ VERSION = 1
 DIGEST_BYTES = 16
 # Of the pages without a source; JSON has all.
 SHOWN = 20
-# Members of groups that are written to a Parquet file at once.
+# Members of groups that are written at once.
 WRITTEN_AT_ONCE = 10_000
 
 Record = dict[str, Any]
@@ -122,58 +122,46 @@ async def _write(index: LastingIndex, file: TextIO, _form: str) -> int:
 
 
 async def _write_groups(index: LastingIndex, file: TextIO, form: str) -> int:
-    """Write the groups of an index in the form of a file's suffix: JSON lines, unless it is one."""
-    written = 0
+    """Write the groups in the form of a file's suffix: JSON lines, unless it is another one."""
+    written, rows = 0, []
     with (
         progress("Writing groups", (await index.counts()).pages) as advance,
         _TABLES.get(form, _json_lines)(file) as write,
     ):
         async for member in members(index):
-            write(member._asdict() | {"judged_at": _time(member.judged_at)})
+            judged_at = datetime.fromtimestamp(member.judged_at, timezone.utc)
+            rows.append(member._asdict() | {"judged_at": judged_at})
+            if len(rows) == WRITTEN_AT_ONCE:
+                write(rows)
+                rows.clear()
             written += 1
             advance(1)
+        write(rows)
     return written
 
 
-def _time(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, timezone.utc)
-
-
-# Each gives a function that writes a row, from its columns.
 @contextmanager
-def _json_lines(file: TextIO) -> Iterator[Callable[[Record], object]]:
+def _json_lines(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
     dumps = partial(json.dumps, ensure_ascii=False, default=datetime.isoformat)
-    yield lambda row: file.write(f"{dumps(row)}\n")
+    yield lambda rows: file.writelines(f"{dumps(row)}\n" for row in rows)
 
 
 @contextmanager
-def _csv(file: TextIO) -> Iterator[Callable[[Record], object]]:
-    writer = csv.writer(file)
-    writer.writerow(Member._fields)
-    yield lambda row: writer.writerow(row.values())
+def _csv(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
+    writer = csv.DictWriter(file, Member._fields)
+    writer.writeheader()
+    yield writer.writerows
 
 
 @contextmanager
-def _parquet(file: TextIO) -> Iterator[Callable[[Record], object]]:
+def _parquet(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"share": pa.float64(), "judged_at": pa.timestamp("s", "UTC")}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in Member._fields])
-    rows: list[Record] = []
     with pq.ParquetWriter(file.buffer, schema) as writer:
-
-        def flush() -> None:
-            writer.write_table(pa.Table.from_pylist(rows, schema))
-            rows.clear()
-
-        def write(row: Record) -> None:
-            rows.append(row)
-            if len(rows) == WRITTEN_AT_ONCE:
-                flush()
-
-        yield write
-        flush()
+        yield lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
 _TABLES = {".csv": _csv, ".parquet": _parquet}

@@ -1,14 +1,14 @@
 """The components of Scrapy, one a file, and what they share.
 
-A request may ask whether its page has changed at all (validators.py).  A response comes in through
-the downloader middleware (judging.py).  requests.py says who has asked for it, and what its
-callback gets beside the page; choices.py whether it is judged.  A ``pipeline.Pipeline`` analyses
-it for the run of the crawl (run.py); workers and index are shared by all spiders of a process.
-The index judges its text and values, without what second visits showed to change by itself
-(visits.py), and reach.py the addresses that the spider was not handed, unless it is a wall
-(walls.py).  choices.py says what becomes of it.  The decision goes into the meta of the request and
-out as the signal ``page_judged`` (signals.py).  The response goes on to the spider, with a flag if
-it is a flagged duplicate, or ends as an exception of exceptions.py.
+A request may ask if its page has changed (validators.py).  A response comes in through the
+downloader middleware (judging.py).  requests.py says who has asked for it, and what its callback
+gets beside the page; choices.py whether it is judged.  A ``pipeline.Pipeline`` analyses it for the
+run of the crawl (run.py); workers and index are shared by all spiders of a process.  The index
+judges its text and values, without what second visits showed to change by itself (visits.py), and
+reach.py the addresses that the spider was not handed, unless it is a wall (walls.py).  choices.py
+says what becomes of it.  The decision goes into the meta of the request and out as the signal
+``page_judged`` (signals.py).  The response goes on to the spider, with a flag if it is a flagged
+duplicate, or ends as an exception of exceptions.py.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed; report.py makes the report, and raises alarms.  links.py drops the requests from flagged

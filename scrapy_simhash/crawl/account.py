@@ -154,6 +154,8 @@ class SimhashAccount:
             stats.inc_value("simhash/analyses_avoided")
         if decision.reason == "moved":
             stats.inc_value("simhash/moved")
+        if decision.replaces is not None:
+            stats.inc_value("simhash/replaced")
         if decision.changed is False:
             stats.inc_value("simhash/unchanged")
         if decision.verdict == "variant":

@@ -71,6 +71,7 @@ logger = logging.getLogger(__name__)
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 VARIANT_FLAG = "variant"
+REPLACES_FLAG = "replaces"
 
 
 class SimhashDownloaderMiddleware:
@@ -197,26 +198,23 @@ class SimhashDownloaderMiddleware:
             self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
 
     def process_request(self, request: Request) -> Coroutine[Any, Any, None] | None:
-        """Note a request, and let it ask whether its page has changed, if that is to be awaited."""
-        self._note(request)
-        return None if self._validators is None else self._validators.prepare(request)
-
-    def _note(self, request: Request) -> None:
         """Forget the verdict of the page that a copied meta came from.
 
-        A request that no page led to is a start request, as those of a queue are.
+        A request that no page led to is a start request, as those of a queue are.  One for a known
+        page may ask whether that has changed.
         """
         request.meta.pop(DECISION_META_KEY, None)
         self._facts.read(request)
         self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
-            return
+            return None
         if "depth" not in request.meta:
             request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
         self._reach.hand([request.url], self.index.learned.noise(section_of(request.url)).cuts)
         self._reach.note_asked(request.url)
+        return None if self._validators is None else self._validators.prepare(request)
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
@@ -266,6 +264,8 @@ class SimhashDownloaderMiddleware:
             response.flags = [*response.flags, FLAG]
         elif decision.verdict == "variant":
             response.flags = [*response.flags, VARIANT_FLAG]
+        elif decision.replaces is not None:
+            response.flags = [*response.flags, REPLACES_FLAG]
         return response
 
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
@@ -273,10 +273,8 @@ class SimhashDownloaderMiddleware:
         self._reach.note_unique(page.url)
         known = {"page": page, "decision": decision, "body_bytes": 0}
         self._tell(signals.page_decided, request=request, **known)
-        redirects = redirects_in(request.meta)
-        return decision, Record.of(
-            decision, url=page.url, body_bytes=0, action="drop", redirects=redirects
-        )
+        record = partial(Record.of, redirects=redirects_in(request.meta))
+        return decision, record(decision, url=page.url, body_bytes=0, action="drop")
 
     async def _judge(self, request: Request, response: Response) -> tuple[Decision, Record]:
         """Return the decision on a page and its record; one that cannot be judged is ``skipped``.

@@ -70,7 +70,8 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
     """
     decision = await index.add(page)
     if decision.reason == "new_text" or decision.verdict == "refresh":
-        reach.note_unique(page.url)
+        if decision.replaces is None:
+            reach.note_unique(page.url)
     elif decision.is_duplicate and index.parameters.share is not None:
         rules = _rules_of_copies(index, Address.of(page.url).host)
         variant = _leading_on(reach, page, decision, index.learned.noise(page.section).cuts, rules)

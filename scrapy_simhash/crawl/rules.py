@@ -213,7 +213,8 @@ class SimhashRulesMiddleware:
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
-        if asked.tests_rule and decision.stands_for_others and not decision.is_alias:
+        is_new = decision.stands_for_others and not (decision.is_alias or decision.replaces)
+        if asked.tests_rule and is_new:
             leads_on = decision.reason in NEW_ADDRESSES
             page = self._learner.fail(asked.rule, asked.pattern, leads_on, request.url)
             self._crawler.stats.inc_value("simhash/rules/recovered")
@@ -296,7 +297,7 @@ class SimhashRulesMiddleware:
         if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
             return
         savings = self._savings[rule]
-        if decision.is_duplicate or decision.is_alias:
+        if decision.is_duplicate or decision.is_alias or decision.replaces:
             savings.known += 1
             savings.known_bytes += body_bytes
             stats.inc_value("simhash/rules/known")

@@ -1,11 +1,8 @@
 """Asking a server whether a known page has changed, instead of downloading it.
 
-Where an unchanged page would be dropped, a request for a page that an earlier crawl has passed on
-carries what the server said of it then (RFC 9110, section 8.8): ``If-None-Match`` and
-``If-Modified-Since``.  The answer 304 has no body, and counts as the page that is stored.
-
-Of the pages behind such answers, a share is downloaded all the same.  If one of them has changed,
-its host is not asked any more.
+A request for a page that an earlier crawl has passed on carries what the server said of it then
+(RFC 9110, section 8.8).  The answer 304 has no body, and counts as the page that is stored.  Of
+such pages, a share is downloaded all the same: if one has changed, its host is asked no more.
 """
 
 from __future__ import annotations
@@ -41,10 +38,9 @@ logger = logging.getLogger(__name__)
 NOT_MODIFIED = 304
 # The headers that this plug-in has set: a redirect, or another try, takes them along.
 SENT_META_KEY = "simhash_validators"
-# In a request that is sent once more without: its URL, and which body its server said that the page
-# has, as a hash in hexadecimal; empty if the page is not audited.
+# In a request that is sent once more without: its URL, and the hash of the body that its page has,
+# as the server said; empty if it is not audited.
 WHOLE_META_KEY = "simhash_whole"
-
 # Of the pages that are said to be as before, this share is downloaded all the same.
 AUDITED_SHARE = 0.03
 # What is longer is not stored: most entity tags have 10 to 40 bytes, a date has 29.
@@ -65,29 +61,19 @@ def validators_of(response: Response) -> bytes | None:
     return blake2b(response.body, digest_size=BODY_BYTES).digest() + etag + b"\n" + modified
 
 
-def headers_by(validators: bytes) -> dict[str, str]:
-    """Return the headers of a request that asks whether the page is still the same."""
-    etag, _, modified = validators[BODY_BYTES:].decode("latin-1").partition("\n")
-    named = {"If-None-Match": etag, "If-Modified-Since": modified}
-    return {name: value for name, value in named.items() if value}
-
-
 class Validators:
     """Asks for known pages by what their servers said of them.
 
-    A request is left alone if its spider has set such headers; if Scrapy's HTTP cache may answer
-    it, which would store the 304, or asks by itself; if the page is rendered, so that the document
-    is only a part of it; and if it would pass unchanged, as a start page does: its links are
-    followed once more, and an answer without a body has none.
+    A request is left alone if its page would pass unchanged, as a start page does: its links are
+    followed once more, and an answer without a body has none; if its spider has set such headers;
+    if the page is rendered, so that the document is only a part of it; and if Scrapy's HTTP cache
+    may answer, which would store the 304, or asks by itself.
     """
 
     def __init__(
         self, crawler: Crawler, parts: Parts, policy: CarefulPolicy, run: CrawlRun
     ) -> None:
-        self._crawler = crawler
-        self._parts = parts
-        self._policy = policy
-        self._run = run
+        self._crawler, self._parts, self._policy, self._run = crawler, parts, policy, run
         self._selection = Selection(parts.pipeline.settings)
         self._has_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._liars = parts.index.learned.liars
@@ -101,19 +87,21 @@ class Validators:
         with suppress(Exception):  # then the page is downloaded
             if self._may_ask(request) and (known := await self._known(request)) is not None:
                 self._asked[request] = known
-                sent = request.meta[SENT_META_KEY] = headers_by(known.validators or b"")
-                request.headers.update(sent)
+                stored = (known.validators or b"")[BODY_BYTES:].decode("latin-1").split("\n")
+                sent = zip(("If-None-Match", "If-Modified-Since"), stored, strict=True)
+                request.meta[SENT_META_KEY] = {name: value for name, value in sent if value}
+                request.headers.update(request.meta[SENT_META_KEY])
 
     def _may_ask(self, request: Request) -> bool:
         meta, page = request.meta, HtmlResponse(request.url, body=b"<html>")
-        is_ours = OWN_META_KEY in meta or self._said(request) is not None
-        is_cached = self._has_cache and not meta.get("dont_cache")
-        is_rendered = any(str(name).startswith(RENDERING) for name in meta)
         is_set = any(name.startswith((b"If-", b"Range")) for name in request.headers)
+        is_rendered = any(str(name).startswith(RENDERING) for name in meta)
         return (
             request.method == "GET"
             and request.callback is not NO_CALLBACK
-            and not (is_ours or is_cached or is_rendered or is_set)
+            and OWN_META_KEY not in meta
+            and self._said(request) is None
+            and not (is_set or is_rendered or (self._has_cache and not meta.get("dont_cache")))
             and not self._parts.facts.is_poll(request)
             and host_of(request.url) not in self._liars
             and self._selection.why_not(request, page) is None
@@ -122,23 +110,20 @@ class Validators:
 
     async def _known(self, request: Request) -> Page | None:
         """Return the stored page of a request as it is judged if it has not changed."""
-        parts, run, facts = self._parts, await self._run.current(), self._parts.facts.of(request)
-        spider = self._crawler.spidercls.name
-        scope = parts.pipeline.scope_of(request.url, spider, facts.asker, run)
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        parts, run, crawler = self._parts, await self._run.current(), self._crawler
+        asker, purpose, depth = parts.facts.of(request)
+        scope = parts.pipeline.scope_of(request.url, crawler.spidercls.name, asker, run)
+        fingerprint = crawler.request_fingerprinter.fingerprint(request)
         stored = await parts.index.delivered(scope, fingerprint)
         if stored is None or stored.validators is None:
             return None
-        page = parts.pipeline.unmodified(stored, facts.purpose, facts.depth, run)
+        page = parts.pipeline.unmodified(stored, purpose, depth, run)
         return None if other_request(page, stored) else page
 
     async def answer(
         self, request: Request, response: Response
     ) -> tuple[Page, Decision] | Request | None:
-        """Return the page behind a 304 with the decision on it, or a request for all of it.
-
-        None for any other answer, and for one that the plug-in did not ask for.
-        """
+        """Return the page behind a 304 with its decision, or a request for all of it; or None."""
         page = self._asked.pop(request, None)
         sent = request.meta.get(SENT_META_KEY, {}).items()
         is_ours = all(request.headers.get(name) == value.encode("latin-1") for name, value in sent)
@@ -148,15 +133,14 @@ class Validators:
         if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
             stats.inc_value("simhash/validators/audited")
             return _whole(request, page.validators)
-        if host_of(request.url) in self._liars:
-            return _whole(request)
         with suppress(IndexUnavailableError):
             # Not stored if it has become another one meanwhile: the spider would not get it.
-            if (await index.check(page)).is_unchanged:
-                decision = await index.add(page)
-                if decision.is_unchanged:
-                    stats.inc_value("simhash/not_modified")
-                    return page, decision
+            is_same = (await index.check(page)).is_unchanged and host_of(
+                page.url
+            ) not in self._liars
+            if is_same and (decision := await index.add(page)).is_unchanged:
+                stats.inc_value("simhash/not_modified")
+                return page, decision
         return _whole(request)
 
     def _said(self, request: Request) -> str | None:
@@ -170,20 +154,17 @@ class Validators:
         if not said or said == now or decision.verdict != "refresh" or decision.is_unchanged:
             return
         self._crawler.stats.inc_value("simhash/validators/wrong")
-        host = host_of(request.url)
         logger.warning(
-            "%(url)s has changed, but its server said that it had not: the pages of %(host)s are "
-            "downloaded whole from now on",
-            {"url": request.url, "host": host},
+            "%(page)s has changed, but its server said that it had not: all pages of its host are "
+            "downloaded from now on",
+            {"page": page.url},
             extra={"spider": self._crawler.spider},
         )
-        await self._parts.index.learned.distrust(host)
+        await self._parts.index.learned.distrust(host_of(page.url))
 
 
 def _whole(request: Request, validators: bytes | None = None) -> Request:
     """Return the request that is sent once more for all of a page, before others."""
-    body = (validators or b"")[:BODY_BYTES].hex()
-    again = {ASKED_AGAIN_META_KEY: True, WHOLE_META_KEY: [request.url, body]}
-    return request.replace(
-        dont_filter=True, priority=request.priority + PRIORITY, meta={**request.meta, **again}
-    )
+    whole = [request.url, (validators or b"")[:BODY_BYTES].hex()]
+    meta = {**request.meta, ASKED_AGAIN_META_KEY: True, WHOLE_META_KEY: whole}
+    return request.replace(dont_filter=True, priority=request.priority + PRIORITY, meta=meta)

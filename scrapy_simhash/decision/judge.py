@@ -26,6 +26,7 @@ from scrapy_simhash.decision.page import (
     together,
 )
 from scrapy_simhash.decision.sketch import MIN_SAMPLES, Overlap
+from scrapy_simhash.settings import CANONICAL, FIRST
 from scrapy_simhash.urls import owner_of, section_of
 
 # The two views of a page that have a fingerprint.
@@ -59,7 +60,8 @@ class Parameters:
 
     *scheme* and *scope* are stored with the index and cannot change later; the others may change
     from crawl to crawl.  *share* is the share of text in common that verifies a candidate; with
-    None, every candidate is a match, as in the paper.
+    None, every candidate is a match, as in the paper.  *prefer* says whether the copy at the
+    canonical URL of a kept page takes its place.
     """
 
     scheme: str
@@ -67,6 +69,7 @@ class Parameters:
     distance: int = 3
     min_tokens: int = 50
     share: float | None = None
+    prefer: str = FIRST
 
     def views_of(
         self, tokens: int, fingerprint: int, content_fingerprint: int | None
@@ -130,7 +133,7 @@ class Judged(NamedTuple):
     @property
     def left(self) -> Row | None:
         """The row whose page is a duplicate from now on: another page takes its place."""
-        return self.row if self.decision.reason == "moved" else None
+        return self.row if self.decision.reason in ("moved", "canonical") else None
 
     def place(self, own: Row | None) -> Row | None:
         """Return the row that the page is written to, None for a new one.
@@ -157,7 +160,8 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
        must have all of its text, too.
     4. A page that would be a duplicate of a representative which this crawl has not met is no
        duplicate: it is a ``refresh`` that has moved, and takes its place.
-    5. Any other page is ``unique``.
+    5. So is one whose representative names it as canonical, if such copies are preferred.
+    6. Any other page is ``unique``.
 
     A representative stands for the pages of such requests alone that have its *purpose*, and are
     not nearer to a start than its own.
@@ -176,8 +180,13 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
         judged = _most_alike(page, found, parameters, site)
     else:
         judged = _closest(page, found)
-    if judged.row is None or _stands(judged.row, page):
+    if judged.row is None:
         return judged
+    kept = judged.row.page
+    if _stands(judged.row, page) and not _is_preferred(page, kept, parameters):
+        better = {"canonical": kept.canonical is not None, "longer": page.tokens > kept.tokens}
+        told = tuple(name for name, is_so in better.items() if is_so)
+        return judged._replace(decision=replace(judged.decision, better=told))
     distance = judged.decision.distance or 0
     return _refresh(page, judged.row, distance, found, parameters, site)
 
@@ -191,11 +200,16 @@ def stored_as(page: Page, judged: Judged, own: Row | None) -> Page:
         return replace(page, met_by=together(page.met_by, own.page.met_by))
     if judged.replaced is None:
         return page
-    if judged.decision.reason == "moved":
+    if judged.left is not None:
         return page  # other crawls have met it elsewhere, and may have to take that back
     before = judged.replaced.page
     crawl = before.crawl if judged.decision.is_unchanged else page.crawl
     return replace(page, crawl=crawl, met_by=together(page.met_by, before.met_by))
+
+
+def _is_preferred(page: Page, kept: Page, parameters: Parameters) -> bool:
+    """Whether a page takes the place of a kept one that names it as canonical."""
+    return parameters.prefer == CANONICAL and kept.canonical == page.url
 
 
 def _stands(row: Row, page: Page) -> bool:
@@ -244,11 +258,11 @@ def _refresh(
     parameters: Parameters,
     site: SiteKnowledge,
 ) -> Judged:
-    """Compare a page with what it was before: its own row, or that of a page that has moved."""
+    """Compare a page with what it was before: its own row, or that whose place it takes."""
     changed = not _has_same_content(page, row.page, parameters, site.template)
     decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
     if row is not found.own:
-        decision = replace(decision, reason="moved")
+        decision = replace(decision, reason="canonical" if _stands(row, page) else "moved")
     elif not changed and found.delivered and _is_same(page, row.page, site):
         decision = replace(decision, reason="unchanged")
     return Judged(decision, row)
@@ -366,7 +380,8 @@ def most_alike(
         if new == [] and other is None:
             url = row.page.url
             in_common = segments_in_common(url, page.url)
-            rank = _stands(row, page), url == page.canonical, shared.share, in_common
+            is_named = url == page.canonical or _is_preferred(page, row.page, parameters)
+            rank = _stands(row, page), is_named, shared.share, in_common
             if best is None or rank > best[0]:
                 best = (rank, distance, row)
         elif is_near or new == []:

@@ -37,6 +37,7 @@ Reason = Literal[
     "seen_before",
     "unchanged",
     "moved",
+    "canonical",
     # skipped
     "opt_out",
     "left_out",
@@ -117,8 +118,8 @@ class Page:
     callback beside the page, None for nothing, and *depth* how far the page is from a start, None
     if nothing depends on it.  *canonical* is the URL that the page gives as its own
     (rel=canonical), None if that is *url*.  It chooses among kept pages that are equally good as
-    its representative, and says which other site may have the page.  *validators* are what a server
-    can be asked by whether it has changed (:mod:`scrapy_simhash.crawl.validators`).
+    its representative, and says which other site may have the page.  *validators*: see
+    :mod:`scrapy_simhash.crawl.validators`.
 
     Not stored: the ids of the page's *blocks* on *site*, the *section* of the site that it is in
     (:func:`~scrapy_simhash.urls.section_of`; empty if there are no sections), and what it
@@ -237,6 +238,8 @@ class Decision:
     *is_alias*: these are known under the rule that makes the page's address that of *closest*, or
     under a trusted one that is about it.
     *kept_addresses* are those of the representative (:mod:`scrapy_simhash.decision.holdings`).
+    *better* says why a duplicate may be the better copy: its kept page names another address than
+    its own as ``canonical``, or the duplicate is ``longer``.
     """
 
     verdict: Verdict
@@ -250,6 +253,12 @@ class Decision:
     new: tuple[Told, ...] = field(default=(), compare=False)
     is_alias: bool = field(default=False, compare=False)
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
+    better: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def replaces(self) -> str | None:
+        """The URL of the page whose place this one takes in this crawl, as its canonical copy."""
+        return self.representative if self.reason == "canonical" else None
 
     @property
     def may_be_noise(self) -> bool:
@@ -276,8 +285,9 @@ class Decision:
         return self.representative or url if self.is_duplicate else url
 
     def content_url(self, url: str) -> str:
-        """Return the same, and for an alias the URL of the page that it is like."""
-        return self.closest.url if self.is_alias and self.closest else self.kept_url(url)
+        """Return the same; for an alias that of the page which it is like, or which it replaces."""
+        found = self.closest.url if self.is_alias and self.closest else self.kept_url(url)
+        return self.replaces or found
 
     @property
     def is_unchanged(self) -> bool:

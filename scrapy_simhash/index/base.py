@@ -103,11 +103,8 @@ class Index(ABC):
         """Return what :meth:`add` would, and store nothing."""
 
     async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
-        """Return the kept page of a request that a crawl which ended well has passed on, if any.
-
-        An index that ends with its process has none.
-        """
-        return None
+        """Return the kept page of a request that a crawl which ended well has passed on, if any."""
+        return None  # an index that ends with its process has none
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn from an added page what its site repeats; other pages may be judged meanwhile.
@@ -120,7 +117,7 @@ class Index(ABC):
         with suppress(IndexUnavailableError):
             for early in self.learned.take_settled(page):
                 now = await self.check(early)
-                if now.verdict == "refresh" and now.reason != "moved" and now.distance == 0:
+                if now.reason in ("seen_before", "unchanged") and now.distance == 0:
                     await self.add(early)
                 await asyncio.sleep(0)  # each takes milliseconds
 

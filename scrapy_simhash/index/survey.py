@@ -102,12 +102,11 @@ async def survey(place: str) -> Survey:
 
 
 class Member(NamedTuple):
-    """A page of a group: its kept page, or a duplicate of that.
+    """A page, and the URL of the kept page of its group, which may be its own.
 
-    *kept* is the URL of the kept page, *verdict* "kept", "near_duplicate" or "exact_duplicate",
-    *share* how much of its content a duplicate has in common with the kept page, as both are
-    stored; None if contents are not compared.  *judged_at* is in seconds since the epoch,
-    *canonical* the URL that the page gives as its own, if that is another than *url*.
+    *verdict* is "kept", "near_duplicate" or "exact_duplicate", *share* how much of its content a
+    duplicate has in common with the kept page, as both are stored; None if it is not known.
+    *judged_at* is in seconds since the epoch, *canonical* another URL that it gives as its own.
     """
 
     kept: str
@@ -136,31 +135,27 @@ async def members(index: LastingIndex) -> AsyncGenerator[Member, None]:
     async for row in index.brief_rows():
         if row.representative is not None:
             duplicates[row.representative].append(row.id)
-    async for kept in index.rows():
-        if not kept.is_kept:
-            continue
-        yield _member(kept.page, kept.page, "kept", None)
-        for row_id in duplicates.get(kept.id, ()):
-            found = await index.row(row_id)
-            if found is not None and found.representative == kept.id:  # a crawl may go on
-                share = _share(found.page, kept.page, index.learned)
-                is_exact = found.page.digest == kept.page.digest and share in (None, 1)
-                verdict = "exact_duplicate" if is_exact else "near_duplicate"
-                yield _member(kept.page, found.page, verdict, share)
+    async for row in index.rows():
+        if row.is_kept:
+            kept = row.page
+            yield Member(kept.url, kept.url, "kept", None, int(kept.judged_at), kept.canonical)
+            for row_id in duplicates.get(row.id, ()):
+                found = await index.row(row_id)
+                if found is not None and found.representative == row.id:  # a crawl may go on
+                    yield _duplicate(found.page, kept, index.learned)
 
 
-def _member(kept: Page, page: Page, verdict: str, share: float | None) -> Member:
+def _duplicate(page: Page, kept: Page, learned: Learned) -> Member:
+    """Return a duplicate with the share of its content that it has in common with its kept page."""
+    share = None
+    if page.sketch is not None and kept.sketch is not None:
+        section = section_of(page.url)
+        site = learned.of(replace(page, section=section))
+        compared = Comparisons(page.sketch, site.template, section, site.template_of)
+        share = compared.overlap(kept.sketch, section_of(kept.url)).share
+    is_exact = page.digest == kept.digest and share in (None, 1)
+    verdict = "exact_duplicate" if is_exact else "near_duplicate"
     return Member(kept.url, page.url, verdict, share, int(page.judged_at), page.canonical)
-
-
-def _share(page: Page, kept: Page, learned: Learned) -> float | None:
-    """Return the share of its content that a page has in common with its kept page."""
-    if page.sketch is None or kept.sketch is None:
-        return None
-    section = section_of(page.url)
-    site = learned.of(replace(page, section=section))
-    compared = Comparisons(page.sketch, site.template, section, site.template_of)
-    return compared.overlap(kept.sketch, section_of(kept.url)).share
 
 
 async def ids_where(index: LastingIndex, is_meant: Callable[[Page], bool]) -> list[int]:

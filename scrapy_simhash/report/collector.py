@@ -177,6 +177,8 @@ class Collector:
         self.missed_shares: Counter[int] = Counter()
         self.near_misses: Largest[tuple[str, str, int]] = Largest(NEAR_MISSES)
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
+        # Kept pages of which a duplicate may be the better copy, by why.
+        self.better: defaultdict[str, Distinct] = defaultdict(Distinct)
         self.sites: Heaviest[str, SourceCount] = Heaviest(SITES, SourceCount)
         self.patterns: Heaviest[str, SourceCount] = Heaviest(PATTERNS, SourceCount)
         # By kind and place: what holds variants apart from their kept pages.
@@ -273,6 +275,9 @@ class Collector:
             self.redirected += 1
             pattern = Address.of(record.asked_url).pattern
             self.redirects[pattern, record.pattern].add(record)
+        if (replaced := decision.replaces) is not None:
+            for kept in self.better.values():
+                kept.hashes.discard(hash_of(replaced))
         if record.is_duplicate:
             self._add_duplicate(record)
         elif record.decision.closest is not None:
@@ -288,6 +293,8 @@ class Collector:
         if record.decision.share is not None:
             self.shares[int(record.decision.share * SHARE_STEPS)] += 1
         self.groups[shortened(record.kept_url)].add(record)
+        for why in record.decision.better:
+            self.better[why].add(record.kept_url)
         rule = difference(record.address, Address.of(record.kept_url))
         if rule is not None:
             self.rules[rule].add(record)

@@ -158,6 +158,7 @@ class Record:
             "closest": None if closest is None else closest._asdict(),
             "reason": decision.reason,
             **({"new": [one._asdict() for one in decision.new]} if decision.new else {}),
+            **({"better": decision.better} if decision.better else {}),
             "changed": decision.changed,
             "action": self.action,
             "fingerprint": None if self.fingerprint is None else f"{self.fingerprint:016x}",
@@ -239,6 +240,7 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         new=tuple(
             Told(*(str(one[name]) for name in Told._fields)) for one in mapping.get("new") or ()
         ),
+        better=_texts(mapping.get("better")),
     )
 
 
