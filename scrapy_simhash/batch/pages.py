@@ -1,6 +1,6 @@
 """Pages in WARC and WET files: those that a crawl would judge, as it would get them.
 
-The encodings that Python cannot read are left to FastWARC, which comes with resiliparse.
+The encodings that Python cannot read are left to FastWARC.
 """
 
 from __future__ import annotations

@@ -139,8 +139,7 @@ class Backlog:
             logger.warning(
                 "The workers cannot keep up, so the crawl waits for them: for %d s, pages have "
                 "waited for each of %d. Set SIMHASH_WORKERS to more where there are processors "
-                "to spare, SIMHASH_EXTRACTOR to 'resiliparse', or SIMHASH_MAX_WAITING to let "
-                "pages pass unjudged",
+                "to spare, or SIMHASH_MAX_WAITING to let pages pass unjudged",
                 BACKLOG_SECONDS,
                 self._processes,
             )
