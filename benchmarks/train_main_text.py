@@ -112,7 +112,10 @@ def labelled(words: list[list[str]], gold: list[str]) -> np.ndarray[Any, Any]:
             hit[step.src_start : step.src_end] = 1
     starts = np.cumsum([0, *map(len, words)])
     sums = np.concatenate([[0], np.cumsum(hit)])
-    return np.array([(sums[b] - sums[a]) / max(1, b - a) for a, b in pairwise(starts)])
+    labels: np.ndarray[Any, Any] = np.array(
+        [(sums[b] - sums[a]) / max(1, b - a) for a, b in pairwise(starts)]
+    )
+    return labels
 
 
 def words_above(page: Page) -> list[set[str]]:
