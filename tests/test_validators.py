@@ -234,20 +234,24 @@ def test_audits_of_right_validators_find_nothing(site: Site, crawl: CrawlFixture
     assert crawl("Revisits", **SKIP).simhash_stats()["not_modified"] == 2
 
 
-def test_a_page_that_is_forgotten_meanwhile_is_downloaded(
-    site: Site, crawl: CrawlFixture, tmp_path: Path
-) -> None:
-    """By somebody else, after the request was sent."""
-    first = crawl("Revisits", **SKIP)
+def change_meanwhile(site: Site, folder: Path, statement: str) -> None:
+    """Let somebody else change the index after the second request for a page was sent."""
     page = site.pages["/tag"].body
     assert isinstance(page, str)
 
-    def forgotten(visit: int) -> str:
+    def changed(visit: int) -> str:
         if visit == 2:
-            change(tmp_path, "DELETE FROM pages WHERE url LIKE '%/tag'")
+            change(folder, statement)
         return page
 
-    site["/tag"] = Reply(forgotten, headers={"ETag": '"one"'})
+    site["/tag"] = Reply(changed, headers={"ETag": '"one"'})
+
+
+def test_a_page_that_is_forgotten_meanwhile_is_downloaded(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    first = crawl("Revisits", **SKIP)
+    change_meanwhile(site, tmp_path, "DELETE FROM pages WHERE url LIKE '%/tag'")
     result = crawl("Revisits", **SKIP)
     assert site.not_modified["/tag"] == 1
     assert site.asked["/tag"] == 3
@@ -258,15 +262,7 @@ def test_a_page_that_another_crawl_has_seen_change_meanwhile_is_downloaded(
     site: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
     crawl("Revisits", **SKIP)
-    page = site.pages["/tag"].body
-    assert isinstance(page, str)
-
-    def changed(visit: int) -> str:
-        if visit == 2:
-            change(tmp_path, "UPDATE pages SET validators = x'0000000000000000220A'")
-        return page
-
-    site["/tag"] = Reply(changed, headers={"ETag": '"one"'})
+    change_meanwhile(site, tmp_path, "UPDATE pages SET validators = x'0000000000000000220A'")
     crawl("Revisits", **SKIP)
     assert site.not_modified["/tag"] == 1
     assert site.asked["/tag"] == 3

@@ -133,11 +133,11 @@ class Validators:
         if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
             stats.inc_value("simhash/validators/audited")
             return _whole(request, page.validators)
+        if host_of(page.url) in self._liars:
+            return _whole(request)
         with suppress(IndexUnavailableError):
             # Not stored if it has become another one meanwhile: the spider would not get it.
-            is_same = (await index.check(page)).is_unchanged and host_of(
-                page.url
-            ) not in self._liars
+            is_same = (await index.check(page)).is_unchanged
             if is_same and (decision := await index.add(page)).is_unchanged:
                 stats.inc_value("simhash/not_modified")
                 return page, decision
