@@ -7,42 +7,93 @@ begins with the index of the first one, and ends with one more, in which these p
 
 Prints for each second crawl its bytes (bodies and headers) as a share of those of the first one,
 the changed pages that the spider did not get, with right and with wrong tags, and of the latter
-those that were missed after the host was no longer asked.
+those that were missed after the host was no longer asked; and the milliseconds that a request took,
+at the median, to be given what the server said of its page.
 
 Leaves out: the time (bench_crawl.py), and servers that answer by dates, which the tests have.
 
     python benchmarks/bench_recrawl.py [--pages 2000] [--bytes 20000] [--changed 0.05]
-        [--lies 0.01] [--repeats 5] [--json FILE]
+        [--lies 0.01] [--repeats 5] [--json FILE] [--redis URL]
+
+With ``--redis``, the index is on this server, and stays there from crawl to crawl: for the last
+figure alone, with ``--repeats 0`` and an empty server.
+
+With ``--sites``, does every judged page of real sites have its kept page, whatever happens?
+
+At most --pages pages of each site, chosen by chance, are crawled, and the other addresses that the
+server gives to three of ten.  The crawl is killed, interrupted, and killed once more.  Three more
+crawls of pages known by then follow, with ``SIMHASH_SKIP_UNCHANGED`` and entity tags: the first is
+killed, the second interrupted.  Before each, one kept page of five is forgotten, and other pages
+get other addresses.  Each crawl goes on in its ``JOBDIR`` until it ends; after a kill, without the
+queue of Scrapy, which cannot be read then.
+
+Prints for each site what happened, and the sums over the looks at the groups, one after each
+run and each forgetting: judged pages in no group, those in several, and rows whose kept page is
+not listed as one.  A page counts as judged if a decisions feed says so, until it is forgotten.
+
+    python benchmarks/bench_recrawl.py --sites SITES_FOLDER --tools TOOLS_FOLDER [--pages 2000]
+
+SITES_FOLDER holds a folder with ``site.tar.xz`` for each site, TOOLS_FOLDER ``serve_site.py``.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import random
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from measured_crawl import Given
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
 from seeded_site import SeededSite
 
+from scrapy_simhash import groups
+from scrapy_simhash.crawl.validators import Validators
+from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.index.survey import ids_where
 from scrapy_simhash.testing import serve
-
-CRAWL = """
-import json, sys
-sys.path.insert(0, sys.argv[1])
-from measured_crawl import Given
 from scrapy_simhash.testing.child import run_spiders
-job = json.loads(sys.argv[2])
-[crawler] = run_spiders([Given], {"urls": job["urls"]}, job["settings"], {})
-print(json.dumps(crawler.stats.get_stats(), default=str))
-"""
+
+CRAWL = "import sys; sys.path.insert(0, sys.argv[1]); import bench_recrawl; bench_recrawl.run()"
+# Share of the pages of a site that link to other addresses of theirs.
+ALIASES = 0.3
 ONCE_MORE = " And now it says something else: number {}."
+
+
+def run() -> None:
+    """Run the crawl of a job, which a file says, and print its stats."""
+    job = json.loads(Path(sys.argv[2]).read_text())
+    seconds = []
+    prepare = Validators.prepare
+
+    async def timed(of: Validators, request: Request) -> None:
+        began = time.perf_counter()
+        await prepare(of, request)
+        seconds.append(time.perf_counter() - began)
+
+    Validators.prepare = timed  # type: ignore[assignment, method-assign]
+    spiders = [{"Given": Given, "Mapped": Mapped}[job["spider"]]]
+    [crawler] = run_spiders(spiders, {"urls": job["urls"]}, job["settings"], {})
+    look_up_ms = 1000 * statistics.median(seconds or [0])
+    print(json.dumps({**crawler.stats.get_stats(), "look_up_ms": look_up_ms}, default=str))
 
 
 class ChangingSite:
@@ -100,32 +151,56 @@ class Recrawl:
     lying: int
     missed_lies: int
     missed_lies_afterwards: int
+    look_up_ms: float
 
 
-def crawl(urls: list[str], folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Crawl pages with the index in a folder; return the stats and the decisions, in order."""
-    feed = folder / "decisions.jsonl"
-    feed.unlink(missing_ok=True)
-    settings = {
+def start(
+    spider: str, urls: list[str], folder: Path, settings: dict[str, Any]
+) -> subprocess.Popen[str]:
+    """Start a crawl of pages with the index in a folder, which prints its stats at its end."""
+    of_all = {
         "SIMHASH_INDEX": str(folder / "pages.simhash"),
-        "SIMHASH_SKIP_UNCHANGED": True,
-        "SIMHASH_DECISIONS_FILE": str(feed),
-        "SIMHASH_RULES": "off",
+        "SIMHASH_DECISIONS_FILE": str(folder / "decisions.jsonl"),
         "LOG_LEVEL": "ERROR",
         "TELNETCONSOLE_ENABLED": False,
     }
-    job = json.dumps({"urls": urls, "settings": settings})
-    command = [sys.executable, "-c", CRAWL, str(Path(__file__).parent), job]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    lines = feed.read_text().splitlines()
-    return json.loads(done.stdout.splitlines()[-1]), [json.loads(line) for line in lines]
+    job = folder / "job.json"
+    job.write_text(json.dumps({"spider": spider, "urls": urls, "settings": of_all | settings}))
+    command = [sys.executable, "-c", CRAWL, str(Path(__file__).parent), str(job)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def end_of(crawl: subprocess.Popen[str]) -> dict[str, Any]:
+    """Return the stats of a crawl, at its end."""
+    output, _ = crawl.communicate()
+    if crawl.returncode:
+        sys.exit(f"a crawl ended with {crawl.returncode}")
+    stats: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return stats
+
+
+def decisions_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "decisions.jsonl").read_text().splitlines()]
+
+
+def crawl(urls: list[str], folder: Path, **own: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Crawl pages with the index in a folder; return the stats and the decisions, in order."""
+    (folder / "decisions.jsonl").unlink(missing_ok=True)
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "SIMHASH_RULES": "off", **own}
+    return end_of(start("Given", urls, folder, settings)), decisions_in(folder)
 
 
 def recrawl(
-    name: str, urls: list[str], folder: Path, first: float, honest: list[int], lying: list[int]
+    name: str,
+    urls: list[str],
+    folder: Path,
+    first: float,
+    honest: list[int],
+    lying: list[int],
+    **own: Any,
 ) -> Recrawl:
     """Crawl again, and look which changed pages the spider got."""
-    stats, decisions = crawl(urls, folder)
+    stats, decisions = crawl(urls, folder, **own)
     got = {one["url"] for one in decisions if one["action"] == "pass"}
     lies = {urls[number] for number in lying}
     asked = [one["url"] for one in decisions if one["reason"] == "unchanged" and not one["tokens"]]
@@ -141,7 +216,104 @@ def recrawl(
         lying=len(lying),
         missed_lies=len(lies - got),
         missed_lies_afterwards=sum(url in lies and order[url] > found for url in asked),
+        look_up_ms=round(stats["look_up_ms"], 3),
     )
+
+
+class Mapped(Given):
+    """Get the given pages, with the other addresses that the server of the site gives to some."""
+
+    name = "mapped"
+    links = LinkExtractor(restrict_css="div.page-tools")
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url}
+        if isinstance(response, HtmlResponse):
+            yield from (Request(link.url) for link in self.links.extract_links(response))
+
+
+def tagged(handler: Any) -> Any:
+    """Return the handler of serve_site.py with entity tags."""
+
+    class Tagged(handler):  # type: ignore[misc]
+        def _send(
+            self, status: HTTPStatus, body: bytes, kind: str, with_body: bool, **headers: str
+        ) -> None:
+            tag = f'"{zlib.crc32(body):x}"'
+            if status == HTTPStatus.OK and self.headers.get("If-None-Match") == tag:
+                status, with_body = HTTPStatus.NOT_MODIFIED, False
+            super()._send(status, body, kind, with_body, ETag=tag, **headers)
+
+    return Tagged
+
+
+class Mapping:
+    """The groups of a site's pages, and what was wrong with them in all looks together."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+        self.judged: set[str] = set()
+        self.kept: set[str] = set()
+
+    def crawl(self, urls: list[str], stops: list[signal.Signals], **settings: Any) -> None:
+        """Crawl, stop after equal shares of the pages, and go on each time; look each time."""
+        job, feed = self.folder / "job", self.folder / "decisions.jsonl"
+        shutil.rmtree(job, ignore_errors=True)
+        feed.write_text("")
+        for number, stop in enumerate([*stops, None], 1):
+            run = start("Mapped", urls, self.folder, {**settings, "JOBDIR": str(job)})
+            enough = number * len(urls) // (len(stops) + 1)
+            while stop and run.poll() is None and feed.read_bytes().count(b"\n") < enough:
+                time.sleep(0.01)
+            if stop is None:
+                self.counts["304"] += end_of(run).get("simhash/not_modified", 0)
+            elif run.poll() is None:
+                run.send_signal(stop)
+                run.communicate()
+                self.counts[stop.name] += 1
+            if stop == signal.SIGKILL:  # then Scrapy cannot read its queue any more
+                (job / "requests.seen").unlink(missing_ok=True)
+                shutil.rmtree(job / "requests.queue", ignore_errors=True)
+            found = decisions_in(self.folder)
+            self.judged |= {one["url"] for one in found if one["verdict"] != "skipped"}
+            asyncio.run(self.look())
+        self.counts["decisions"] += len(found)
+
+    async def look(self) -> None:
+        """Compare the groups with the pages that were judged."""
+        members = [one async for one in groups(str(self.folder / "pages.simhash"))]
+        times = Counter(one.url for one in members)
+        self.kept = {one.url for one in members if one.verdict == "kept"}
+        self.counts["looks"] += 1
+        self.counts["in no group"] += len(self.judged - times.keys())
+        self.counts["in several"] += sum(times[url] > 1 for url in self.judged)
+        self.counts["not listed"] += sum(one.kept not in self.kept for one in members)
+
+    async def forget(self, urls: set[str]) -> None:
+        """Forget pages, and look."""
+        async with open_existing(str(self.folder / "pages.simhash")) as index:
+            ids = await ids_where(index, lambda page: page.url in urls)
+            self.counts["forgotten"] += await index.forget(ids)
+        self.judged -= urls
+        await self.look()
+
+
+def mapping(archive: Path, tool: Any, pages: int, folder: Path) -> Counter[str]:
+    """Return what happened to the groups of a site: crawls, stops, forgotten pages, and errors."""
+    found, rng = Mapping(folder), random.Random(1)
+    with tool.SiteServer(archive, aliases=ALIASES) as server:
+        paths = server.site.pages()
+        urls = [server.url + path[1:] for path in rng.sample(paths, min(pages, len(paths)))]
+        found.crawl(urls, [signal.SIGKILL, signal.SIGINT, signal.SIGKILL])
+        for stops in [signal.SIGKILL], [signal.SIGINT], []:
+            asyncio.run(found.forget(set(rng.sample(sorted(found.kept), len(found.kept) // 5))))
+            server.site.alias_seed += "+"  # other pages have other addresses now
+            known = sorted({*urls, *found.judged} - {urls[0]})
+            urls[1:] = rng.sample(known, min(pages, len(known)))
+            found.crawl(urls, stops, SIMHASH_SKIP_UNCHANGED=True)
+    found.counts["judged"], found.counts["kept"] = len(found.judged), len(found.kept)
+    return found.counts
 
 
 def main() -> None:
@@ -152,15 +324,29 @@ def main() -> None:
     parser.add_argument("--lies", type=float, default=0.01)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--redis", metavar="URL", help="keep the index on this server")
+    parser.add_argument("--sites", type=Path, help="a folder of archived sites")
+    parser.add_argument("--tools", type=Path, help="the folder of serve_site.py")
     args = parser.parse_args()
+    if args.sites:
+        sys.path.insert(0, str(args.tools))
+        tool: Any = import_module("serve_site")
+        tool._Handler = tagged(tool._Handler)
+        for place in sorted(args.sites.glob("*/site.tar.xz")):
+            with tempfile.TemporaryDirectory() as name:
+                counts = mapping(place, tool, args.pages, Path(name))
+            told = ", ".join(f"{k} {v:,}" for k, v in counts.items())
+            print(f"{place.parent.name}: {told}", flush=True)
+        return
     pages = ChangingSite(SeededSite(args.pages, args.bytes, identical=0, seed=1))
+    own = {"SIMHASH_INDEX": args.redis} if args.redis else {}
     rng = random.Random(1)
     rows = []
     with tempfile.TemporaryDirectory() as name, serve(pages.handler) as url:
         folder = Path(name)
         (folder / "first").mkdir()
         urls = [f"{url}{number}" for number in range(args.pages)]
-        first = crawl(urls, folder / "first")[0]["downloader/response_bytes"]
+        first = crawl(urls, folder / "first", **own)[0]["downloader/response_bytes"]
         for number in range(args.repeats + 1):
             place = shutil.copytree(folder / "first", folder / f"{number}")
             pages.versions.clear()
@@ -173,10 +359,10 @@ def main() -> None:
                 lying = rng.sample(others, round(args.lies * args.pages))
             pages.change(changed, lying)
             kind = f"lies {number}" if number else "honest"
-            rows.append(recrawl(kind, urls, place, first, changed, lying))
+            rows.append(recrawl(kind, urls, place, first, changed, lying, **own))
             if number:
                 pages.change([], lying)
-                rows.append(recrawl(f"lies {number}, again", urls, place, first, [], lying))
+                rows.append(recrawl(f"lies {number}, again", urls, place, first, [], lying, **own))
     print(f"first crawl: {args.pages:,} pages, {first:,} bytes")
     for row in rows:
         print(

@@ -55,7 +55,7 @@ class Given(Spider):
         yield from self.parse(response)
         yield from map(Request, reversed(self.urls[1:]))  # the last one is taken first
 
-    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
         if isinstance(response, HtmlResponse):
             title = (response.css("title::text").get() or "").strip()
             yield {"title": title, "links": len(self.links.extract_links(response))}
