@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,21 @@ def test_validators_that_are_wrong_are_found_and_not_used_any_more(
     result = crawl("Revisits", **settings)
     assert not site.not_modified
     assert result.simhash_stats()["unchanged"] == 9
+
+
+def test_a_host_whose_validators_were_wrong_is_trusted_again_after_a_month(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl("Revisits", **SKIP)
+    site["/tag"] = known("another", "one")
+    result = crawl("Revisits", **{**SKIP, "AUDITED": 1})
+    assert result.stats["simhash/validators/wrong"] == 1
+    site.not_modified.clear()
+    for days, answers in (29, {}), (31, {"/tag": 1, "/date": 1}):
+        found = int(time.time()) - days * 86_400
+        change(tmp_path, f"UPDATE templates SET state = '{found}' WHERE site LIKE '% validators'")
+        crawl("Revisits", **SKIP)
+        assert site.not_modified == answers
 
 
 def test_audits_of_right_validators_find_nothing(site: Site, crawl: CrawlFixture) -> None:

@@ -2,7 +2,8 @@
 
 A request for a page that an earlier crawl has passed on carries what the server said of it then
 (RFC 9110, section 8.8).  The answer 304 has no body, and counts as the page that is stored.  Of
-such pages, a share is downloaded all the same: if one has changed, its host is asked no more.
+such pages, a share is downloaded all the same: if one has changed, its host is not asked for 30
+days.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class Validators:
             and self._said(request) is None
             and not (is_set or is_rendered or (self._has_cache and not meta.get("dont_cache")))
             and not self._parts.facts.is_poll(request)
-            and host_of(request.url) not in self._liars
+            and not self._liars.include(host_of(request.url))
             and self._selection.why_not(request, page) is None
             and self._policy.action(request, page, Decision("refresh", "unchanged")) == "drop"
         )
@@ -133,7 +134,7 @@ class Validators:
         if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
             stats.inc_value("simhash/validators/audited")
             return _whole(request, page.validators)
-        if host_of(page.url) in self._liars:
+        if self._liars.include(host_of(page.url)):
             return _whole(request)
         with suppress(IndexUnavailableError):
             # Not stored if it has become another one meanwhile: the spider would not get it.
@@ -156,7 +157,7 @@ class Validators:
         self._crawler.stats.inc_value("simhash/validators/wrong")
         logger.warning(
             "%(page)s has changed, but its server said that it had not: all pages of its host are "
-            "downloaded from now on",
+            "downloaded for 30 days",
             {"page": page.url},
             extra={"spider": self._crawler.spider},
         )

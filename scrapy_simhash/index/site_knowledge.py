@@ -10,12 +10,13 @@ section `` values``     the values that it repeats
 folder `` beside``      the values that it repeats beside the content
 section `` noise``      what changes by itself in it
 site `` rules``         the rules for its addresses
-host `` validators``    that they say of pages which have changed that they have not
+host `` validators``    when they said of a page which had changed that it had not
 ======================  ==========================================================
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -57,6 +58,9 @@ BESIDE_PAGES = 10
 MANY_PAGES = 100
 TAUGHT_OF_MANY = 4
 
+# A server that was wrong may have been repaired after a month; if not, that is found once more.
+DISTRUST_SECONDS = 30 * 86_400
+
 # Pages of a section with the same text are learned from once: at most this many are remembered.
 TEXTS_KEPT = 50_000
 
@@ -76,16 +80,20 @@ def site_of_rules(key: str) -> str | None:
     return key.removesuffix(_RULES) if key.endswith(_RULES) else None
 
 
-class Liars(set[str]):
-    """The hosts that say of a page which has changed that it has not."""
+class Liars(dict[str, int]):
+    """The hosts that said of a page which had changed that it had not, and when, in seconds."""
+
+    def include(self, host: str) -> bool:
+        """Whether a host is not trusted now: :data:`DISTRUST_SECONDS` long."""
+        return self.get(host, 0) > time.time() - DISTRUST_SECONDS
 
     def restore(self, host: str, state: bytes) -> None:
         """Take over what others have found."""
-        self.add(host)
+        self[host] = int(state)
 
     def merged(self, host: str, stored: bytes | None) -> bytes:
-        """Return the only state that is stored of a host."""
-        return b"wrong"
+        """Return the state of a host to store: when it was found last, as far as is known here."""
+        return b"%d" % self.get(host, 0)
 
 
 class Learned:
@@ -169,7 +177,7 @@ class Learned:
 
     async def distrust(self, host: str) -> None:
         """Note that the validators of a host are wrong."""
-        self.liars.add(host)
+        self.liars[host] = int(time.time())
         await self._store(f"{host}{_LIES}")
 
     async def store_rules(self, site: str) -> None:
