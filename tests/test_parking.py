@@ -19,7 +19,7 @@ from scrapy import Request
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequests
 from scrapy_simhash.url_rules.evidence import Sample, sample_size
 from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -306,14 +306,16 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
 def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> None:
     other = AddressRule("suffix", "a.example", ".print", "")
     store = ParkedRequests(tmp_path / "parked.sqlite")
-    store.park(SID, "/a/*", 1, "http://a.example/a/p.print?sid=1", b"request", others=[other])
-    store.park(SID, "/a/*", 2, "http://a.example/a/p?sid=1", b"request")
+    store.park(
+        "http://a.example/a/p.print?sid=1", b"request", ParkedBy(SID, "/a/*", 1, others=[other])
+    )
+    store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 2))
     assert store.keys() == {SID: {"/a/*": 2}}
     (together,) = store.take(other, None, "", 10)
     assert together.url == "http://a.example/a/p.print?sid=1"
     assert len(store.take(SID, None, "", 10)) == 1
     store.answered(together.id)
-    store.park(SID, "/a/*", 3, "http://a.example/a/p?sid=2", b"request")
+    store.park("http://a.example/a/p?sid=2", b"request", ParkedBy(SID, "/a/*", 3))
     assert store.take(other, None, "", 10) == []
     store.close()
 
@@ -368,7 +370,7 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
                 (refuted, f"http://a.example/a/p{i}.print"),
             ):
                 request = pickle.dumps(Request(url).to_dict(), protocol=4)
-                store.park(rule, "/a/*", i, url, request)
+                store.park(url, request, ParkedBy(rule, "/a/*", i))
         with pytest.raises(DontCloseSpider):
             rules._parking.spider_idle()
         assert len(sent) == sum("print" in request.url for request in sent) == 100
@@ -382,9 +384,11 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
 def test_requests_are_taken_of_one_template(tmp_path: Path) -> None:
     other = AddressRule("suffix", "a.example", ".print", "")
     store = ParkedRequests(tmp_path / "parked.sqlite")
-    store.park(SID, "/a/*", 1, "http://a.example/a/p?sid=1", b"request")
-    store.park(SID, "/b/*", 2, "http://a.example/b/p?sid=1", b"request")
-    store.park(other, "/a/*", 3, "http://a.example/a/p.print?sid=1", b"request", others=[SID])
+    store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 1))
+    store.park("http://a.example/b/p?sid=1", b"request", ParkedBy(SID, "/b/*", 2))
+    store.park(
+        "http://a.example/a/p.print?sid=1", b"request", ParkedBy(other, "/a/*", 3, others=[SID])
+    )
     taken = store.take(SID, "/b/*", "", 10)
     assert [path_of(row.url) for row in taken] == ["/b/p?sid=1", "/a/p.print?sid=1"]
     assert [path_of(row.url) for row in store.take(SID, "/a/*", "", 10)] == ["/a/p?sid=1"]
@@ -396,7 +400,9 @@ def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path:
     for folder, requests in (("a", 20), ("b", 10), ("c", 1)):
         for i in range(requests):
             key = ord(folder) * 100 + i
-            store.park(SID, f"/{folder}/*", key, f"http://a.example/{folder}/p{i}", b"request")
+            store.park(
+                f"http://a.example/{folder}/p{i}", b"request", ParkedBy(SID, f"/{folder}/*", key)
+            )
 
     def sample(limit: int, each: int) -> Counter[str]:
         wanted = Sample(["/a/*", "/b/*", "/c/*"], limit, each)
@@ -418,13 +424,13 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
     path = tmp_path / "parked.sqlite"
     store = ParkedRequests(path)
     for i in range(5):
-        store.park(SID, "/a/*", i, f"http://a.example/a/p{i}", b"request")
+        store.park(f"http://a.example/a/p{i}", b"request", ParkedBy(SID, "/a/*", i))
     assert store.keys() == {SID: {"/a/*": 5}}
     (first,) = store.take(SID, None, "", 1)
     assert store.take_key(AddressRule("trap", "a.example", "a.example/a/*", ""), 1) == []
     (second,) = store.take_key(SID, 1)
     assert (first.url, second.url) == ("http://a.example/a/p0", "http://a.example/a/p1")
-    store.park(SID, "/a/*", 4, "http://a.example/a/p4?sid=2", b"request")
+    store.park("http://a.example/a/p4?sid=2", b"request", ParkedBy(SID, "/a/*", 4))
     assert len(store.sample(SID, Sample(["/a/*"], 2, 0), [])) == 2
     store.answered(first.id)
     assert store.keys()[SID]["/a/*"] <= 1, "a key that was looked at counts no more"

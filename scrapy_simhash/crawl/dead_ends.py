@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
+from scrapy_simhash.crawl.parked import ParkedBy
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.hashes import long_hash_of
@@ -103,7 +104,7 @@ class CrawlTraps:
         if number >= EXPLORED_FROM and number & (number - 1) == 0:
             self._parking.explore(rule)
         else:
-            self._parking.park(request, rule, pattern, long_hash_of(request.url))
+            self._parking.park(request, ParkedBy(rule, pattern, long_hash_of(request.url)))
 
     def _is_from_elsewhere(self, request: Request) -> bool:
         """Whether a request comes from a page that belongs to no trap.
@@ -275,7 +276,7 @@ class CrawlMissing:
         if held is None or self._parking is None or self._parking.is_exempt(request):
             return
         tree, key = held
-        self._parking.park(request, _rule_of_tree(tree), tree.url, key)
+        self._parking.park(request, ParkedBy(_rule_of_tree(tree), tree.url, key))
 
     def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
         """Take the answer to a question; there is no *page* if the site says that it has none."""

@@ -58,6 +58,24 @@ class ParkedRequest(NamedTuple):
     request: bytes
 
 
+class ParkedBy(NamedTuple):
+    """Why a request is parked: by a rule, in a folder pattern, under a key.
+
+    It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page that
+    has no verdict yet.  *others* are rules that had to apply as well.  *page* is the page pattern
+    of the address.  *looked*: the rule had its trial for this key.
+    """
+
+    rule: AddressRule
+    pattern: str
+    key: int
+    content: int | None = None
+    is_waiting: bool = False
+    others: Iterable[AddressRule] = ()
+    page: str = ""
+    looked: bool = False
+
+
 class ParkedRequests:
     """The parked requests in one file, of one process at a time.
 
@@ -92,25 +110,9 @@ class ParkedRequests:
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         self._connection.execute("UPDATE parked SET state = ? WHERE state = ?", (_OWED, _ASKED))
 
-    def park(
-        self,
-        rule: AddressRule,
-        pattern: str,
-        key: int,
-        url: str,
-        request: bytes,
-        content: int | None = None,
-        is_waiting: bool = False,
-        others: Iterable[AddressRule] = (),
-        page: str = "",
-        looked: bool = False,
-    ) -> None:
-        """Store a request; when this returns, it is there for good.
-
-        It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page
-        that has no verdict yet.  *others* are rules that had to apply as well.  *page* is the page
-        pattern of the address.  *looked*: the rule had its trial for this key.
-        """
+    def park(self, url: str, request: bytes, why: ParkedBy) -> None:
+        """Store a request; when this returns, it is there for good."""
+        rule, pattern, key, content, is_waiting, others, page, looked = why
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
             self._connection.execute("BEGIN")

@@ -27,7 +27,7 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import RuledOut
-from scrapy_simhash.crawl.parked import ParkedRequest, ParkedRequests, remove_old
+from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.requests import (
     FACTS_META_KEY,
     RequestFacts,
@@ -42,7 +42,7 @@ from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_share
 from scrapy_simhash.urls import Address, site_of_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.http import Request
@@ -223,48 +223,31 @@ class Parking:
         if first is not None:
             self._under_way.wait(first, match)
         page = match.hypothesis.page_of(Address.of(request.url))
-        self.park(
-            *(request, rule, match.pattern, match.key, match.content),
-            *(first is not None, match.others, page, match.is_tried),
-        )
+        where = rule, match.pattern, match.key, match.content
+        self.park(request, ParkedBy(*where, first is not None, match.others, page, match.is_tried))
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
         self._count("explored", rule)
         self._looked_at[rule] += 1
 
-    def park(
-        self,
-        request: Request,
-        rule: AddressRule,
-        pattern: str,
-        key: int,
-        content: int | None = None,
-        is_waiting: bool = False,
-        others: Iterable[AddressRule] = (),
-        page: str = "",
-        looked: bool = False,
-    ) -> None:
-        """Park a request by a rule; 50 us.  The arguments are those of ParkedRequests.park().
+    def park(self, request: Request, why: ParkedBy) -> None:
+        """Park a request; 50 us.
 
         :raises RuledOut: it is parked.
         """
         try:
             values = request.to_dict(spider=self._crawler.spider)
             values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
-            stored = pickle.dumps(values, protocol=4)
-            self._store.park(
-                *(rule, pattern, key, request.url, stored, content),
-                *(is_waiting, others, page, looked),
-            )
+            self._store.park(request.url, pickle.dumps(values, protocol=4), why)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
             return
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
             return
-        self._count("parked", rule)
-        raise RuledOut(request.url, rule)
+        self._count("parked", why.rule)
+        raise RuledOut(request.url, why.rule)
 
     def answered(self, request: Request) -> Asked | None:
         """Note the answer to a request; return which rule had parked it, if one had."""
