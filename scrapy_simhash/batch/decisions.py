@@ -85,28 +85,43 @@ class Groups:
     """The pages that share a key, of each key that 2 to :data:`MOST_OF_KEY` classes have.
 
     *keys* are lists of 64-bit integers: the keys of each class, by its number.  Keys of more
-    classes are *crowded*, as are those that are known to be.  Takes 20 bytes for each key of a
-    class, and 60 while it is made.
+    classes are *crowded*, as are those that are known to be.  Takes 4 bytes for each key of a
+    class, 25 for one that classes share, and 30 for each key while it is made.
     """
 
     def __init__(self, keys: pa.ListArray, crowded: pa.Array, most: int = MOST_OF_KEY) -> None:
-        encoded = keys.flatten().dictionary_encode()
-        self._flat = memory_of(encoded.indices)
+        flat = keys.flatten()
         self._ends = memory_of(keys.offsets)
-        # As the numbers themselves, the counts come in the order of the first appearances.
-        sizes = pc.value_counts(encoded.indices).field("counts")
-        left_out = pc.or_(pc.greater(sizes, most), pc.is_in(encoded.dictionary, crowded))
-        self.crowded = encoded.dictionary.filter(left_out)
-        # Those of a key that is left out count as negative.
-        self._sizes = memory_of(pc.if_else(left_out, -1, sizes))
+        self._flat = array("i", [NONE]) * len(flat)
+        # By sorting: a table of all keys takes three times the memory, and most are of one class.
+        rows = pc.sort_indices(flat)
+        ordered = flat.take(rows)
+        same = pc.equal(ordered.slice(1), ordered.slice(0, max(0, len(flat) - 1)))
+        none = pa.array([False] * min(1, len(flat)), pa.bool_())
+        is_first = pc.invert(pa.concat_arrays([none, same]))
+        is_alone = pc.and_(is_first, pc.invert(pa.concat_arrays([same, none])))
+        is_known = pc.is_in(ordered, crowded)
+        counts = pc.or_(pc.invert(is_alone), is_known)
+        rows, ordered, is_first = (one.filter(counts) for one in (rows, ordered, is_first))
+        starts = pc.indices_nonzero(is_first).cast(pa.int64())
+        ends = pa.concat_arrays([starts, pa.array([len(rows)])]).slice(1)
+        sizes = pc.subtract(ends, starts)
+        names = ordered.filter(is_first)
+        left_out = pc.or_(pc.greater(sizes, most), pc.is_in(names, crowded))
+        self.crowded = names.filter(left_out)
+        self._sizes = memory_of(pc.if_else(left_out, NONE, sizes))
+        groups = pc.subtract(pc.cumulative_sum(is_first.cast(pa.int32())), 1)
+        for row, group in zip(memory_of(rows), memory_of(groups), strict=True):
+            self._flat[row] = group
         self._starts = array("q", [0])
         for size in self._sizes:
             self._starts.append(self._starts[-1] + (size if size > 1 else 0))
         self._members = array("q", bytes(8 * self._starts[-1]))
         self._filled = bytearray(len(self._sizes))
 
-    def _of(self, number: int) -> Sequence[int]:
-        return self._flat[self._ends[number] : self._ends[number + 1]]
+    def _of(self, number: int) -> list[int]:
+        flat = self._flat[self._ends[number] : self._ends[number + 1]]
+        return [group for group in flat if group != NONE]
 
     def is_crowded(self, number: int) -> bool:
         """Whether a class has a key that too many have."""
