@@ -69,14 +69,14 @@ class Pipeline:
         :raises SettingsError: no such extractor or features.
         """
         analyser = Analyser.create(
-            settings.extractor, *settings.features, verify=settings.verify, takes=settings.takes
+            settings.extractor, *settings.features, verify=settings.verifies, takes=settings.takes
         )
-        distance = VERIFIED_DISTANCE if settings.verify else PLAIN_DISTANCE
+        distance = VERIFIED_DISTANCE if settings.verifies else PLAIN_DISTANCE
         parameters = Parameters(
             scheme=analyser.identity,
             scope=settings.scope,
             distance=distance if settings.distance is None else settings.distance,
-            share=settings.share if settings.verify else None,
+            share=settings.share if settings.verifies else None,
             prefer=settings.prefer,
         )
         return cls(settings, analyser, parameters)

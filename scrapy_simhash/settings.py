@@ -27,6 +27,7 @@ SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
 # What the spider takes from pages: fields, links and files, or texts alone.
 ITEMS, TEXT = "items", "text"
+SHARE = 0.9
 # Which copy of a page is kept: the first that is met, or the one that it names.
 PREFERENCES = FIRST, CANONICAL = "first", "canonical"
 # By these headers of a request, a site knows who asks.
@@ -84,6 +85,13 @@ def _number(kind: type[int] | type[float], low: float, high: float = inf) -> Req
 
     span = f"from {low} to {high}" if high < inf else f"of at least {low}"
     return Requirement(f"a {'whole ' if kind is int else ''}number {span}", read)
+
+
+def _read_share(value: Any) -> float:
+    share: float = _number(float, 0, 1).read(value)
+    if 0 < share < 0.5:
+        raise ValueError
+    return share
 
 
 def _read_skip_unchanged(value: Any) -> Any:
@@ -235,9 +243,8 @@ class SimhashSettings:
     enabled: bool = _setting(True, _BOOLEAN)
     action: str = _setting("drop", _choice(*ACTIONS))
     distance: int | None = _setting(None, _number(int, 0, 7))
-    verify: bool = _setting(True, _BOOLEAN)
     takes: str = _setting(ITEMS, _choice(ITEMS, TEXT))
-    share: float = _setting(0.9, _number(float, 0.5, 1))
+    share: float = _setting(SHARE, Requirement("0, or a number from 0.5 to 1", _read_share))
     index: str | None = _setting(
         None,
         Requirement("'memory:', the path of a file, or the URL of a Redis server", _read_index),
@@ -281,6 +288,11 @@ class SimhashSettings:
         None,
         Requirement("a mapping of alarms to 'close', 'pause' or minutes", _read_alarm_actions),
     )
+
+    @property
+    def verifies(self) -> bool:
+        """Whether pages are compared beyond their fingerprints."""
+        return self.share > 0
 
     @property
     def closing_alarms(self) -> frozenset[str]:

@@ -203,7 +203,7 @@ def test_calibrate_says_what_a_crawl_would_drop_and_what_with_another_share(
 def test_calibrate_shows_other_distances_where_nothing_is_verified(
     similar: Path, tmp_path: Path
 ) -> None:
-    plain = ("-s", "SIMHASH_VERIFY=False", "-s", "SIMHASH_DISTANCE=0")
+    plain = ("-s", "SIMHASH_SHARE=0", "-s", "SIMHASH_DISTANCE=0")
     found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *plain)
     assert found["setting"] == "SIMHASH_DISTANCE"
     dropped = [row["dropped"] for row in found["others"]]

@@ -346,7 +346,7 @@ def test_pages_that_share_only_their_main_text_are_kept(site: Site, crawl: Crawl
     for path in ("/days", "/months"):
         rows = "".join(f"<tr><td>{path}{i}</td><td>{i * 7}</td></tr>" for i in range(60))
         site[path] = f"<html><body><table>{rows}</table>{note}</body></html>"
-    plain = crawl(SIMHASH_EXTRACTOR="tests.extractors.note_text", SIMHASH_VERIFY=False)
+    plain = crawl(SIMHASH_EXTRACTOR="tests.extractors.note_text", SIMHASH_SHARE=0)
     assert plain.verdicts()["/months"] == "exact_duplicate"
     verified = crawl(SIMHASH_EXTRACTOR="tests.extractors.note_text", SIMHASH_INDEX="memory:")
     assert [d["verdict"] for d in verified.decisions[3:]] == ["unique"] * 3

@@ -184,14 +184,14 @@ def test_within_a_block_only_the_shingles_of_hidden_words_are_hidden() -> None:
     assert sum(value & HIDDEN for value in samples) == 3  # a word is in three shingles
 
 
-@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("share", [0.9, 0])
 @pytest.mark.parametrize("html", [HIDING[0], HIDING[8], HIDING[-4]])
 def test_a_page_that_hides_the_text_of_another_does_not_take_its_place(
-    site: Site, crawl: CrawlFixture, html: str, verify: bool
+    site: Site, crawl: CrawlFixture, html: str, share: float
 ) -> None:
     text = f"<p>{prose('original', 200)}</p>"
     site["/"] = article(prose("start"), ["/thief", "/original", "/copy"])
     site["/thief"] = article(f"<p>Buy!</p>{html.format(text)}")
     site["/original"] = site["/copy"] = article(text)
-    result = crawl(SIMHASH_VERIFY=verify)
+    result = crawl(SIMHASH_SHARE=share)
     assert result.seen() == {"/", "/thief", "/original"}

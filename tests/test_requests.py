@@ -431,7 +431,7 @@ def test_the_plain_rule_keeps_one_page_for_each_callback(site: Site, crawl: Craw
     site["/reviews/3"] = article(prose("same", 2000) + " another")
     asks = {"/item": item(), "/item/2": item()}
     asks |= {f"/reviews{end}": REVIEWS for end in ("", "/2", "/3")}
-    result = crawl("Asks", ASKS=asks, SIMHASH_VERIFY=False)
+    result = crawl("Asks", ASKS=asks, SIMHASH_SHARE=0)
     assert [one.get("callback") for one in result.items] == [None, "parse_item", "parse_reviews"]
     assert result.verdicts() == {
         "/": "unique",
@@ -716,12 +716,12 @@ def test_a_copy_at_the_same_depth_is_dropped(site: Site, crawl: CrawlFixture) ->
     assert crawl(DEPTH_LIMIT=2).seen() == {"/", "/one"}
 
 
-@pytest.mark.parametrize("verifies", [True, False])
+@pytest.mark.parametrize("share", [0.9, 0])
 def test_what_the_limit_cuts_is_reached_from_a_copy_nearer_to_the_start(
-    site: Site, crawl: CrawlFixture, verifies: bool
+    site: Site, crawl: CrawlFixture, share: float
 ) -> None:
     near_and_far(site, "/item")
-    result = crawl(DEPTH_LIMIT=3, SIMHASH_VERIFY=verifies, **DEEP_FIRST)
+    result = crawl(DEPTH_LIMIT=3, SIMHASH_SHARE=share, **DEEP_FIRST)
     assert "/item" in result.seen()
 
 

@@ -19,7 +19,8 @@ def read(**settings: Any) -> SimhashSettings:
 
 def test_defaults() -> None:
     assert read().action == "drop"
-    assert read().verify
+    assert read().verifies
+    assert not read(SIMHASH_SHARE=0).verifies
     assert read().takes == "items"
     assert read().share == 0.9
     assert read().workers >= 1
@@ -109,10 +110,10 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_FEATURES", 3),
         ("SIMHASH_FEATURES", {"idf": {"a": 1}}),
         ("SIMHASH_FEATURES", "{words"),
-        ("SIMHASH_VERIFY", "often"),
         ("SIMHASH_TAKES", "links"),
         ("SIMHASH_TAKES", ["items"]),
         ("SIMHASH_SHARE", 0.4),
+        ("SIMHASH_SHARE", -0.1),
         ("SIMHASH_SHARE", 1.1),
         ("SIMHASH_SKIP_UNCHANGED", "ever"),
         ("SIMHASH_WORKERS", -1),

@@ -28,7 +28,7 @@ from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.settings import TEXT, SimhashSettings
+from scrapy_simhash.settings import SHARE, TEXT, SimhashSettings
 from scrapy_simhash.urls import canonical_url
 
 # Integers of 64 bits are signed: Spark has no others.
@@ -84,7 +84,8 @@ class Choices:
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline of a crawl with these settings that takes texts."""
-        return Pipeline.of(replace(self.settings, takes=TEXT, verify=self.verifies))
+        share = (self.settings.share or SHARE) if self.verifies else 0
+        return Pipeline.of(replace(self.settings, takes=TEXT, share=share))
 
 
 def position_of(record: ArchivedPage, source: Input, order: str) -> Row:

@@ -522,7 +522,7 @@ def rule_of(choices: Choices) -> dict[str, object]:
         "version": VERSION,
         "rule": choices.rule,
         "scheme": choices.pipeline.parameters.scheme,
-        "share": choices.settings.share,
+        "share": choices.pipeline.parameters.share,
         "distance": choices.pipeline.parameters.distance,
     }
 

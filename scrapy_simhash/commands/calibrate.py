@@ -160,7 +160,7 @@ def _print_pair(console: Console, pair: SamplePair, start: str = "  ") -> None:
 def _choices(pipeline: Pipeline) -> tuple[str | None, dict[float, Parameters]]:
     """Return the setting that says how much may differ, and the parameters for some values."""
     parameters = pipeline.parameters
-    if not pipeline.settings.verify:
+    if not pipeline.settings.verifies:
         distances = range(MAX_DISTANCE + 1)
         return "SIMHASH_DISTANCE", {one: replace(parameters, distance=one) for one in distances}
     if pipeline.settings.takes != TEXT:

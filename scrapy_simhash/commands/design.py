@@ -160,7 +160,7 @@ class DesignCommand(Subcommand[Designs]):
         console.print(f"Chosen: {chosen}")
         for redis, when in (
             (found.redis, "beside URL and sketch"),
-            (found.redis_unverified, "beside the URL with SIMHASH_VERIFY = False"),
+            (found.redis_unverified, "beside the URL with SIMHASH_SHARE = 0"),
         ):
             console.print(
                 f"In Redis: {redis.found_by}, {redis.bytes_per_page:.0f} bytes a page {when}, "

@@ -112,7 +112,7 @@ class SimhashDownloaderMiddleware:
         self._policy = policy
         self._reach = Reach(cuts_links=depth_limit(crawler) > 0)
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
-        compares_values = self.settings.verify and self.settings.takes == ITEMS
+        compares_values = self.settings.verifies and self.settings.takes == ITEMS
         self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
