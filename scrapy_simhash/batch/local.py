@@ -509,7 +509,9 @@ def find_plain(queries: pa.Table, distance: int) -> Callable[[pa.RecordBatch], p
     def find(known: pa.RecordBatch) -> pa.Array:
         is_long = pc.greater_equal(known.column("tokens"), MIN_TOKENS)
         found, _ = tables.check_many(_fingerprints(known.column("fingerprint")))
-        near = pc.and_(is_long, pc.greater_equal(pa.array(found), 0))
+        # Not pa.array(): it makes an object of each number, a fifth of the time of all this.
+        items = pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])
+        near = pc.and_(is_long, pc.greater_equal(items, 0))
         same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest").cast(short.type), short))
         return pc.or_(near, same)
 
