@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.commands import SCRAPY, simhash, simhash_json
 
 
@@ -30,10 +31,10 @@ def test_command_runs_as_a_user_starts_it(scrapy: list[str | Path], tmp_path: Pa
     assert "Chosen: " in done.stdout
 
 
-def test_without_a_subcommand_the_usage_is_shown(tmp_path: Path) -> None:
-    done = simhash(tmp_path)
-    assert done.returncode == 2
-    assert "<subcommand>" in done.stderr
+def test_without_a_subcommand_all_are_listed(tmp_path: Path) -> None:
+    done = forking.run([SCRAPY, "simhash"], tmp_path)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout == simhash(tmp_path, "--help").stdout
 
 
 def test_what_is_left_over_is_refused(tmp_path: Path) -> None:

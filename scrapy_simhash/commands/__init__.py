@@ -85,7 +85,7 @@ class SimhashCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         top = parser.add_subparsers(
-            title="Subcommands", prog="scrapy simhash", metavar="<subcommand>", required=True
+            title="Subcommands", prog="scrapy simhash", metavar="<subcommand>"
         )
         groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
         for subcommand in subcommands():
@@ -102,6 +102,11 @@ class SimhashCommand(ScrapyCommand):
             own.add_argument("--json", action="store_true", help="print JSON, for programs")
             own.set_defaults(subcommand=subcommand)
             super().add_options(own)
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        if "subcommand" not in opts:
+            raise UsageError  # which shows them all
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
