@@ -31,7 +31,17 @@ Prints for each site what happened, and the sums over the looks at the groups, o
 run and each forgetting: judged pages in no group, those in several, and rows whose kept page is
 not listed as one.  A page counts as judged if a decisions feed says so, until it is forgotten.
 
+With ``--canonicals``, which copy is kept, and is anything lost by false declarations?
+
+Pages by chance and, of three of ten, a second address.  All pages with one gold text name one of
+their addresses, chosen by chance, as canonical; then, in crawls of their own, all of them name the
+home page, another domain, or any page of the site, by chance.  Prints for the crawls with
+``SIMHASH_PREFER`` as "first" and as "canonical" the groups of several pages, those whose kept page
+names another page of its group, the pages that replaced another, and the gold texts of which no
+page was passed.
+
     python benchmarks/bench_recrawl.py --sites SITES_FOLDER --tools TOOLS_FOLDER [--pages 2000]
+        [--canonicals]
 
 SITES_FOLDER holds a folder with ``site.tar.xz`` for each site, TOOLS_FOLDER ``serve_site.py``.
 """
@@ -40,8 +50,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -58,6 +70,7 @@ from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from measured_crawl import Given
 from scrapy import Request
@@ -75,6 +88,7 @@ from scrapy_simhash.testing.child import run_spiders
 CRAWL = "import sys; sys.path.insert(0, sys.argv[1]); import bench_recrawl; bench_recrawl.run()"
 # Share of the pages of a site that link to other addresses of theirs.
 ALIASES = 0.3
+OTHER_DOMAIN = "http://other.example/"
 ONCE_MORE = " And now it says something else: number {}."
 
 
@@ -247,6 +261,21 @@ def tagged(handler: Any) -> Any:
     return Tagged
 
 
+def declaring(handler: Any, named: dict[str, str]) -> Any:
+    """Return the handler of serve_site.py with pages that name their canonical addresses."""
+
+    class Declaring(handler):  # type: ignore[misc]
+        def _send(
+            self, status: HTTPStatus, body: bytes, kind: str, with_body: bool, **headers: str
+        ) -> None:
+            link = f'<link rel="canonical" href="{named.get(self.path, "")}">'.encode()
+            if self.path in named:
+                body = re.sub(rb"(?i)<head[^>]*>", lambda head: head[0] + link, body, count=1)
+            super()._send(status, body, kind, with_body, **headers)
+
+    return Declaring
+
+
 class Mapping:
     """The groups of a site's pages, and what was wrong with them in all looks together."""
 
@@ -316,6 +345,61 @@ def mapping(archive: Path, tool: Any, pages: int, folder: Path) -> Counter[str]:
     return found.counts
 
 
+def preferring(archive: Path, tool: Any, pages: int) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield what was kept and lost of a site whose pages declare right and wrong canonicals."""
+    rng, named = random.Random(1), dict[str, str]()
+    with gzip.open(archive.parent / "gold.jsonl.gz", "rt", encoding="utf-8") as lines:
+        gold = {quote(one["path"]): one["text"] for one in map(json.loads, lines) if one["text"]}
+    chosen = rng.sample(sorted(gold), min(pages, len(gold)))
+    paths = chosen + [f"{path}?from=list" for path in chosen if rng.random() < ALIASES]
+    rng.shuffle(paths)
+    text_of = {path: gold[path.partition("?")[0]] for path in paths}
+    handler = tool._Handler
+    tool._Handler = declaring(handler, named)
+    with tool.SiteServer(archive) as server:
+        tool._Handler = handler
+        site = server.url[:-1]
+        best = {text_of[path]: site + path for path in rng.sample(paths, len(paths))}
+        false = {
+            text: rng.choice(("/", OTHER_DOMAIN, rng.choice(list(best.values())))) for text in best
+        }
+        for told, canonical in ("right", best), ("wrong", false):
+            named.update((path, canonical[text]) for path, text in text_of.items())
+            for prefer in "first", "canonical":
+                with tempfile.TemporaryDirectory() as name:
+                    found = kept_and_lost(site, paths, text_of, Path(name), prefer)
+                yield f"{told}, {prefer}", found
+
+
+def kept_and_lost(
+    site: str, paths: list[str], text_of: dict[str, str], folder: Path, prefer: str
+) -> Counter[str]:
+    """Crawl the pages of a site once, and return what its groups keep and what was lost."""
+    _, decisions = crawl([site + path for path in paths], folder, SIMHASH_PREFER=prefer)
+    text = {one["url"]: text_of[one["url"].removeprefix(site)] for one in decisions}
+    got = {text[one["url"]] for one in decisions if one["action"] == "pass"}
+    kept_of, names = asyncio.run(kept_in(folder))
+    several = Counter(kept_of.values())
+    return Counter(
+        {
+            "judged": len(decisions),
+            "dropped": sum(one["action"] == "drop" for one in decisions),
+            "groups of several": sum(count > 1 for count in several.values()),
+            "keep another": sum(kept_of.get(named) == kept for kept, named in names.items()),
+            "replaced": sum(one["reason"] == "canonical" for one in decisions),
+            "texts": len(set(text.values())),
+            "lost": len(set(text.values()) - got),
+        }
+    )
+
+
+async def kept_in(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the kept page of each page of an index, and what the kept ones name as canonical."""
+    members = [one async for one in groups(str(folder / "pages.simhash"))]
+    names = {one.url: one.canonical for one in members if one.verdict == "kept" and one.canonical}
+    return {one.url: one.kept for one in members}, names
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pages", type=int, default=2000)
@@ -326,11 +410,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--redis", metavar="URL", help="keep the index on this server")
     parser.add_argument("--sites", type=Path, help="a folder of archived sites")
+    parser.add_argument("--canonicals", action="store_true", help="ask which copy is kept")
     parser.add_argument("--tools", type=Path, help="the folder of serve_site.py")
     args = parser.parse_args()
     if args.sites:
         sys.path.insert(0, str(args.tools))
         tool: Any = import_module("serve_site")
+        if args.canonicals:
+            for place in sorted(args.sites.glob("*/site.tar.xz")):
+                for crawls, counts in preferring(place, tool, args.pages):
+                    told = ", ".join(f"{k} {v:,}" for k, v in counts.items())
+                    print(f"{place.parent.name}, {crawls}: {told}", flush=True)
+            return
         tool._Handler = tagged(tool._Handler)
         for place in sorted(args.sites.glob("*/site.tar.xz")):
             with tempfile.TemporaryDirectory() as name:

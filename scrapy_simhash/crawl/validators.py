@@ -65,10 +65,9 @@ def validators_of(response: Response) -> bytes | None:
 class Validators:
     """Asks for known pages by what their servers said of them.
 
-    A request is left alone if its page would pass unchanged, as a start page does: its links are
-    followed once more, and an answer without a body has none; if its spider has set such headers;
-    if the page is rendered, so that the document is only a part of it; and if Scrapy's HTTP cache
-    may answer, which would store the 304, or asks by itself.
+    A request is left alone if its page would pass unchanged (an answer without a body has no links
+    to follow), if its spider sets such headers, if a browser renders the page, and if Scrapy's HTTP
+    cache may answer: it would store the 304, or asks by itself.
     """
 
     def __init__(
@@ -134,11 +133,10 @@ class Validators:
         if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
             stats.inc_value("simhash/validators/audited")
             return _whole(request, page.validators)
-        if self._liars.include(host_of(page.url)):
-            return _whole(request)
         with suppress(IndexUnavailableError):
             # Not stored if it has become another one meanwhile: the spider would not get it.
-            is_same = (await index.check(page)).is_unchanged
+            is_trusted = not self._liars.include(host_of(page.url))
+            is_same = is_trusted and (await index.check(page)).is_unchanged
             if is_same and (decision := await index.add(page)).is_unchanged:
                 stats.inc_value("simhash/not_modified")
                 return page, decision

@@ -174,8 +174,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     """
     own = found.own
     if own is not None and (own.is_kept or _is_poll(page, own)):
-        distance = (own.page.fingerprint ^ page.fingerprint).bit_count()
-        return _refresh(page, own, distance, found, parameters, site)
+        return _refresh(page, own, found, parameters, site)
     if parameters.share:
         judged = _most_alike(page, found, parameters, site)
     else:
@@ -187,8 +186,7 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
         better = {"canonical": kept.canonical is not None, "longer": page.tokens > kept.tokens}
         told = tuple(name for name, is_so in better.items() if is_so)
         return judged._replace(decision=replace(judged.decision, better=told))
-    distance = judged.decision.distance or 0
-    return _refresh(page, judged.row, distance, found, parameters, site)
+    return _refresh(page, judged.row, found, parameters, site)
 
 
 def stored_as(page: Page, judged: Judged, own: Row | None) -> Page:
@@ -198,18 +196,18 @@ def stored_as(page: Page, judged: Judged, own: Row | None) -> Page:
     """
     if judged.representative is not None and own is not None:
         return replace(page, met_by=together(page.met_by, own.page.met_by))
-    if judged.replaced is None:
+    # What is left was met by other crawls elsewhere; they may have to take that back.
+    if judged.replaced is None or judged.left is not None:
         return page
-    if judged.left is not None:
-        return page  # other crawls have met it elsewhere, and may have to take that back
     before = judged.replaced.page
     crawl = before.crawl if judged.decision.is_unchanged else page.crawl
     return replace(page, crawl=crawl, met_by=together(page.met_by, before.met_by))
 
 
 def _is_preferred(page: Page, kept: Page, parameters: Parameters) -> bool:
-    """Whether a page takes the place of a kept one that names it as canonical."""
-    return parameters.prefer == CANONICAL and kept.canonical == page.url
+    """Whether a page takes the place of a kept one that names it, and that it does not name."""
+    is_named = kept.canonical == page.url and page.canonical != kept.url
+    return is_named and parameters.prefer == CANONICAL
 
 
 def _stands(row: Row, page: Page) -> bool:
@@ -251,14 +249,10 @@ def has_same_text(
 
 
 def _refresh(
-    page: Page,
-    row: Row,
-    distance: int,
-    found: Found,
-    parameters: Parameters,
-    site: SiteKnowledge,
+    page: Page, row: Row, found: Found, parameters: Parameters, site: SiteKnowledge
 ) -> Judged:
     """Compare a page with what it was before: its own row, or that whose place it takes."""
+    distance = (row.page.fingerprint ^ page.fingerprint).bit_count()
     changed = not _has_same_content(page, row.page, parameters, site.template)
     decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
     if row is not found.own:

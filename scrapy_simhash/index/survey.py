@@ -140,8 +140,8 @@ async def members(index: LastingIndex) -> AsyncGenerator[Member, None]:
             kept = row.page
             yield Member(kept.url, kept.url, "kept", None, int(kept.judged_at), kept.canonical)
             for row_id in duplicates.get(row.id, ()):
-                found = await index.row(row_id)
-                if found is not None and found.representative == row.id:  # a crawl may go on
+                found = await index.row(row_id)  # a crawl may go on
+                if found and found.representative == row.id:
                     yield _duplicate(found.page, kept, index.learned)
 
 
