@@ -223,7 +223,7 @@ class Ordered:
             if number > met:
                 met = number
                 firsts.append(row)
-        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts)), crowded)
+        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts, pa.int64())), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
         """Return some fields of a page."""
