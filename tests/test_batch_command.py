@@ -83,6 +83,13 @@ def test_a_later_batch_knows_what_an_earlier_one_has_kept(tmp_path: Path) -> Non
     assert dropped["representative_file"] == "early.warc.gz"
 
 
+def test_pages_that_are_not_judged_are_counted_in_json(tmp_path: Path) -> None:
+    page = record("http://a.example/", response("<html></html>"))
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(packed([page, page])))
+    found = simhash_json(tmp_path, "batch", "a.warc.gz", "--out", "out.parquet")
+    assert found["not_judged"] == {"no_text": 2}
+
+
 def test_decisions_that_are_there_are_not_overwritten(tmp_path: Path) -> None:
     archive(tmp_path / "a.warc.gz", [0])
     (tmp_path / "out.parquet").write_text("of somebody else")

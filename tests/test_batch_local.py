@@ -135,6 +135,12 @@ def test_a_batch_beside_a_known_archive_is_as_one_batch_of_both(tmp_path: Path, 
     assert len(list(known.glob("*.arrow"))) == 2
 
 
+@pytest.mark.parametrize("rule", ["verified", "plain"])
+def test_an_archive_without_pages_has_no_decisions(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "a.jsonl").write_text("{}")
+    assert run(tmp_path, [tmp_path / "a.jsonl"], choices(rule)) == []
+
+
 @pytest.mark.parametrize("folder", ["work", "known"])
 def test_two_batches_at_once_in_one_folder_are_refused(tmp_path: Path, folder: str) -> None:
     files = cut(tmp_path / "a", some_pages(3), 1)

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from itertools import accumulate
@@ -34,14 +35,21 @@ COLUMNS = {
     "verdict": pa.string(),
     "representative_file": pa.string(),
     "representative_offset": pa.int64(),
+    "content_file": pa.string(),
+    "content_offset": pa.int64(),
 }
 
 # A file, a page in it, and what is decided: None (kept), "near", or the page it is a copy of.
 Case = tuple[str, int, Any]
 
 
-def decided(folder: Path, files: dict[str, list[bytes]], cases: list[Case]) -> Path:
-    """Write files of WARC, and decisions on their pages."""
+def decided(
+    folder: Path,
+    files: dict[str, list[bytes]],
+    cases: list[Case],
+    contents: Mapping[tuple[str, int], tuple[str, int]] = {},
+) -> Path:
+    """Write files of WARC, and decisions on their pages; *contents* are those of revisits."""
     starts = {}
     for name, parts in files.items():
         parts = packed(parts) if name.endswith(".gz") else parts
@@ -55,6 +63,9 @@ def decided(folder: Path, files: dict[str, list[bytes]], cases: list[Case]) -> P
         if isinstance(of, tuple):
             row["representative_file"] = str(folder / of[0])
             row["representative_offset"] = starts[of[0]][of[1]]
+        if at := contents.get((name, number)):
+            row["content_file"] = str(folder / at[0])
+            row["content_offset"] = starts[at[0]][at[1]]
         rows.append(row)
     path = folder / "decisions.parquet"
     pq.write_table(pa.Table.from_pylist(rows, pa.schema(COLUMNS)), path)
@@ -128,17 +139,18 @@ def test_copy_of_a_page_in_another_archive_is_left_out(tmp_path: Path) -> None:
 
 
 def test_revisit_that_is_kept_gets_its_content(tmp_path: Path) -> None:
-    digest = {"WARC-Payload-Digest": "sha1:ABC"}
-    parts = [
-        record("http://a.example/1", response(TEXT), headers=digest),
-        record("http://a.example/2", b"", "revisit", headers=digest | {"WARC-Profile": "x"}),
-    ]
-    cases: list[Case] = [("a.warc", 1, None), ("a.warc", 0, ("a.warc", 1))]
+    files = {
+        "a.warc": [record("http://a.example/1", response(TEXT))],
+        "b.warc.gz": [record("http://a.example/2", b"", "revisit", headers={"WARC-Profile": "x"})],
+    }
+    cases: list[Case] = [("b.warc.gz", 0, None), ("a.warc", 0, ("b.warc.gz", 0))]
     kept = tmp_path / "kept.warc.gz"
-    assert write_kept(decided(tmp_path, {"a.warc": parts}, cases), kept) == Kept(1, 1)
-    found, unread = pages_in(kept)
-    assert found == [("2", TEXT.encode())]
-    assert unread.counts == {"revisit_unresolved": 1}  # it is before its page
+    decisions = decided(tmp_path, files, cases, {("b.warc.gz", 0): ("a.warc", 0)})
+    assert write_kept(decisions, kept) == Kept(1, 1)
+    assert pages_in(kept)[0] == [("2", TEXT.encode()), ("1", None)]
+    (tmp_path / "a.warc").write_bytes(b"other")
+    with pytest.raises(SourceError, match=r"b\.warc\.gz has 0 of the 1 pages"):
+        write_kept(decisions, kept)
 
 
 def test_nothing_kept_is_an_empty_archive(tmp_path: Path) -> None:

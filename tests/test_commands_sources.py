@@ -98,6 +98,16 @@ def test_warc_is_imported_and_what_of_it_is_not_read_is_said(tmp_path: Path, nam
     assert simhash_json(tmp_path, "calibrate", name, *FAST)["unread"] == unread
 
 
+def test_revisit_is_the_page_before_it_in_its_file(tmp_path: Path) -> None:
+    digest = {"WARC-Payload-Digest": "sha1:ABC"}
+    revisit = record("http://b.example/", b"", "revisit", headers=digest)
+    first = record("http://a.example/", response(article(prose("text"))), headers=digest)
+    (tmp_path / "a.warc").write_bytes(revisit + first + revisit)
+    found = simhash_json(tmp_path, "import", "new.simhash", "a.warc", *FAST)
+    unread = {"revisit_unresolved": {"records": 1, "first": [{"file": "a.warc", "offset": 0}]}}
+    assert found == {"pages": 2, "unique": 1, "exact_duplicate": 1, "unread": unread}
+
+
 def archived(host: str, body: str) -> bytes:
     return record(f"http://{host}.example/", response(body))
 

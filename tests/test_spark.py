@@ -48,6 +48,7 @@ from tests.batches import ANALYSER, greedy, html_of, link_of_chain, write_pages
 from tests.commands import simhash_json
 from tests.test_batch_command import archive
 from tests.test_batch_local import cut, some_pages
+from tests.test_batch_revisits import layouts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -193,6 +194,24 @@ def test_what_is_not_read_is_counted_as_on_one_machine(spark: SparkSession, tmp_
     engine, out = duplicates.engine_at(str(tmp_path / "on spark")), str(tmp_path / "out")
     assert duplicates.run(engine, sources, choices("plain"), out)[1] == expected
     assert expected.counts.total() == 4
+
+
+@pytest.mark.parametrize(("rule", "partitions"), [("verified", 7), ("plain", 2)])
+def test_revisits_have_the_answer_of_one_machine(
+    spark: SparkSession, tmp_path: Path, rule: str, partitions: int
+) -> None:
+    spark.conf.set(PARTITIONS, partitions)
+    *_, files = layouts(tmp_path / "files")
+    sources, asked = inputs(list(map(str, files))), choices(rule)
+    expected = local.run(sources, asked, tmp_path / "work", tmp_path / "out", tmp_path / "known")
+    out, known = (str(tmp_path / f"{name} on spark") for name in ("out", "known"))
+    on_spark = duplicates.engine_at(str(tmp_path / "work on spark"))
+    found, unread = duplicates.run(on_spark, sources, asked, out, known)
+    rows = rows_of(found)
+    assert rows == pq.read_table(tmp_path / "out").to_pylist()
+    assert sum(row["content_file"] is not None for row in rows) == 7
+    assert unread == expected
+    assert rows_of(near_duplicates(features(spark, sources, asked), asked)) == rows
 
 
 def test_pages_that_break_their_worker_are_rows_with_the_reason(

@@ -42,6 +42,12 @@ FEATURES = pa.schema(
         "file": pa.string(),
         "offset": pa.int64(),
         "date": pa.timestamp("us", "UTC"),
+        # The names of its content in a WARC file; of a revisit, to which ones it refers, and where
+        # the record with its content is, once that is known.
+        "names": pa.list_(pa.int64()),
+        "refers": pa.list_(pa.int64()),
+        "content_file": pa.string(),
+        "content_offset": pa.int64(),
         # Why a page is not judged, None if it is; what follows is None then.
         "reason": pa.string(),
         "fingerprint": pa.int64(),
@@ -184,7 +190,11 @@ class FeatureReader:
             "file": record.file,
             "offset": record.offset,
             "date": record.date,
+            "names": record.names or None,
+            "refers": record.refers,
         }
+        if record.refers is not None:
+            return row
         try:
             return row | await self._features(record)
         except AnalysisError as exc:

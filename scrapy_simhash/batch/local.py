@@ -3,6 +3,7 @@
 ========================  ====================================================================
 ``run.json``              what the batch was asked for: another one is refused
 ``features/N.parquet``    the rows of the N-th input (:mod:`scrapy_simhash.batch.features`)
+``features/revisits...``  those of revisits (:mod:`scrapy_simhash.batch.revisits`)
 ``repeated.parquet``      the blocks that each place repeats
 ``seen/N.arrow``          the pages of the N-th input as the rule compares them
 ========================  ====================================================================
@@ -43,6 +44,7 @@ from scrapy_simhash.batch.decisions import (
 )
 from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
+from scrapy_simhash.batch.revisits import resolve
 from scrapy_simhash.batch.rule import (
     MIN_TOKENS,
     Repeated,
@@ -62,7 +64,7 @@ from scrapy_simhash.tables import PermutedTables, design
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 
 # What a page is compared by, beside its place in the order.
 SEEN = pa.schema(
@@ -73,6 +75,8 @@ SEEN = pa.schema(
         "payload": pa.binary(),
         "file": pa.string(),
         "offset": pa.int64(),
+        "content_file": pa.string(),
+        "content_offset": pa.int64(),
         "date": pa.timestamp("us", "UTC"),
         "reason": pa.string(),
         "fingerprint": pa.int64(),
@@ -153,6 +157,7 @@ def see(features: Path, repeated: Path, path: Path) -> None:
     known = _repeated(repeated)
     with replacing(path) as unfinished, pa.ipc.new_file(str(unfinished), SEEN) as writer:
         for batch in pq.ParquetFile(features).iter_batches(ROWS_AT_ONCE):
+            batch = batch.filter(batch.column("refers").is_null())
             if batch.column("source").null_count == len(batch):  # of the plain rule, say
                 writer.write_table(_without_content(pa.table(batch)))
                 continue
@@ -223,7 +228,7 @@ class Ordered:
             if number > met:
                 met = number
                 firsts.append(row)
-        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts)), crowded)
+        return Groups(_whole(self.table.column("keys")).take(pa.array(firsts, pa.int64())), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
         """Return some fields of a page."""
@@ -248,6 +253,9 @@ DECISIONS = pa.schema(
         "date": pa.timestamp("us", "UTC"),
         "file": pa.string(),
         "offset": pa.int64(),
+        # Of a revisit, where the record with its content is.
+        "content_file": pa.string(),
+        "content_offset": pa.int64(),
         "verdict": pa.string(),
         "reason": pa.string(),
         "representative": pa.string(),
@@ -261,7 +269,7 @@ DECISIONS = pa.schema(
         "crowded": pa.bool_(),
     }
 )
-_AS_THEY_ARE = ("url", "date", "file", "offset", "reason")
+_AS_THEY_ARE = ("url", "date", "file", "offset", "content_file", "content_offset", "reason")
 
 
 def write_decisions(pages: Ordered, decisions: BatchDecisions, path: Path) -> None:
@@ -576,6 +584,7 @@ def run(
             for source, path in zip(sources, features, strict=True):
                 if not path.exists():
                     reader.write(source, path, advance)
+            features.append(stages.make("features/revisits.parquet", resolve, [*features]))
         with stage("Learning what sites repeat"):
             repeated = Repeated() if archive is None else archive.repeated
             taught_by = features if choices.verifies else []

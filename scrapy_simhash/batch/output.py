@@ -12,6 +12,7 @@ import gzip
 from base64 import b32encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
@@ -22,9 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scrapy_simhash.batch.pages import ResolvedPage, contents, http_headers
+from scrapy_simhash.batch.pages import http_headers
 from scrapy_simhash.batch.records import WARC_SUFFIXES, opened
-from scrapy_simhash.batch.warc import WarcFile, WarcRecord
+from scrapy_simhash.batch.warc import DamagedError, WarcFile, WarcRecord
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
 
@@ -48,6 +49,20 @@ class Kept:
 
     pages: int
     revisits: int
+
+
+class Decided(NamedTuple):
+    """A page of a batch: where its content is, if not there, and the kept page it is equal to."""
+
+    content: Place | None
+    of: Place | None
+
+
+class Content(NamedTuple):
+    """The record of a page, and that with its content: of a revisit, another one."""
+
+    record: WarcRecord
+    origin: WarcRecord
 
 
 class Original(NamedTuple):
@@ -75,8 +90,8 @@ def check_sources(places: Iterable[str]) -> None:
 def write_kept(decisions: Path, path: Path) -> Kept:
     """Write the kept pages of a batch as a .warc.gz file, in one step.
 
-    Reads the files of kept pages twice, if there are exact duplicates.  Memory: 40 bytes a page,
-    200 for each page of a file, and 600 for each kept page that others are equal to.
+    Reads kept pages twice, if there are exact duplicates.  Memory: 50 bytes a page, 400 for each
+    page of a file, and 600 for each kept page that others are equal to.
 
     :raises SourceError: a file cannot be read, or is not as it was.
     """
@@ -88,7 +103,7 @@ def write_kept(decisions: Path, path: Path) -> Kept:
             for file, rows in files.items():
                 decided = _decided(rows)
                 for records, content in _contents(file, decided):
-                    of = decided[content.record.offset]
+                    of = decided[content.record.offset].of
                     if of is None:
                         output.write(_copy(records, content))
                         pages += 1
@@ -104,65 +119,66 @@ def write_kept(decisions: Path, path: Path) -> Kept:
 
 def _by_file(decisions: Path) -> dict[str, Any]:
     """Return the files of a batch, each with its rows in their order, but for near-duplicates."""
-    table = pq.read_table(
-        decisions,
-        columns=["file", "offset", "verdict", "representative_file", "representative_offset"],
-        read_dictionary=["file", "representative_file"],
-    )
+    files = ["file", "content_file", "representative_file"]
+    columns = [name for file in files for name in (file, file.replace("file", "offset"))]
+    table = pq.read_table(decisions, columns=[*columns, "verdict"], read_dictionary=files)
     table = table.filter(pc.not_equal(table["verdict"], "near_duplicate"))
     if not table.num_rows:
         return {}
     is_exact = pc.equal(table["verdict"], "exact_duplicate")
-    table = table.set_column(2, "is_exact", is_exact).unify_dictionaries().combine_chunks()
-    files = table["file"].chunk(0)
-    table = table.set_column(0, "number", files.indices)
+    table = table.set_column(6, "is_exact", is_exact).unify_dictionaries().combine_chunks()
+    names = table["file"].chunk(0)
+    table = table.set_column(0, "number", names.indices)
     table = table.sort_by([("number", "ascending"), ("offset", "ascending")])
     counts = pc.value_counts(table["number"])
     found, start = {}, 0
     for number, count in zip(counts.field("values"), counts.field("counts"), strict=True):
-        found[files.dictionary[number.as_py()].as_py()] = table.slice(start, count.as_py())
+        found[names.dictionary[number.as_py()].as_py()] = table.slice(start, count.as_py())
         start += count.as_py()
     return found
 
 
-def _decided(rows: Any) -> dict[int, Place | None]:
-    """Return, for each page of a file, the place of the kept page that it is an exact copy of."""
-    offsets, *columns = (rows[name].to_pylist() for name in rows.column_names[1:])
+def _decided(rows: Any) -> dict[int, Decided]:
+    """Return what is decided on each page of a file, by its place."""
+    columns = (rows[name].to_pylist() for name in rows.column_names[1:])
     return {
-        offset: (file, place) if is_exact else None
-        for offset, is_exact, file, place in zip(offsets, *columns, strict=True)
+        offset: Decided((file, at) if file else None, (of_file, of_at) if is_exact else None)
+        for offset, file, at, of_file, of_at, is_exact in zip(*columns, strict=True)
     }
 
 
 def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     """Return the kept pages of a batch that others may be equal to, by their places."""
-    wanted: defaultdict[str, dict[int, None]] = defaultdict(dict)
+    wanted: defaultdict[str, set[int]] = defaultdict(set)
     for rows in files.values():
-        for of in _decided(rows.filter(rows["is_exact"])).values():
+        for one in _decided(rows.filter(rows["is_exact"])).values():
             # Pages of another archive are not in this one.
-            if of is not None and of[0] in files:
-                wanted[of[0]][of[1]] = None
+            if one.of is not None and one.of[0] in files:
+                wanted[one.of[0]].add(one.of[1])
     found = {}
     for file, places in wanted.items():
-        for _, content in _contents(file, places):
+        decided = {at: one for at, one in _decided(files[file]).items() if at in places}
+        for _, content in _contents(file, decided):
             headers = content.record.headers
             digest = content.origin.headers.get("warc-payload-digest") or _digest(content.origin)
             found[file, content.record.offset] = Original(
-                _identity(content), content.page.url, headers.get("warc-date", ""), digest
+                _identity(content), content.record.url, headers.get("warc-date", ""), digest
             )
     return found
 
 
-def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFile, ResolvedPage]]:
+def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFile, Content]]:
     """Yield those pages of a file that begin at the places that are wanted."""
     found = 0
     try:
         with opened(file) as opened_file:
-            records = WarcFile(opened_file, file, lambda kind, offset: None)
-            for content in contents(records):
-                if content.record.offset in wanted:
+            records = WarcFile(opened_file, file, _note)
+            for offset, one in wanted.items():
+                with suppress(DamagedError):
+                    record = records.at(offset)
+                    origin = _record_at(*one.content) if one.content else record
                     found += 1
-                    yield records, content
+                    yield records, Content(record, origin)
     except (OSError, pa.ArrowException) as exc:
         raise SourceError(f"{file} cannot be read: {exc}") from exc
     if found < len(wanted):
@@ -172,7 +188,16 @@ def _contents(file: str, wanted: Mapping[int, object]) -> Iterator[tuple[WarcFil
         )
 
 
-def _identity(content: ResolvedPage) -> bytes:
+def _note(kind: str, offset: int) -> None:
+    """Count nothing: the batch has done so."""
+
+
+def _record_at(file: str, offset: int) -> WarcRecord:
+    with opened(file) as opened_file:
+        return WarcFile(opened_file, file, _note).at(offset)
+
+
+def _identity(content: Content) -> bytes:
     """Return a digest of a body as it is stored, and of how it is to be unpacked."""
     headers, at = http_headers(content.origin.block)
     codings = [headers.get(name, []) for name in ("content-encoding", "transfer-encoding")]
@@ -185,7 +210,7 @@ def _digest(record: WarcRecord) -> str:
     return f"sha1:{b32encode(sha1(record.block[at:]).digest()).decode()}"  # noqa: S324
 
 
-def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
+def _copy(records: WarcFile, content: Content) -> bytes:
     """Return the record of a page; one whose content is elsewhere gets it."""
     record, origin = content.record, content.origin
     if record is origin:
@@ -195,15 +220,16 @@ def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
     return _record(fields, origin.block)
 
 
-def _revisit(content: ResolvedPage, original: Original) -> bytes:
+def _revisit(content: Content, original: Original) -> bytes:
     """Return the record of a page with the body of another one, under its own headers of HTTP."""
     headers, block = content.record.headers, content.origin.block
     _, at = http_headers(block)
+    named = content.record.offset, content.record.url, headers.get("warc-date")
     fields = {
         "warc-type": "revisit",
-        "warc-record-id": f"<urn:uuid:{uuid5(NAMESPACE_URL, repr(content.page[:3]))}>",
+        "warc-record-id": f"<urn:uuid:{uuid5(NAMESPACE_URL, repr(named))}>",
         "warc-date": headers.get("warc-date", ""),
-        "warc-target-uri": content.page.url,
+        "warc-target-uri": content.record.url,
         "warc-profile": _PROFILE,
         "warc-payload-digest": original.digest,
         "warc-refers-to-target-uri": original.url,

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import blake2b
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, Note, WarcFile, WarcRecord, fields_of
+from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, WarcFile, WarcRecord, fields_of
 
 # Types of records in ISO 28500; a file may have any text there.
 _TYPES = frozenset(
@@ -27,8 +27,6 @@ _TYPES = frozenset(
     }
 )
 _READ_TYPES = frozenset({"response", "conversion", "revisit"})
-# Names of contents to which a revisit may refer: two of each record, at 130 bytes.
-_MOST_NAMES = 1_000_000
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})\b")
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
@@ -54,14 +52,18 @@ class WarcPage(NamedTuple):
 
     *offset* is where its record begins in the file, *date* in microseconds since the epoch, UTC.
     *encoding* is that of the HTML, if the server said one.  *links* are the headers ``Link``.
+    *names* are those of its content, by which a revisit refers to it.  A revisit has no content
+    here, but *refers*: the names of what it is a visit of, the surest first.
     """
 
     offset: int
     url: str
     date: int | None
-    content: bytes | str
+    content: bytes | str | None
     encoding: str | None = None
     links: Sequence[bytes] = ()
+    names: Sequence[int] = ()
+    refers: Sequence[int] | None = None
 
 
 class UnreadableError(Exception):
@@ -72,105 +74,68 @@ class UnreadableError(Exception):
         self.kind = kind
 
 
-class ResolvedPage(NamedTuple):
-    """A page with its record, and the one that has its content: of a revisit, an earlier one."""
-
-    record: WarcRecord
-    origin: WarcRecord
-    page: WarcPage
-
-
-def pages(file: BinaryIO, place: str, note: Note) -> Iterator[WarcPage]:
+def pages(records: WarcFile) -> Iterator[WarcPage]:
     """Yield the pages of a WARC or WET file that a crawl would judge: HTML, with a status of 2xx.
 
-    A revisit record is the page that it refers to, if that is read before it in the same file.
+    A revisit record is a page without its content.
 
     :raises SourceError: it is no such file, or has several records in one member of gzip.
     """
-    return (content.page for content in contents(WarcFile(file, place, note)))
-
-
-def contents(records: WarcFile) -> Iterator[ResolvedPage]:
-    """Yield the same with their records."""
-    note = records.note
-    known: dict[int, int | str] = {}
     for record in records:
         kind = record.headers.get("warc-type", "").lower()
         if kind not in _READ_TYPES:
-            note(kind if kind in _TYPES else "unknown_type", record.offset)
+            records.note(kind if kind in _TYPES else "unknown_type", record.offset)
             continue
-        place: int | str = record.offset
         try:
-            origin = record
-            if kind == "revisit":
-                place = _origin(record, known)
-                origin = records.at(place)
-            yield ResolvedPage(record, origin, _page(record, origin))
+            yield page_of(record)
         except UnreadableError as exc:
-            place = exc.kind
-            note(exc.kind, record.offset)
-        if len(known) < _MOST_NAMES:
-            for name in _names(record.headers, "warc-date", record.url):
-                if isinstance(place, int) or name not in known:
-                    known[name] = place
+            records.note(exc.kind, record.offset)
 
 
-def _names(headers: Mapping[str, str], date: str, url: str) -> list[int]:
-    """Return the names of a content: its digest, and the address and time at which it was met."""
-    digest, met = headers.get("warc-payload-digest"), headers.get(date)
-    names = [digest] if digest else []
-    if url and met:
-        names.append(f"{url} {met}")
-    return [
-        int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-        for name in names
-    ]
+def _names(url: str, date: str | None, digest: str | None) -> list[int]:
+    """Return the names of a content: the address and time at which it was met, and its digest."""
+    names = [f"{url} {date}"] if url and date else []
+    names += [digest] if digest else []
+    digests = (blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in names)
+    return [int.from_bytes(one, "big", signed=True) for one in digests]
 
 
-def _origin(record: WarcRecord, known: Mapping[int, int | str]) -> int:
-    """Return where the record begins that has the content of a revisit.
-
-    :raises UnreadableError: it was not met before, or is none that is read.
-    """
-    url = record.headers.get("warc-refers-to-target-uri", record.url).strip("<>")
-    for name in _names(record.headers, "warc-refers-to-date", url):
-        found = known.get(name)
-        if isinstance(found, int):
-            return found
-        if found is not None:
-            raise UnreadableError(found)
-    raise UnreadableError("revisit_unresolved")
-
-
-def _page(record: WarcRecord, content: WarcRecord) -> WarcPage:
-    """Return the page that a record is; a revisit has the *content* of another one.
+def page_of(record: WarcRecord) -> WarcPage:
+    """Return the page that a record is.
 
     :raises UnreadableError: it is none that a crawl would judge.
     """
-    url = record.url
+    url, given = record.url, record.headers
     if not is_url(url):
         raise UnreadableError("no_url")
     if not url.lower().startswith(("http:", "https:")):
         raise UnreadableError("not_http")
-    if content.is_too_large:
+    if record.is_too_large:
         raise UnreadableError("too_large")
-    date = microseconds(record.headers.get("warc-date", ""))
-    if content.headers["warc-type"].lower() == "conversion":
-        if not content.headers.get("content-type", "").startswith("text/plain"):
+    day, digest = given.get("warc-date"), given.get("warc-payload-digest")
+    date, names = microseconds(day or ""), _names(url, day, digest)
+    kind = given["warc-type"].lower()
+    if kind == "revisit":
+        of = given.get("warc-refers-to-target-uri", url).strip("<>")
+        refers = _names(of, given.get("warc-refers-to-date"), digest)
+        return WarcPage(record.offset, url, date, None, refers=refers)
+    if kind == "conversion":
+        if not given.get("content-type", "").startswith("text/plain"):
             raise UnreadableError("conversion")
-        return WarcPage(record.offset, url, date, content.block.decode(errors="replace"))
-    status = _STATUS.match(content.block)
+        text = record.block.decode(errors="replace")
+        return WarcPage(record.offset, url, date, text, names=names)
+    status = _STATUS.match(record.block)
     if status is None:
         raise UnreadableError("not_http")
     if not status[1].startswith(b"2"):
         raise UnreadableError("status")
-    headers, at = http_headers(content.block)
-    body = _unpacked(content.block[at:], headers)
+    headers, at = http_headers(record.block)
+    body = _unpacked(record.block[at:], headers)
     kind = headers.get("content-type", [b""])[0].decode("latin-1")
     if not is_html(kind, body):
         raise UnreadableError("not_html")
-    links = headers.get("link", ())
-    return WarcPage(record.offset, url, date, body, http_content_type_encoding(kind), links)
+    encoding, links = http_content_type_encoding(kind), headers.get("link", ())
+    return WarcPage(record.offset, url, date, body, encoding, links, names)
 
 
 def http_headers(block: bytes) -> tuple[dict[str, list[bytes]], int]:

@@ -42,7 +42,7 @@ from scrapy_simhash.batch.pages import (
     pages,
 )
 from scrapy_simhash.batch.unread import Unread
-from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, Note
+from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, Note, WarcFile
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.opening import file_of, is_index
 from scrapy_simhash.index.sqlite import schema
@@ -70,11 +70,12 @@ _CANNOT_BE_READ = (OSError, pa.ArrowException, BadZipFile)
 class ArchivedPage(NamedTuple):
     """A page of an archive as it is judged: one of *html*, *text* and *fingerprint* is not None.
 
-    *file* is the path as it was given.  *offset* is where the record begins: bytes in a WARC or WET
-    file (of the record's own member of gzip), else the number of the line or row, from 0, or the id
-    in an index.  *date* is in microseconds since the epoch, UTC.  *payload* is a digest of what is
-    judged.  *encoding* is that of *html*, if the server said one.  *column* is the value of the
-    column by which the pages are ordered.
+    A revisit has none of them.  *file* is the path as it was given.  *offset* is where the record
+    begins: bytes in a WARC or WET file (of the record's own member of gzip), else the number of the
+    line or row, from 0, or the id in an index.  *date* is in microseconds since the epoch, UTC.
+    *payload* is a digest of what is judged.  *encoding* is that of *html*, if the server said one.
+    *column* is the value of the column by which the pages are ordered.  *names* and *refers* are
+    those of ``WarcPage``.
     """
 
     file: str
@@ -87,6 +88,8 @@ class ArchivedPage(NamedTuple):
     fingerprint: int | None
     encoding: str | None
     column: int | float | str | None
+    names: Sequence[int] = ()
+    refers: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -314,8 +317,8 @@ class _Part(io.RawIOBase):
 
 def _warc(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
     with opened(place) as file:
-        for page in pages(file, place, note):
-            yield _record(place, *page[:5])
+        for page in pages(WarcFile(file, place, note)):
+            yield _record(place, *page[:5])._replace(names=page.names, refers=page.refers)
 
 
 def _html(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
@@ -514,16 +517,17 @@ def _record(
     offset: int,
     url: str,
     date: int | None,
-    content: bytes | str | int,
+    content: bytes | str | int | None,
     encoding: str | None = None,
     column: int | float | str | None = None,
 ) -> ArchivedPage:
     html = text = fingerprint = None
+    data = b""
     if isinstance(content, bytes):
         html = data = content
     elif isinstance(content, str):
         text, data = content, content.encode(errors="surrogatepass")
-    else:
+    elif content is not None:
         fingerprint, data = content, content.to_bytes(8, sys.byteorder)
     payload = data
     if fingerprint is None:

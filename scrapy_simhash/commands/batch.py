@@ -226,7 +226,7 @@ def _result(ran: Ran, output: str) -> BatchResult:
         near_duplicates=verdicts["near_duplicate"],
         exact_duplicates=verdicts["exact_duplicate"],
         crowded=sum(number for (_, _, crowded), number in ran.counts.items() if crowded),
-        not_judged=skipped,
+        not_judged=dict(skipped),  # asdict() takes a Counter apart
         not_read=ran.unread.as_json(),
         output=output,
     )

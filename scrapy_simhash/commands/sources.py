@@ -35,8 +35,9 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
-from scrapy_simhash.batch.pages import pages
+from scrapy_simhash.batch.pages import page_of, pages
 from scrapy_simhash.batch.unread import Unread
+from scrapy_simhash.batch.warc import WarcFile
 from scrapy_simhash.commands.base import progress
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError, SourceError
@@ -284,10 +285,20 @@ def _files(files: list[Path]) -> Iterator[Fetched]:
 
 
 def _warc_pages(path: Path, unread: Unread) -> Iterator[Fetched]:
+    """Yield the pages of a WARC file; a revisit is the page before it that it refers to."""
     note = partial(unread.add, str(path))
+    met: dict[int, int] = {}
     try:
         with path.open("rb") as file:
-            for page in pages(file, str(path), note):
+            records = WarcFile(file, str(path), note)
+            for page in pages(records):
+                met.update(dict.fromkeys(page.names, page.offset))
+                if page.refers is not None:
+                    origin = next((met[name] for name in page.refers if name in met), None)
+                    if origin is None:
+                        note("revisit_unresolved", page.offset)
+                        continue
+                    page = page_of(records.at(origin))._replace(url=page.url, offset=page.offset)
                 try:
                     request_fingerprint = fingerprint(Request(page.url))
                 except ValueError:

@@ -22,11 +22,13 @@ from scrapy_simhash.spark.pages import (
     pages_of,
     read,
     repeated,
+    resolved,
     seen_pages,
     unread_of,
     unseen_pages,
 )
 
+_AS_THEY_ARE = ("url", "date", "file", "offset", "content_file", "content_offset")
 # How a page that others are duplicates of is shown.
 _SHOWN = {
     "url": "representative",
@@ -46,7 +48,10 @@ def near_duplicates(
     *allow_slow* lets executors work that have no compiled modules.
     """
     engine = Engine(features.sparkSession, work, allow_slow)
-    given = engine.stage("features", lambda: features)
+    read = engine.stage("features", lambda: features).withColumn(
+        "unread", F.lit(None).cast("string")
+    )
+    given = pages_of(resolved(engine, read))
     return _decided(engine, given, choices, KnownBatches(engine, None, "", choices))
 
 
@@ -64,7 +69,7 @@ def run(
     if engine.noted(f"{engine.work}/run", asked) != asked:
         raise SimhashError(ANOTHER_BATCH.format(engine.work))
     archive = KnownBatches(engine, known, id_of(asked), choices)
-    rows = engine.stage("features", lambda: read(engine, sources, choices))
+    rows = resolved(engine, engine.stage("features", lambda: read(engine, sources, choices)))
     decisions = _decided(engine, pages_of(rows), choices, archive)
     decisions.write.mode("overwrite").parquet(out)
     return engine.spark.read.parquet(out), unread_of(rows)
@@ -114,7 +119,7 @@ def _decisions(pages: DataFrame, found: DataFrame, crowded: DataFrame) -> DataFr
     copies = found.groupBy(F.col("kept").alias("rank")).agg(F.count("*").alias("copies"))
     whole = (
         pages.where("rank >= 0")
-        .select("rank", "url", "date", "file", "offset", F.col("reason").alias("skipped"))
+        .select("rank", *_AS_THEY_ARE, F.col("reason").alias("skipped"))
         .join(found, "rank", "left")
         .join(kept, "kept", "left")
         .join(copies, "rank", "left")

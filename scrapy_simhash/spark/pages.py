@@ -18,6 +18,7 @@ from pyspark.sql.functions import arrow_udf
 from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.local import SEEN
 from scrapy_simhash.batch.records import Input
+from scrapy_simhash.batch.revisits import CHOSEN_BY, OWN, unresolved
 from scrapy_simhash.batch.rule import (
     Repeated,
     Row,
@@ -60,7 +61,8 @@ def features(
     """Return the features of the pages of *inputs*: rows of :data:`FEATURES`.
 
     Each input is one task, or *partitions* tasks share them.  A page that kills or hangs its worker
-    is a row with its reason.  *allow_slow* lets executors work that have no compiled modules.
+    is a row with its reason; a revisit is one that gets the features of its page later.
+    *allow_slow* lets executors work that have no compiled modules.
     """
     return pages_of(read(Engine(spark, None, allow_slow), inputs, choices, partitions))
 
@@ -82,6 +84,38 @@ def _read(inputs: Sequence[Input], choices: Choices, batches: Batches) -> Batche
             for batch in reader.batches(inputs[row["id"]], unread):
                 yield batch.append_column("unread", pa.nulls(len(batch), pa.string()))
             yield pa.RecordBatch.from_pylist([{"unread": json.dumps(unread.as_json())}], READ)
+
+
+def resolved(engine: Engine, rows: DataFrame) -> DataFrame:
+    """Return rows of :func:`read` in which revisits have the features of their pages."""
+    revisits = engine.stage("revisits", lambda: _revisits(engine, rows))
+    return rows.where("refers is null").unionByName(revisits)
+
+
+def _revisits(engine: Engine, rows: DataFrame) -> DataFrame:
+    revisits = rows.where("refers is not null").select(*OWN, "refers")
+    if revisits.isEmpty():
+        return engine.spark.createDataFrame([], rows.schema)
+    page = F.struct(*CHOSEN_BY).alias("page")
+    asked = revisits.select("file", "offset", F.posexplode("refers").alias("at", "name"))
+    named = rows.select(page, F.explode("names").alias("name")).join(asked, "name", "semi")
+    chosen = named.groupBy("name").agg(F.min("page").alias("page"))
+    first = F.min(F.struct("at", "page"))["page"]
+    origins = (
+        asked.join(chosen, "name")
+        .groupBy("file", "offset")
+        .agg(first["file"].alias("content_file"), first["offset"].alias("content_offset"))
+    )
+    own = revisits.drop("refers").join(origins, ["file", "offset"], "left")
+    kept = [name for name in rows.columns if name not in own.columns]
+    place = F.col("file").alias("content_file"), F.col("offset").alias("content_offset")
+    found = own.join(rows.select(*place, *kept), ["content_file", "content_offset"])
+    left = own.where("content_file is null").select("file", "offset")
+    return found.unionByName(engine.map(left, _unresolved, READ))
+
+
+def _unresolved(batches: Batches) -> Batches:
+    yield pa.RecordBatch.from_pylist([{"unread": unresolved(rows_of(batches))}], READ)
 
 
 def pages_of(rows: DataFrame) -> DataFrame:
