@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NOT_MODIFIED = 304
 # The headers that this plug-in has set: a redirect, or another try, takes them along.
 SENT_META_KEY = "simhash_validators"
 # In a request that is sent once more without: its URL, and the hash of the body that its page has,
@@ -127,7 +126,7 @@ class Validators:
         page = self._asked.pop(request, None)
         sent = request.meta.get(SENT_META_KEY, {}).items()
         is_ours = all(request.headers.get(name) == value.encode("latin-1") for name, value in sent)
-        if response.status != NOT_MODIFIED or page is None or not is_ours:
+        if response.status != 304 or page is None or not is_ours:
             return None
         index, stats = self._parts.index, self._crawler.stats
         if random.random() < AUDITED_SHARE:  # noqa: S311 - no secret
