@@ -58,7 +58,7 @@ class Decided(NamedTuple):
     of: Place | None
 
 
-class Content(NamedTuple):
+class ResolvedPage(NamedTuple):
     """The record of a page, and that with its content: of a revisit, another one."""
 
     record: WarcRecord
@@ -167,7 +167,7 @@ def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     return found
 
 
-def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFile, Content]]:
+def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFile, ResolvedPage]]:
     """Yield those pages of a file that begin at the places that are wanted."""
     found = 0
     try:
@@ -178,7 +178,7 @@ def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFi
                     record = records.at(offset)
                     origin = _record_at(*one.content) if one.content else record
                     found += 1
-                    yield records, Content(record, origin)
+                    yield records, ResolvedPage(record, origin)
     except (OSError, pa.ArrowException) as exc:
         raise SourceError(f"{file} cannot be read: {exc}") from exc
     if found < len(wanted):
@@ -197,7 +197,7 @@ def _record_at(file: str, offset: int) -> WarcRecord:
         return WarcFile(opened_file, file, _note).at(offset)
 
 
-def _identity(content: Content) -> bytes:
+def _identity(content: ResolvedPage) -> bytes:
     """Return a digest of a body as it is stored, and of how it is to be unpacked."""
     headers, at = http_headers(content.origin.block)
     codings = [headers.get(name, []) for name in ("content-encoding", "transfer-encoding")]
@@ -210,7 +210,7 @@ def _digest(record: WarcRecord) -> str:
     return f"sha1:{b32encode(sha1(record.block[at:]).digest()).decode()}"  # noqa: S324
 
 
-def _copy(records: WarcFile, content: Content) -> bytes:
+def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
     """Return the record of a page; one whose content is elsewhere gets it."""
     record, origin = content.record, content.origin
     if record is origin:
@@ -220,7 +220,7 @@ def _copy(records: WarcFile, content: Content) -> bytes:
     return _record(fields, origin.block)
 
 
-def _revisit(content: Content, original: Original) -> bytes:
+def _revisit(content: ResolvedPage, original: Original) -> bytes:
     """Return the record of a page with the body of another one, under its own headers of HTTP."""
     headers, block = content.record.headers, content.origin.block
     _, at = http_headers(block)
