@@ -39,13 +39,13 @@ RECORDS = [
     page(f"{A}one", "2024-01-01", ONE, "sha1:ONE"),
     page(f"{A}other", "2024-01-02", OTHER),
     page(f"{A}empty", "2024-01-03", "", "sha1:EMPTY"),
-    revisit(f"{A}one", "2024-01-04", f"{A}one", "2024-01-01"),
-    revisit(f"{B}one", "2024-01-05", digest="sha1:ONE"),
     # That with the address and date, whatever its digest: a 304 has that of nothing.
-    revisit(f"{A}other", "2024-01-06", f"{A}other", "2024-01-02", "sha1:EMPTY"),
+    revisit(f"{A}one", "2024-01-04", f"{A}one", "2024-01-01", "sha1:EMPTY"),
+    revisit(f"{B}one", "2024-01-05", digest="sha1:ONE"),
+    revisit(f"{A}other", "2024-01-06", f"{A}other", "2024-01-02"),
     # By its digest if that with the address and date is nowhere.
     revisit(f"{A}moved", "2024-01-07", f"{A}gone", "2024-01-01", "sha1:ONE"),
-    revisit(f"{A}empty", "2024-01-08", f"{A}empty", "2024-01-03"),
+    revisit(f"{A}empty", "2024-01-08", f"{A}empty", "2024-01-03", "sha1:ONE"),
     # It comes before its page, and is kept.
     revisit(f"{B}third", "2024-01-09", digest="sha1:THIRD"),
     page(f"{A}third", "2024-01-10", THIRD, "sha1:THIRD"),

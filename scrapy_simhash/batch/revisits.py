@@ -44,7 +44,7 @@ def unresolved(revisits: Iterable[Row]) -> str:
 def resolve(features: Sequence[Path], path: Path) -> None:
     """Write the rows of revisits of pages in files of features; they say how many others there are.
 
-    Memory: 500 bytes a revisit, and 100 for each page of a file.
+    Memory: 600 bytes a revisit, and 100 for each page of a file.  Cost: 35 us a revisit.
     """
     revisits = pa.concat_tables(map(_revisits, features))
     origins = _origins(features, revisits) if len(revisits) else pa.array([], pa.int64())
