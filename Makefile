@@ -62,7 +62,7 @@ wheels:
 release-check:
 	PYTHON=$(PYTHON) nice -n 10 .ci/release-check $(TAG)
 
-SOURCES := setup.cfg setup.py pyproject.toml scrapy_simhash/analysis/values.py scrapy_simhash/hashes.py $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*.pxd scrapy_simhash/*/*.px[di] scrapy_simhash/*/*.h)
+SOURCES := setup.cfg setup.py pyproject.toml $(patsubst %.pxd,%.py,$(wildcard scrapy_simhash/*.pxd scrapy_simhash/*/*.pxd)) $(wildcard scrapy_simhash/*/*.pyx scrapy_simhash/*/*/*.pyx scrapy_simhash/*.pxd scrapy_simhash/*/*.px[di] scrapy_simhash/*/*.h)
 
 # Compiling takes longer than all the rest: the twins in Python do for these.  What make test has
 # compiled stays.

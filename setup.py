@@ -11,13 +11,16 @@ from setuptools import Extension, setup
 FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h", "analysis/compiled_code.pxi"],
-    "analysis/compiled_walk": ["analysis/_murmur3.h", "analysis/compiled_nodes.pxi"],
+    "analysis/compiled_walk": ["analysis/events.pxd"],
     "decision/compiled": [],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
     "tables/batch/compiled_codec": [],
 }
 # Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
-PLAIN_MODULES = ("analysis/main_blocks", "analysis/values", "hashes")
+PLAIN_MODULES = (
+    *("analysis/blocks", "analysis/events", "analysis/main_blocks", "analysis/values"),
+    "hashes",
+)
 # "" compiles if there is a C compiler; else the twins in Python serve.
 # "compiled" fails if there is none: a wheel for one platform must hold the modules.
 # "pure" makes a wheel for every platform, without them.

@@ -25,10 +25,10 @@ from functools import partial
 from pathlib import Path
 
 from scrapy_simhash.analysis.analyser import Analyser
-from scrapy_simhash.analysis.content import content_of, shingle_hashes
+from scrapy_simhash.analysis.content import content_of, text_shingles
 from scrapy_simhash.analysis.extraction import trafilatura_text
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme, normalise
-from scrapy_simhash.analysis.fingerprint import fingerprint_text, majority
+from scrapy_simhash.analysis.fingerprint import fingerprint_text, hash_features, majority
 from scrapy_simhash.analysis.tree import decode, parse, visible_blocks
 from scrapy_simhash.decision.comparison import Comparison, overlap
 from scrapy_simhash.decision.judge import MAX_COMPARED
@@ -195,7 +195,7 @@ def contents_of(bodies: list[bytes]) -> list[dict[int, int]]:
             value: block.id
             for block in blocks
             if block.id not in template.blocks and not block.is_beside and not block.is_links
-            for value in shingle_hashes(normalise(block.text))
+            for value in hash_features(text_shingles(normalise(block.text)))
         }
         for blocks in pages
     ]

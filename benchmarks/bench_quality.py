@@ -44,6 +44,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash import FeatureScheme, fingerprint_text
+from scrapy_simhash.analysis.blocks import Block
 from scrapy_simhash.analysis.content import content_of
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
@@ -51,7 +52,6 @@ from scrapy_simhash.analysis.extraction import (
     ParsedPage,
     main_text,
 )
-from scrapy_simhash.analysis.reading import Block
 from scrapy_simhash.analysis.tree import decode, parse, title_of, walk
 from scrapy_simhash.decision.holdings import NO_VALUES
 from scrapy_simhash.decision.judge import Parameters
@@ -88,7 +88,7 @@ def read_source(body: bytes, url: str, extractor: str) -> Source:
     if tree is None:
         return Source("", [], "", [])
     links = [urldefrag(urljoin(url, a.get("href", "")))[0] for a in tree.iter("a")]
-    page = ParsedPage(body, None, url, html, tree, *walk(tree, with_events=False))
+    page = ParsedPage(body, None, url, html, tree, *walk(tree))
     title = title_of(tree)
     return Source(main_text(extractor, page), page.blocks, title, links)
 

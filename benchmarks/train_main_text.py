@@ -38,8 +38,8 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from scrapy_simhash.analysis import main_blocks
+from scrapy_simhash.analysis.blocks import Block, Outline
 from scrapy_simhash.analysis.main_blocks import FEATURES, Chooser, read_names, words_of
-from scrapy_simhash.analysis.reading import Block, Outline
 from scrapy_simhash.analysis.tree import decode, parse, walk
 
 FOLDS = 5
@@ -97,7 +97,7 @@ def read_page(folder: Path, path: Path) -> Page:
     gold = words_in(truth.get("main_content") or "")
     host = urlsplit(known.get("url") or truth.get("url") or "").hostname or path.stem
     tree = parse(decode(gzip.decompress((folder / f"html/{path.stem}.html.gz").read_bytes()), None))
-    blocks, _, outline = walk(tree, False) if tree is not None else ([], [], Outline([], []))
+    blocks, _, outline = walk(tree) if tree is not None else ([], [], Outline([], []))
     words = [words_in(block.text) for block in blocks]
     labels = labelled(words, gold)
     kind = "collection" if kind == "category" else kind

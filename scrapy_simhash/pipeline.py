@@ -180,7 +180,9 @@ def _view(source: bytes, held: PageValues, template: Collection[int]) -> View | 
         return None
     content, values = found
     stored = values.pack() if held.loose else None
-    values = replace(values, addresses=held.addresses, told=held.told, loose=held.loose)
+    values = replace(
+        values, addresses=held.addresses, told_values=held.told_values, loose=held.loose
+    )
     fingerprint = _second_fingerprint(content, values) or 0
     return View(fingerprint, content.sketch, stored, values)
 

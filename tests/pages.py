@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
 
-from scrapy_simhash.decision.holdings import PageValues, Told
+from scrapy_simhash.decision.holdings import KINDS, PageValues, ToldValues
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.decision.sketch import Sketch
 
 PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
 MASK = (1 << 64) - 1
+
+
+def in_python(module: ModuleType) -> ModuleType:
+    """A module that Cython compiles as it is, as Python runs it."""
+    source = Path(str(module.__file__)).parent / f"{module.__name__.rpartition('.')[2]}.py"
+    loader = SourceFileLoader(f"{module.__name__} in Python", str(source))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    found = module_from_spec(spec)
+    sys.modules[loader.name] = found  # where dataclasses and pickle look for it
+    loader.exec_module(found)
+    return found
 
 
 def page(name: str, fingerprint: int, tokens: int = 100, text: str = "", scope: str = "") -> Page:
@@ -64,11 +81,11 @@ def values(numbers: Iterable[int]) -> array[int]:
 
 def with_values(page: Page, *numbers: int) -> Page:
     """The page with the values of these numbers as its own, by which it is compared, too."""
-    told = {
-        value: Told("data", "", f"{number}")
-        for value, number in zip(values(numbers), numbers, strict=True)
-    }
-    holds = PageValues(own=values(numbers), own_loose=values(numbers), told=told)
+    kinds = bytes([KINDS.index("data")] * len(numbers))
+    texts = "\n".join(map(str, numbers))
+    places = array("H", [0] * len(numbers))
+    told = ToldValues(values(numbers), kinds, places, ("",), texts)
+    holds = PageValues(own=values(numbers), own_loose=values(numbers), told_values=told)
     return replace(page, holds=holds, own_values=holds.pack())
 
 

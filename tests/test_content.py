@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.content import Content, content_of, text_shingles
-from scrapy_simhash.analysis.reading import MAX_ADDRESS
+from scrapy_simhash.analysis.events import MAX_ADDRESS
 from scrapy_simhash.analysis.tree import canonical_of, parse, title_of, visible_blocks
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.sketch import MIN_SAMPLES, Sketch, keys, mark

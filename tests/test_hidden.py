@@ -6,9 +6,9 @@ import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser, PageAnalysis
 from scrapy_simhash.analysis.content import content_of
+from scrapy_simhash.analysis.events import MARK, is_hiding
 from scrapy_simhash.analysis.extraction import NAMED
-from scrapy_simhash.analysis.reading import MARK
-from scrapy_simhash.analysis.tree import is_hiding, parse, visible_blocks
+from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.sketch import HIDDEN, Sketch
 from tests.conftest import CrawlFixture, Site, article, prose

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 from time import process_time
-from types import ModuleType
 
 import pytest
 from hypothesis import given
 
 from scrapy_simhash.analysis import main_blocks as built
+from scrapy_simhash.analysis.blocks import LEAST_SHOWN, Block, Outline, Walked
 from scrapy_simhash.analysis.main_blocks import FEATURES, Chooser, main_blocks, read_names
 from scrapy_simhash.analysis.model import NAMES, TREES
-from scrapy_simhash.analysis.reading import LEAST_SHOWN, Block, Outline, Walked
 from scrapy_simhash.analysis.tree import parse, walk
 from tests.conftest import article, prose
+from tests.pages import in_python
 from tests.test_walk import documents
 
 
 def walked(body: str) -> Walked:
     tree = parse(f"<html><head><title>Page</title></head><body>{body}</body></html>")
     assert tree is not None
-    return walk(tree, with_events=False)
+    return walk(tree)
 
 
 def texted(html: str) -> str:
     tree = parse(html)
     assert tree is not None
-    blocks, _, outline = walk(tree, with_events=False)
+    blocks, _, outline = walk(tree)
     return "\n".join(block.text for block in main_blocks(blocks, outline))
 
 
@@ -159,18 +156,7 @@ def test_the_model_is_as_small_as_documented() -> None:
     assert len(NAMES) <= 1_000
 
 
-def in_python() -> ModuleType:
-    """The module as Python runs it."""
-    source = str(Path(built.__file__).parent / "main_blocks.py")
-    loader = SourceFileLoader("main_blocks_in_python", source)
-    spec = spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-IN_PYTHON = in_python()
+IN_PYTHON = in_python(built)
 
 
 @given(documents())
@@ -178,7 +164,7 @@ def test_compiled_and_python_choose_the_same(html: str) -> None:
     tree = parse(html)
     if tree is None:
         return
-    blocks, _, outline = walk(tree, with_events=False)
+    blocks, _, outline = walk(tree)
     assert main_blocks(blocks, outline) == IN_PYTHON.main_blocks(blocks, outline)
     if blocks:
         one, two = Chooser(blocks, outline), IN_PYTHON.Chooser(blocks, outline)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_simhash import FeatureScheme, fingerprint_text, hash_feature, simhash
 from scrapy_simhash.analysis import content, fingerprint
-from scrapy_simhash.analysis.content import shingle_hashes
+from scrapy_simhash.analysis.blocks import Block
 from scrapy_simhash.analysis.features import character_classes, normalise, tokenise
 
 needs_compiled = pytest.mark.skipif(fingerprint.compiled is None, reason="not compiled")
@@ -103,12 +103,14 @@ def test_classes_are_those_of_the_pattern() -> None:
 
 
 @needs_compiled
-@given(TEXTS)
-def test_shingles_of_content_are_hashed_the_same(text: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        compiled_hashes = list(shingle_hashes(text))
-        patch.setattr(content, "compiled", None)
-        assert list(shingle_hashes(text)) == compiled_hashes
+@given(st.lists(TEXTS, max_size=5))
+@example([" ".join(map(str, range(3_000))), "1 2 3 4", ""])
+@example(["字" * 9 + "典", "a"])
+def test_shingles_of_content_are_sampled_the_same(texts: list[str]) -> None:
+    blocks = [Block(text, number, False, False) for number, text in enumerate(texts)]
+    assert content._shingles_of(blocks) == content._reference_shingles(
+        blocks, [*map(normalise, texts)]
+    )
 
 
 @needs_compiled

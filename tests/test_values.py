@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis import values
+from scrapy_simhash.analysis import events
 from scrapy_simhash.analysis import values as module
 from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import (
@@ -47,7 +47,7 @@ def page(inside: str) -> str:
 def reader(html: str, url: str = URL) -> Reader:
     tree = parse(decode((html if "<html" in html else document(html)).encode(), "utf-8"))
     assert tree is not None
-    return read_values(walk(tree)[1], url, base_of(tree, url))
+    return read_values(walk(tree).events, url, base_of(tree, url))
 
 
 def read(html: str, url: str = URL, template: Collection[int] = ()) -> PageValues:
@@ -677,7 +677,7 @@ def test_session_parameters_in_links_are_no_news(url: str, kept_url: str) -> Non
 
 def test_links_are_relative_to_the_base_of_a_page() -> None:
     html = document('<a href="17">Seventeen</a>', '<base href="/parts/">')
-    assert read(html).addresses[-1].address == "http://shop.example/parts/17"
+    assert read(html).addresses.of("link")[-1] == "http://shop.example/parts/17"
 
 
 # Templates --------------------------------------------------------------------------------------
@@ -829,7 +829,7 @@ def test_a_page_with_too_many_addresses_is_not_compared(monkeypatch: pytest.Monk
     assert beside(found, found) is None
     tree = parse(document(links_))
     assert tree is not None
-    assert not links_of(walk(tree)[1], URL).is_whole
+    assert not links_of(walk(tree).events, URL).is_whole
 
 
 def test_a_script_with_too_many_literals_counts_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -853,13 +853,9 @@ def test_links_alone() -> None:
     )
     tree = parse(html)
     assert tree is not None
-    found = links_of(walk(tree)[1], URL)
-    assert {one.address for one in found.addresses} == {
-        "http://shop.example/a",
-        "http://shop.example/b",
-        "http://shop.example/n",
-    }
-    assert {one.kind for one in found.addresses} == {"link"}
+    found = links_of(walk(tree).events, URL)
+    links = ["http://shop.example/n", "http://shop.example/a", "http://shop.example/b"]
+    assert found.addresses.of("link") == found.addresses.texts == links
     assert NO_VALUES.own == found.own
 
 
@@ -943,11 +939,22 @@ def test_a_badge_of_the_kept_page_is_missed_anywhere(
     assert new(before, tree.html())
 
 
-def test_long_elements_are_not_remembered() -> None:
+def test_long_elements_and_texts_are_not_remembered() -> None:
     """A hostile page must not fill the memory of a worker."""
-    values._known.clear()
     long, short = "x" * 1000, "y"
-    read(document(f'<p data-one="{long}">1</p><p data-one="{short}">2</p>'))
-    kept = [attributes for _, attributes in values._known]
-    assert ("data-one", short) in kept
-    assert ("data-one", long) not in kept
+    for _ in range(2):
+        events.known_elements.clear()
+        events.known_texts.clear()
+        read(document(f'<p data-one="{long}">{long}</p><p data-one="{short}">{short}</p>'))
+        for known in events.known_elements, events.known_texts:
+            kept = [str(key) for key in known]
+            assert any(short in key for key in kept)
+            assert not any(long in key for key in kept)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "KNOWN", 10)
+    html = document("".join(f"<p class=c{n}>{n}</p>" for n in range(100)))
+    assert len(read(html).loose) > 100
+    assert len(events.known_elements) <= 10
+    assert len(events.known_texts) <= 10

@@ -1,4 +1,4 @@
-"""The walk over the nodes of libxml2 reads a page as the walk over lxml's elements does."""
+"""The walk over the nodes of libxml2 meets what the walk over lxml's elements does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
+from typing import TypeAlias
 
 import pytest
 from hypothesis import example, given
@@ -14,24 +15,28 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.analysis.reading import (
+from scrapy_simhash.analysis import blocks, events, values
+from scrapy_simhash.analysis.blocks import Event, Walked, blocks_of
+from scrapy_simhash.analysis.events import (
     BESIDE_NAMES,
     BESIDE_ROLES,
+    KNOWN,
     MARK,
     MAX_REMEMBERED,
-    NOTHING,
-    Event,
-    Walked,
+    Element,
+    Text,
+    element_of,
+    text_of,
 )
 from scrapy_simhash.analysis.tree import (
     compiled_walk,
-    has_marks,
-    hidden_in,
-    is_hiding,
+    mark_hidden,
     parse,
-    reference_walk,
+    reference_events,
     walk,
 )
+from scrapy_simhash.decision.noise import NO_CUTS, WHOLE, Cut, Cuts
+from tests.pages import in_python
 
 if compiled_walk is None:
     pytest.skip("not compiled", allow_module_level=True)
@@ -97,80 +102,134 @@ def documents(draw: st.DrawFn) -> str:
     return "".join(parts) + "</html>"
 
 
-def unmarked(html: str, monkeypatch: pytest.MonkeyPatch) -> HtmlElement:
-    with monkeypatch.context() as patch:
-        patch.setattr("scrapy_simhash.analysis.tree.mark_hidden", lambda tree: None)
-        tree = parse(html)
-    assert tree is not None
-    return tree
+# An element, its end, code, and what there is of a text.
+Met: TypeAlias = "str | tuple[object, ...] | None"
 
 
-def joined(events: list[Event]) -> list[Event]:
-    """Join texts that follow each other: one may come in several pieces."""
-    found: list[Event] = []
-    for event in events:
-        if isinstance(event, str) and found and isinstance(found[-1], str):
-            found[-1] += event
-        else:
-            found.append(event)
-    return found
+def told(events: list[Event]) -> list[Met]:
+    """What was met, as values that can be compared."""
+    return [
+        (one.kind.name, one.attributes)
+        if isinstance(one, Element)
+        else (one.text, one.number, one.shown, one.size, one.begins_apart, one.ends_apart)
+        if isinstance(one, Text)
+        else one
+        for one in events
+    ]
 
 
-def both(tree: HtmlElement, with_events: bool = True) -> Walked:
-    """Return what both walks read."""
+def both(tree: HtmlElement) -> list[Event]:
+    """Return what both walks meet."""
     assert compiled_walk is not None
-    one, two = compiled_walk.walk(tree, with_events), reference_walk(tree, with_events)
-    one, two = (read._replace(events=joined(read.events)) for read in (one, two))
-    assert one == two
-    return one
+    events: list[Event] = compiled_walk.events_of(tree)
+    assert told(events) == told(reference_events(tree))
+    return events
 
 
-def events_of(html: str) -> list[Event]:
+def walked(html: str) -> Walked:
     tree = parse(f"<html><body>{html}</body></html>")
     assert tree is not None
-    return both(tree).events
+    return blocks_of(both(tree))
 
 
-@given(documents(), st.booleans())
-@example("<html><main><nav>a</nav><aside>b</aside></main><p>c</html>", True)
-@example("<html><aside role=main>a</aside><div class=ad><h1>b</h1></div></html>", True)
-@example("<html><p>a<!-- x -->b<b></b>c<?y z?>d</p>e</html>", True)
-def test_both_walks_read_the_same(html: str, with_events: bool) -> None:
+@given(documents())
+@example("<html><main><nav>a</nav><aside>b</aside></main><p>c</html>")
+@example("<html><aside role=main>a</aside><div class=ad><h1>b</h1></div></html>")
+@example("<html><p>a<!-- x -->b<b></b>c<?y z?>d</p>e</html>")
+@example("<html><p hidden>a<script>b</script>c<b>d</b></p>e<dialog>f</dialog></html>")
+def test_both_walks_meet_the_same(html: str) -> None:
     tree = parse(html)
     if tree is not None:
-        events = both(tree, with_events).events
-        assert with_events or not events
+        both(tree)
 
 
 @given(documents())
 def test_events_tell_the_whole_tree(html: str) -> None:
-    """Each element with its attributes, its text, its children and its end, in order."""
+    """Each element with its attributes, its text, its children and its end, in order.
+
+    Words that the page hides are marked as in a tree for an extractor that reads it.
+    """
+    tree, plain = parse(html), parse(html)
+    if tree is None or plain is None:
+        return
+    is_marked = mark_hidden(tree)
+
+    def expected(element: HtmlElement) -> Iterator[Event]:
+        yield element_of(element.tag, tuple(chain.from_iterable(element.items())))
+        yield element.text or ""
+        for child in element:
+            yield from expected(child)
+            yield child.tail or ""
+        yield None
+
+    wanted: list[Event] = []
+    codes: list[bool] = []
+    for one in expected(tree):
+        if isinstance(one, Element):
+            codes.append(one.kind.is_code)
+        elif one is None:
+            codes.pop()
+        elif one == "":
+            continue
+        elif isinstance(one, str) and not codes[-1]:
+            one = text_of(one, is_hidden=False)
+        wanted.append(one)
+    assert told(both(plain)) == told(wanted)
+    assert mark_hidden(plain) == is_marked
+
+
+def test_a_block_is_what_is_between_two_block_level_elements() -> None:
+    page = walked("A <b>B</b>C<i> D</i>\n E<p>F</p>G<br>H <script>x</script> <u>I</u><div> </div>J")
+    assert [block.text for block in page.blocks] == ["A BC D E", "F", "G", "H I", "J"]
+    assert [block.id for block in page.blocks] == [
+        text_of(text, is_hidden=False).number for text in ("A BC D E", "F", "G", "H I", "J")
+    ]
+
+
+IN_BLOCKS, IN_EVENTS, IN_VALUES = in_python(blocks), in_python(events), in_python(values)
+
+
+@given(documents(), st.booleans())
+def test_compiled_and_python_read_the_same(html: str, is_cut: bool) -> None:
     tree = parse(html)
     if tree is None:
         return
+    found = both(tree)
+    assert blocks_of(found) == IN_BLOCKS.blocks_of(found)
+    url, base = "http://a.example/b/c?y=1", "http://a.example/b/x/"
+    atoms = values.atoms_of(found, url, base)
+    assert atoms == IN_VALUES.atoms_of(found, url, base)
+    cuts = NO_CUTS
+    if is_cut:
+        last_word: Cut = ("words", 0, 1)
+        places = dict.fromkeys([*atoms][::2], (last_word,))
+        places |= dict.fromkeys([*atoms][::5], (WHOLE,))
+        cuts = Cuts(frozenset({"y"}), places)
+    one = values.read_values(found, url, base, cuts)
+    other = IN_VALUES.read_values(found, url, base, cuts)
+    assert one.state() == other.state()
+    template = frozenset(one.values(()).loose[::3])
+    assert one.values(template) == other.values(template)
+    assert one.values((), tell_all=True).told == other.values((), tell_all=True).told
+    assert values.links_of(found, url, cuts) == IN_VALUES.links_of(found, url, cuts)
 
-    def told(element: HtmlElement) -> Iterator[Event]:
-        if isinstance(element.tag, str):
-            yield element.tag, tuple(chain.from_iterable(element.items()))
-            yield element.text or ""
-            for child in element:
-                yield from told(child)
-            yield None
-        yield element.tail or ""
 
-    expected = [event for event in told(tree) if event != ""]
-    assert both(tree).events == joined(expected)
+FIELDS = [name for name in vars(IN_EVENTS.Element("p", ())) if not name.startswith("_")]
 
 
-@given(documents())
-def test_both_find_the_same_hidden_elements_and_marks(html: str) -> None:
-    assert compiled_walk is not None
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        tree = unmarked(html, monkeypatch)
-        assert compiled_walk.hidden_in(tree, is_hiding) == hidden_in(tree)
-        found = has_marks(tree)
-        monkeypatch.setattr("scrapy_simhash.analysis.tree.compiled_walk", None)
-        assert has_marks(tree) == found
+@given(st.sampled_from(TAGS), ATTRIBUTES)
+def test_an_element_is_the_same_compiled_and_in_python(
+    tag: str, attributes: list[tuple[str, str]]
+) -> None:
+    held = tuple(chain.from_iterable(dict(attributes).items()))
+    one, other = Element(tag, held), IN_EVENTS.Element(tag, held)
+    one.read()
+    other.read()
+    for name in FIELDS:
+        if name != "kind":
+            assert getattr(one, name) == getattr(other, name), name
+    kind = {name: getattr(one.kind, name) for name in vars(other.kind)}
+    assert kind == vars(other.kind)
 
 
 @given(documents(), documents())
@@ -180,18 +239,14 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
     response = HtmlResponse("http://a.example/", body=html, encoding="utf-8")
     tree = parse(html)
     if tree is not None:
-        elements = [event for event in walk(tree).events if isinstance(event, tuple)]
-        read = Counter(
-            (tag, *pair)
-            for tag, attributes in elements
-            for pair in zip(attributes[::2], attributes[1::2], strict=True)
-        )
+        elements = [event for event in walk(tree).events if isinstance(event, Element)]
+        read = Counter((one.kind.name, *pair) for one in elements for pair in one.held().items())
         for tag, name in (("a", "href"), ("img", "src")):
             selected = response.xpath(f"//{tag}/@{name}").getall()
             assert not Counter((tag, name, value) for value in selected) - read
 
 
-@pytest.mark.parametrize("first", ["fingerprint", "reading"])
+@pytest.mark.parametrize("first", ["fingerprint", "events", "values"])
 def test_the_compiled_walk_is_found_whichever_module_comes_first(first: str) -> None:
     code = (
         f"import sys, scrapy_simhash.analysis.{first}; import scrapy_simhash.analysis.tree as tree;"
@@ -204,15 +259,29 @@ def test_walk_is_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse("<html><body><p>Some text.</body></html>")
     assert tree is not None
     assert walk(tree).blocks[0].text == "Some text."
-    monkeypatch.setattr(compiled_walk, "walk", lambda tree, with_events: NOTHING)
-    assert walk(tree) == NOTHING
+    monkeypatch.setattr(compiled_walk, "events_of", lambda tree: [])
+    assert walk(tree) == Walked([], [], walk(tree).outline)
 
 
-def test_more_names_than_are_remembered() -> None:
-    elements = [f'<x-{i} data-{i}="{i}" title="t">{i}</x-{i}><p>.' for i in range(3_000)]
-    events = events_of("".join(elements))
-    own = [one for one in events if isinstance(one, tuple) and one[0].startswith("x-")]
-    assert own == [(f"x-{i}", (f"data-{i}", str(i), "title", "t")) for i in range(3_000)]
+def test_more_elements_than_are_remembered() -> None:
+    elements = [f'<x-{i} data-{i}="{i}" title="t">{i}</x-{i}><p>.' for i in range(KNOWN + 10)]
+    events = walked("".join(elements)).events
+    own = [
+        (one.kind.name, one.attributes)
+        for one in events
+        if isinstance(one, Element) and one.kind.name.startswith("x-")
+    ]
+    assert own == [(f"x-{i}", (f"data-{i}", str(i), "title", "t")) for i in range(KNOWN + 10)]
+
+
+def test_the_same_element_and_text_are_met_again() -> None:
+    html = '<p class="a" title="">Oak</p><p class="a" title="">Oak</p>'
+    first, second = (
+        [one for one in walked(html).events if isinstance(one, (Element, Text))] for _ in range(2)
+    )
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert first[2] is first[4]
+    assert first[3] is first[5]
 
 
 def test_pages_of_any_depth() -> None:
@@ -228,7 +297,7 @@ def test_an_outline_has_the_sections_that_hold_blocks_up_to_a_length_of_names() 
         f"<div><br></div></div><div class='{'x' * 1_000}'>Three</div></body></html>"
     )
     assert tree is not None
-    outline = both(tree).outline
+    outline = blocks_of(both(tree)).outline
     above = {names: outline.sections[at][1] for at, names in outline.sections[1:]}
     assert above == {
         "html  ": "",
@@ -242,14 +311,11 @@ def test_an_outline_has_the_sections_that_hold_blocks_up_to_a_length_of_names() 
     ]
 
 
-def test_a_part_of_a_page_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (
+def test_a_part_of_a_page_is_read_alone() -> None:
+    tree = parse(
         "<html><body><aside>A<p hidden>B<a href=/>C</a></p>D</aside>E<i hidden>F</i></body></html>"
     )
-    part = unmarked(page, monkeypatch).find(".//aside")
-    assert part is not None
-    assert compiled_walk is not None
-    blocks = compiled_walk.walk(part, True).blocks
-    assert [block.text for block in blocks] == ["A", "BC", "D"]
-    assert compiled_walk.hidden_in(part, is_hiding) == list(part.iterchildren("p"))
-    assert not compiled_walk.has_text(part, b"E")
+    assert tree is not None
+    blocks = blocks_of(both(tree.find(".//aside"))).blocks
+    assert [block.text.replace(MARK, "") for block in blocks] == ["A", "BC", "D"]
+    assert [MARK in block.text for block in blocks] == [False, True, False]

@@ -1,8 +1,8 @@
 """From the bytes of a page to its fingerprints.
 
 A body comes in through ``Analyser.analyse`` (analyser.py), in a worker process.  tree.py decodes
-and parses it, marks its hidden words, and walks over its tree: it reads blocks of text and elements
-(reading.py).  extraction.py finds the main text: a model chooses it from the blocks
+and parses it, and walks over its tree: it meets elements and texts (events.py), of which blocks of
+text are made (blocks.py).  extraction.py finds the main text: a model chooses it from the blocks
 (main_blocks.py, with its table in model.py), or trafilatura, resiliparse or a callable of the
 user's finds it.  content.py makes the second view of the page from the same blocks;
 values.py makes values of all that is on it, for a spider that takes items.

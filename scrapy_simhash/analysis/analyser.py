@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.analysis.blocks import NOTHING
 from scrapy_simhash.analysis.content import (
+    MAX_CHARACTERS,
     Content,
     Gist,
     content_of,
@@ -17,6 +19,7 @@ from scrapy_simhash.analysis.content import (
     pack_source,
     unpack_source,
 )
+from scrapy_simhash.analysis.events import LINK_RELATIONS
 from scrapy_simhash.analysis.extraction import (
     DEFAULT_EXTRACTOR,
     NAMED,
@@ -29,7 +32,6 @@ from scrapy_simhash.analysis.extraction import (
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
-from scrapy_simhash.analysis.reading import LINK_RELATIONS, NOTHING
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import (
     NO_STATE,
@@ -40,14 +42,8 @@ from scrapy_simhash.analysis.values import (
     read_values,
     values_under,
 )
-from scrapy_simhash.decision.holdings import (
-    LEADING,
-    NO_VALUES,
-    PageAddress,
-    PageValues,
-    pack_addresses,
-)
-from scrapy_simhash.decision.noise import NO_CUTS, Cuts, Differences, differences, stripped
+from scrapy_simhash.decision.holdings import NO_VALUES, PageValues
+from scrapy_simhash.decision.noise import NO_CUTS, Cuts, Differences, differences
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.settings import ITEMS, TEXT
 
@@ -128,16 +124,14 @@ class PageAnalysis:
         They count as links in its head do; *cuts* say what changes by itself in them.
         """
         wanted = {"next"} if takes == TEXT else LINK_RELATIONS
-        reader = Reader(url, url)
-        found = {}
+        written = []
         for header in headers:
             for target, parameters in _LINK.findall(header.decode("latin-1")):
                 relation = _RELATION.search(parameters)
-                if relation is None or wanted.isdisjoint(relation[1].lower().split()):
-                    continue
-                if address := stripped(reader.address(target.strip()), cuts.parameters):
-                    found[address] = PageAddress("link", 0, 0, address, True, 0)
-        values = replace(self.values, addresses=(*self.values.addresses, *found.values()))
+                if relation is not None and not wanted.isdisjoint(relation[1].lower().split()):
+                    written.append(target.strip())
+        found = Reader(url, url, Cuts(cuts.parameters)).links(written).addresses.texts
+        values = replace(self.values, addresses=self.values.addresses.with_links(found))
         return replace(self, values=values, addresses=_stored_links(values))
 
 
@@ -178,7 +172,7 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                f"content 8 for {takes}" if verify else "unverified",
+                f"content 9 for {takes}" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, takes, identity)
@@ -218,7 +212,7 @@ class Analyser:
         self, body: bytes, encoding: str | None, url: str, background: Background, started: float
     ) -> PageAnalysis:
         template, cuts = background
-        page = self._parsed(body, encoding, url, self.verify)
+        page = self._parsed(body, encoding, url)
         content, canonical, values = None, None, NO_VALUES
         addresses, source, gist = None, None, None
         if page.tree is not None:  # before an extractor changes the tree
@@ -237,9 +231,7 @@ class Analyser:
                         state = reader.state()
                 if not template:
                     source = pack_source(page.blocks, title, state)
-                held = (one.text for one in values.told.values() if "<" in one.text)
-                texts = (block.text for block in page.blocks if not block.is_beside)
-                gist = gist_of((title, *texts, *held))
+                gist = self._gist(page, title, values)
                 addresses = _stored_links(values)
         return PageAnalysis(
             *fingerprint_text(main_text(self.extractor, page), self.scheme),
@@ -252,15 +244,21 @@ class Analyser:
             gist=gist,
         )
 
+    def _gist(self, page: ParsedPage, title: str, values: PageValues) -> Gist | None:
+        texts = [title, *(block.text for block in page.blocks if not block.is_beside)]
+        if sum(map(len, texts)) > MAX_CHARACTERS:
+            return None
+        return gist_of([*texts, *(one.text for one in values.told.values() if "<" in one.text)])
+
     def main_text(self, body: bytes, encoding: str | None, url: str) -> str:
         """Return the text that the fingerprint of a page is computed from."""
-        return main_text(self.extractor, self._parsed(body, encoding, url, with_events=False))
+        return main_text(self.extractor, self._parsed(body, encoding, url))
 
     def all_told(
         self, body: bytes, encoding: str | None, url: str, cuts: Cuts = NO_CUTS
     ) -> PageValues:
         """Return the values of a page, and what each of them is."""
-        page = self._parsed(body, encoding, url, with_events=True)
+        page = self._parsed(body, encoding, url, is_walked=True)
         if page.tree is None:
             return NO_VALUES
         reader = read_values(page.events, url, base_of(page.tree, url), cuts)
@@ -270,16 +268,18 @@ class Analyser:
         """Return what differs between two visits to a page, by their bodies."""
         visits = []
         for body in first, second:
-            page = self._parsed(zlib.decompress(body), encoding, url, with_events=True)
+            page = self._parsed(zlib.decompress(body), encoding, url, is_walked=True)
             base = url if page.tree is None else base_of(page.tree, url)
             visits.append(atoms_of(page.events, url, base))
         return differences(*visits)
 
-    def _parsed(self, body: bytes, encoding: str | None, url: str, with_events: bool) -> ParsedPage:
+    def _parsed(
+        self, body: bytes, encoding: str | None, url: str, is_walked: bool = False
+    ) -> ParsedPage:
         html = decode(body, encoding)
         tree = self._tree(html)
-        wants_blocks = self.verify or with_events or self.extractor in READS_BLOCKS
-        read = walk(tree, with_events) if tree is not None and wants_blocks else NOTHING
+        is_walked = is_walked or self.verify or self.extractor in READS_BLOCKS
+        read = walk(tree) if tree is not None and is_walked else NOTHING
         return ParsedPage(body, encoding, url, html, tree, *read)
 
     def _tree(self, html: str) -> HtmlElement | None:
@@ -296,7 +296,7 @@ def _stored_links(values: PageValues) -> bytes | None:
     """Return what is stored of the links and media of a page; None if they are not known."""
     if not values.is_whole:
         return None
-    return pack_addresses({one.address for one in values.addresses if one.kind in LEADING})
+    return values.addresses.pack()
 
 
 def view_from(source: bytes, template: Collection[int]) -> tuple[Content, PageValues] | None:

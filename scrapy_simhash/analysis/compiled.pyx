@@ -14,10 +14,11 @@ features are runs of words, each counted once or as often as it occurs in the te
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 from cpython.unicode cimport Py_UNICODE_ISALNUM, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISSPACE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memset
 
 from array import array
@@ -86,33 +87,135 @@ def simhash_of_words(str normalised, int width, bint repeated):
         PyMem_Free(tokens.ends)
 
 
-def hash_runs(str text, int width, bint of_characters):
-    """Return the 64-bit hashes of all runs of *width* words, or *width* characters, of a text.
+def sample_runs(list texts, int words, int characters, Py_ssize_t most):
+    """Return the simhash, the sum and the number of the different runs of words in all texts.
 
+    And the lowest *most* hashes, in order, each with the number of the first text that has it.
     White space separates words; in a run, one space joins them.  An empty word is put before the
-    first word and after the last.  White space does not count as a character.  A shorter text
-    makes one run.
+    first word and after the last.  Of a text with a mark, the runs are of *characters* characters,
+    and white space does not count.  A shorter text makes one run.
     """
-    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text)
-    cdef Py_ssize_t run, runs
+    cdef Runs runs
     cdef Tokens pieces
-    check_length(length)
-    hashes = array("Q")
-    pieces.text = <unsigned char *>PyMem_Malloc(5 * length + 2)
-    pieces.ends = <uint32_t *>PyMem_Malloc((length + 2) * sizeof(uint32_t))
+    cdef uint64_t planes[PLANES]
+    cdef uint64_t total = 0, limit
+    cdef size_t slot, found = 0
+    cdef uint32_t number = 0
+    cdef bint of_characters
+    cdef Py_ssize_t length
+    cdef Run *chosen = NULL
+    memset(&runs, 0, sizeof(runs))
+    memset(planes, 0, sizeof(planes))
     try:
-        if pieces.text == NULL or pieces.ends == NULL:
+        for text, of_characters in texts:
+            length = PyUnicode_GET_LENGTH(text)
+            check_length(length)
+            pieces.text = <unsigned char *>PyMem_Malloc(5 * length + 2)
+            pieces.ends = <uint32_t *>PyMem_Malloc((length + 2) * sizeof(uint32_t))
+            try:
+                if pieces.text == NULL or pieces.ends == NULL:
+                    raise MemoryError
+                split(text, of_characters, &pieces)
+                if of_characters:
+                    take_runs(&runs, &pieces, characters, 0, number)
+                else:
+                    take_runs(&runs, &pieces, words, 1, number)
+            finally:
+                PyMem_Free(pieces.text)
+                PyMem_Free(pieces.ends)
+            number += 1
+        chosen = <Run *>PyMem_Malloc((runs.count + 1) * sizeof(Run))
+        if chosen == NULL:
             raise MemoryError
-        split(text, of_characters, &pieces)
-        if pieces.count == 0:
-            return hashes
-        runs = max(1, <Py_ssize_t>pieces.count - width + 1)
-        hashes.frombytes(bytes(8 * runs))
-        hash_pieces(&pieces, width, 0 if of_characters else 1, hashes)
-        return hashes
+        for slot in range(runs.slots):
+            if runs.held[slot].text:
+                count(planes, runs.held[slot].hash)
+                total += runs.held[slot].hash
+        # They are spread evenly: twice as many as are wanted are below this, and easily sorted.
+        if runs.count > 4 * <size_t>most:
+            limit = (<uint64_t>-1 // runs.count) * 2 * <size_t>most
+            found = choose(chosen, &runs, limit)
+        if found < <size_t>most:
+            found = choose(chosen, &runs, <uint64_t>-1)
+        qsort(chosen, found, sizeof(Run), compare_runs)
+        lowest = [
+            (chosen[slot].hash, chosen[slot].text - 1) for slot in range(min(found, <size_t>most))
+        ]
+        return most_of(planes, <uint32_t>runs.count), total, runs.count, lowest
     finally:
-        PyMem_Free(pieces.text)
-        PyMem_Free(pieces.ends)
+        PyMem_Free(chosen)
+        PyMem_Free(runs.held)
+
+
+cdef struct Run:
+    uint64_t hash
+    uint32_t text  # the number of its text, and 1; 0 if the slot is free
+
+
+cdef struct Runs:
+    # A set of runs: at most half of the slots are taken.
+    Run *held
+    size_t slots, count
+
+
+cdef int compare_runs(const void *one, const void *other) noexcept nogil:
+    cdef uint64_t mine = (<const Run *>one).hash, its = (<const Run *>other).hash
+    return (mine > its) - (mine < its)
+
+
+cdef size_t choose(Run *chosen, const Runs *runs, uint64_t limit) noexcept:
+    """Copy the runs up to a hash; return how many."""
+    cdef size_t slot, found = 0
+    for slot in range(runs.slots):
+        if runs.held[slot].text and runs.held[slot].hash <= limit:
+            chosen[found] = runs.held[slot]
+            found += 1
+    return found
+
+
+cdef int take_runs(
+    Runs *runs, const Tokens *pieces, uint32_t width, int gap, uint32_t number
+) except -1:
+    """Put each run of *width* pieces, with *gap* bytes between two, into a set."""
+    cdef uint32_t run, start, last
+    cdef uint32_t most = pieces.count - width + 1 if pieces.count > width else pieces.count > 0
+    while runs.slots < 2 * (runs.count + most):
+        grow(runs)
+    for run in range(most):
+        start = pieces.ends[run - 1] + gap if run else 0
+        last = min(run + width, pieces.count) - 1
+        put_run(
+            runs, murmur3_x64(pieces.text + start, pieces.ends[last] - start), number + 1
+        )
+    return 0
+
+
+cdef inline int put_run(Runs *runs, uint64_t hash, uint32_t text) noexcept:
+    """Put a run into a set that has room for it; the first text that has it counts."""
+    cdef size_t at = hash & (runs.slots - 1)
+    while runs.held[at].text:
+        if runs.held[at].hash == hash:
+            return 0
+        at = (at + 1) & (runs.slots - 1)
+    runs.held[at] = Run(hash, text)
+    runs.count += 1
+    return 0
+
+
+cdef int grow(Runs *runs) except -1:
+    cdef Runs larger
+    cdef size_t slot
+    larger.slots = 2 * runs.slots if runs.slots else 256
+    larger.count = 0
+    larger.held = <Run *>PyMem_Calloc(larger.slots, sizeof(Run))
+    if larger.held == NULL:
+        raise MemoryError
+    for slot in range(runs.slots):
+        if runs.held[slot].text:
+            put_run(&larger, runs.held[slot].hash, runs.held[slot].text)
+    PyMem_Free(runs.held)
+    runs[0] = larger
+    return 0
 
 
 cdef int split(str text, bint of_characters, Tokens *pieces) noexcept:
@@ -147,17 +250,6 @@ cdef int split(str text, bint of_characters, Tokens *pieces) noexcept:
     return 0
 
 
-cdef int hash_pieces(const Tokens *pieces, uint32_t width, int gap, uint64_t[::1] hashes) noexcept:
-    """Hash each run of *width* pieces, with *gap* bytes between two pieces."""
-    cdef Py_ssize_t run
-    cdef uint32_t start, last
-    for run in range(hashes.shape[0]):
-        start = pieces.ends[run - 1] + gap if run else 0
-        last = min(<uint32_t>run + width, pieces.count) - 1
-        hashes[run] = murmur3_x64(pieces.text + start, pieces.ends[last] - start)
-    return 0
-
-
 def majority(const uint64_t[::1] hashes):
     """Return the integer in which a bit is 1 where more than half of the hashes have it."""
     cdef uint64_t planes[PLANES]
@@ -165,7 +257,7 @@ def majority(const uint64_t[::1] hashes):
     memset(planes, 0, sizeof(planes))
     for i in range(hashes.shape[0]):
         count(planes, hashes[i])
-    return most(planes, <uint32_t>hashes.shape[0])
+    return most_of(planes, <uint32_t>hashes.shape[0])
 
 
 cdef int check_length(Py_ssize_t length) except -1:
@@ -258,7 +350,7 @@ cdef uint64_t vote(const Tokens *tokens, uint32_t width, bint repeated) except? 
             count(planes, shingle.hash)
             votes += 1
     PyMem_Free(seen)
-    return most(planes, votes)
+    return most_of(planes, votes)
 
 
 cdef bint is_new(
@@ -289,7 +381,7 @@ cdef inline void count(uint64_t *planes, uint64_t ones) noexcept:
         plane += 1
 
 
-cdef uint64_t most(const uint64_t *planes, uint32_t votes) noexcept:
+cdef uint64_t most_of(const uint64_t *planes, uint32_t votes) noexcept:
     """Return the bits whose count is more than half of the votes."""
     cdef uint64_t found = 0, ones
     cdef int bit, plane

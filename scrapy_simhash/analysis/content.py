@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
+from scrapy_simhash.analysis.blocks import Block
+from scrapy_simhash.analysis.events import MARK
 from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
 from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
-from scrapy_simhash.analysis.reading import MARK, Block
-from scrapy_simhash.decision.sketch import Sketch
-from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.decision.sketch import MOST_SAMPLES, Sketch
+from scrapy_simhash.hashes import hash_of, lowest
 
 # If the blocks in place that are not links hold less than this share of the page's own text in
 # place, the page is a list of links (tags, archives, pagination), and its link blocks count too.
@@ -76,15 +77,15 @@ def content_of(
     ids = tuple({block.id: None for block in blocks})
     in_place = [block for block in blocks if block.id not in template and not block.is_beside]
     if in_place:
-        hashes = _hashes_in_place(in_place)
+        found = _shingles_in_place(in_place)
     else:
         repeated = [block for block in blocks if block.id in template]
         titled = Block(title, hash_feature(title), is_beside=False, is_links=False)
-        hashes = _hashes_of([titled, *(repeated or blocks)])
-    if not hashes:
+        found = _shingles_of([titled, *(repeated or blocks)])
+    if not found.size:
         return None
-    sketch = Sketch.of(hashes, _hidden_in(blocks)).to_bytes()
-    return Content(majority(list(hashes)), sketch, ids, _heading_of(blocks))
+    sketch = Sketch.of_lowest(found.lowest, found.total, _hidden_in(blocks)).to_bytes()
+    return Content(found.fingerprint, sketch, ids, _heading_of(blocks))
 
 
 def _heading_of(blocks: list[Block]) -> int | None:
@@ -108,22 +109,50 @@ def unpack_source(source: bytes) -> tuple[list[Block], str, Any]:
     return list(map(Block._make, zip(*fields, strict=True))), title, state
 
 
-def _hashes_in_place(in_place: list[Block]) -> dict[int, int]:
+class Shingles(NamedTuple):
+    """The different shingles of some blocks: their simhash, the sum of their hashes, their number.
+
+    *lowest* are the lowest :data:`~.sketch.MOST_SAMPLES` hashes, in order, each with the id of the
+    first block that has it.
+    """
+
+    fingerprint: int
+    total: int
+    size: int
+    lowest: dict[int, int]
+
+
+def _shingles_in_place(in_place: list[Block]) -> Shingles:
     """Return the shingles of the blocks in place: without links, if that leaves enough text."""
     texts = [block for block in in_place if not block.is_links]
     if _length(texts) >= LEAST_SHARE * _length(in_place):
-        hashes = _hashes_of(texts)
-        if len(hashes) >= LEAST_SHINGLES:
-            return hashes
-    return _hashes_of(in_place)
+        found = _shingles_of(texts)
+        if found.size >= LEAST_SHINGLES:
+            return found
+    return _shingles_of(in_place)
 
 
-def _hashes_of(blocks: list[Block]) -> dict[int, int]:
-    """Return the hash of each shingle of *blocks* and the id of the first block that has it."""
+def _shingles_of(blocks: list[Block]) -> Shingles:
+    """Return the shingles of *blocks*, by the compiled module if it is built."""
+    texts = [normalise(block.text) for block in blocks]
+    if compiled is None:
+        return _reference_shingles(blocks, texts)
+    fingerprint, total, count, lowest_ones = compiled.sample_runs(
+        [(text, _is_unspaced(text)) for text in texts],
+        SHINGLE_WORDS,
+        SHINGLE_CHARACTERS,
+        MOST_SAMPLES,
+    )
+    ids = {value: blocks[number].id for value, number in lowest_ones}
+    return Shingles(fingerprint, total, count, ids)
+
+
+def _reference_shingles(blocks: list[Block], texts: list[str]) -> Shingles:
     hashes: dict[int, int] = {}
-    for block in reversed(blocks):
-        hashes.update(dict.fromkeys(shingle_hashes(normalise(block.text)), block.id))
-    return hashes
+    for block, text in zip(reversed(blocks), reversed(texts), strict=True):
+        hashes.update(dict.fromkeys(hash_features(text_shingles(text)), block.id))
+    ids = {value: hashes[value] for value in lowest(MOST_SAMPLES, hashes, 64)}
+    return Shingles(majority(list(hashes)), sum(hashes) % (1 << 64), len(hashes), ids)
 
 
 def _hidden_in(blocks: list[Block]) -> set[int]:
@@ -154,15 +183,6 @@ def text_shingles(text: str) -> list[str]:
         runs = range(max(1, len(characters) - SHINGLE_CHARACTERS + 1))
         return [characters[i : i + SHINGLE_CHARACTERS] for i in runs]
     return shingles(["", *words, ""], SHINGLE_WORDS) if words else []
-
-
-def shingle_hashes(text: str) -> Iterable[int]:
-    """Return the hashes of :func:`text_shingles`, by the compiled module if it is built."""
-    if compiled is None:
-        return hash_features(text_shingles(text))
-    of_characters = _is_unspaced(text)
-    width = SHINGLE_CHARACTERS if of_characters else SHINGLE_WORDS
-    return compiled.hash_runs(text, width, of_characters)  # type: ignore[no-any-return]
 
 
 def _is_unspaced(text: str) -> bool:

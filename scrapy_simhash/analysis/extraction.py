@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simhash.analysis.blocks import Block, Event, Outline
 from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.main_blocks import main_blocks
-from scrapy_simhash.analysis.reading import Block, Event, Outline
-from scrapy_simhash.analysis.tree import has_marks
+from scrapy_simhash.analysis.tree import mark_hidden
 from scrapy_simhash.errors import AnalysisError, SettingsError
 from scrapy_simhash.settings import extra_version
 
@@ -90,6 +90,7 @@ def main_text(name: str, page: ParsedPage) -> str:
     if name == "auto":
         return "\n".join(block.text for block in main_blocks(page.blocks, page.outline))
     if name == "trafilatura":
+        mark_hidden(page.tree)
         return trafilatura_text(page.tree, is_thread(page.body))
     if name == "resiliparse":
         html = _html_of(page)
@@ -106,7 +107,7 @@ def main_text(name: str, page: ParsedPage) -> str:
 
 def _html_of(page: ParsedPage) -> str:
     """Return the HTML of a page for an extractor with a parser of its own, hidden words marked."""
-    if page.tree is None or not has_marks(page.tree):
+    if page.tree is None or not mark_hidden(page.tree):
         return page.html
     return str(etree.tostring(page.tree, encoding="unicode", method="html"))
 

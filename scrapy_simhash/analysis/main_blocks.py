@@ -24,16 +24,10 @@ from array import array
 from collections.abc import Mapping
 from math import exp
 
+from scrapy_simhash.analysis.blocks import Block, Outline
+from scrapy_simhash.analysis.events import KNOWN_NAMES, MARK, remembering, without_digits
 from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.analysis.model import NAMES, TREES
-from scrapy_simhash.analysis.reading import (
-    KNOWN_NAMES,
-    MARK,
-    Block,
-    Outline,
-    remembering,
-    without_digits,
-)
 from scrapy_simhash.hashes import mix
 
 # About ten words.

@@ -1,71 +1,144 @@
 # What Cython needs to know of values.py, which it compiles as it is: the types of what is read.
 
+cimport cython
 from libc.stdint cimport uint64_t
 
+from scrapy_simhash.analysis.events cimport Element, Tag, Text
 from scrapy_simhash.hashes cimport mix
+
+cdef uint64_t _WIDE, _PLACE, _VALUE, _END
+cdef Py_ssize_t _SMALL_BYTES
+cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
+
+
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    bases=cython.int[::1], number=int, chain=int, value=uint64_t,
+)
+cdef bytearray _sort_out(list held, object template, object found)
+@cython.locals(
+    chain_of=cython.int[::1], ids=cython.ulonglong[::1], longs=cython.int[::1],
+    texts=cython.ulonglong[::1], places=cython.ulonglong[::1], around=cython.schar[::1],
+    at=int, number=int, side=int, rank=int, behind=int, ranks=int, flags=int, place=uint64_t,
+    shape=uint64_t, first=dict, count=dict, may_be=list,
+)
+cdef _note_long_shapes(list held, object template, object found, bytearray is_own)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    bases=cython.int[::1], smalls=cython.int[::1], bare=cython.ulonglong[::1],
+    shape_of=cython.ulonglong[::1], at=int, number=int, chain=int, place=uint64_t,
+    value=uint64_t,
+)
+cdef _note_small_shapes(
+    list held, object template, object found, bytearray is_own, bytearray kinds
+)
+
+
+cdef class Unit:
+    cdef readonly uint64_t value, place
+    cdef readonly int at, end, first, last
+    cdef readonly bint is_heading, is_free
+    cdef public bint is_spaced
 
 
 cdef class Frame:
-    cdef public str tag, shown, kind, control
-    cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, names_page
-    cdef public bint is_noise
-    cdef public tuple around, boxes
+    cdef readonly Element element
+    cdef readonly Tag kind
+    cdef readonly int at, address
+    cdef public str control
+    cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, is_noise
+    cdef public bint run_is_spaced, is_spaced
+    cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
+    cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
+    cdef public int run_at, run_address, run_shown, shown, named_at
     cdef public int chain_number, base, first_number, long_number, long_at
-    cdef public list units, addresses, run_addresses, pieces
+    cdef public list units
 
-    cdef _inherit(self, Frame parent)
+    cpdef begin(self, Element element, Frame parent, int at, int address)
 
 
 cdef class Reader:
     cdef public object atoms
-    cdef object _cuts, _own, _parameters
+    cdef object _cuts, _own, _parameters, _names
+    cdef tuple _needles
     cdef str _base, _origin, _folder
     cdef object _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
-    cdef list _held
-    cdef dict _counts, _whole, _places, _wide
-    cdef list _addresses, _shown
+    cdef object _named_at, _in, _from, _to, _hashes, _unnamed
+    cdef object _address_rows, _address_places, _anchors, _address_ids
+    cdef object _address_in, _address_named_at
+    cdef bytearray _kinds, _address_kinds, _is_placed
+    cdef list _held, _addresses, _said, _events, _frames
+    cdef dict _counts, _rows
     cdef Py_ssize_t _characters, _literals
-    cdef bint _is_watching
 
-    cdef Frame _begin(self, Frame frame, tuple event)
-    cdef _open(self, Frame frame, tuple event)
-    cdef _watch(self, Frame frame)
-    cdef tuple _element(self, Frame frame, dict held)
-    cdef _read_attributes(self, Frame frame, dict held)
-    cdef str _attribute(self, Frame frame, dict held, str name, str value)
+    @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
+    cpdef read(self, list events)
+    @cython.locals(number=int, kind=int, at=int, named_at=int, place=str)
+    cdef object _told(self, bytearray is_own)
+    cdef Element _element_at(self, int at)
+    cdef str _text_at(self, int kind, int at, int end)
+    @cython.locals(number=int, length=int, piece=str)
+    cdef str _whole_text_at(self, int kind, int at, int end)
+    @cython.locals(element=Element, kind=Tag)
+    cdef _open(self, Frame frame, Frame parent)
+    @cython.locals(element=Element, row=int)
+    cdef bint _is_plain(self, Frame frame) except -1
+    cdef _forget_addresses(self, int first)
+    @cython.locals(element=Element)
+    cdef _read_attributes(self, Frame frame)
+    @cython.locals(place=uint64_t, is_beside=bint, number=int)
+    cdef _place_of_addresses(self, Frame frame)
     cdef bint _is_own_field(self, Frame frame, dict held) except -1
     cdef bint _is_own_control(self, Frame frame, dict held, str name) except -1
+    cdef bint _is_watching(self, Frame frame) except -1
     cdef str _cut(self, Frame frame, str kind, str what, str value)
-    cdef uint64_t _wide_place(self, Frame frame, str kind, str what) except? 0
-    cdef bint _take_address(self, Frame frame, str name, str written) except -1
+    cdef bint _take_address(self, Frame frame, str name, str kind, str written) except -1
+    cdef _collect(self, Frame frame, int row, int kind)
+    cpdef int _row_of(self, str written) except -3
+    cdef int _row(self, str address) except -3
     cdef str _joined(self, str written)
-    cdef uint64_t _place_of(self, tuple around, str tag) except? 0
-    cdef _say(self, Frame frame, str text)
-    cdef _end_run(self, Frame frame)
-    cdef _close(self, Frame frame, Frame parent)
+    cdef str _above(self, str folder)
+    @cython.locals(needle=str)
+    cdef bint _may_name_page(self, str text) except -1
+    cdef uint64_t _place(self, Frame frame, uint64_t called) except? 0
+    @cython.locals(value=uint64_t, size=Py_ssize_t, text=str, is_changed=bint)
+    cdef _say(self, Frame frame, Text said, int at)
+    @cython.locals(unit=Unit, is_small=bint)
+    cdef _end_run(self, Frame frame, int end, int last)
+    @cython.locals(unit=Unit, value=uint64_t)
+    cdef _close(self, Frame frame, Frame parent, int end)
+    @cython.locals(value=uint64_t)
     cdef _close_inline(self, Frame frame, Frame parent)
+    @cython.locals(place=uint64_t, child=uint64_t, last=int)
     cdef _close_big(self, Frame frame, Frame parent)
-    cdef _add(self, Frame frame, tuple unit)
+    cdef _add(self, Frame frame, Unit unit)
+    @cython.locals(unit=Unit)
     cdef _grow(self, Frame frame)
-    cdef _add_small(self, Frame frame, tuple unit)
-    cdef _add_long(self, Frame frame, tuple unit)
-    cdef _begin_long(self, Frame frame, uint64_t value, object shown)
+    @cython.locals(value=uint64_t, place=uint64_t, number=int)
+    cdef _add_small(self, Frame frame, Unit unit)
+    @cython.locals(value=uint64_t, place=uint64_t)
+    cdef _add_long(self, Frame frame, Unit unit)
+    @cython.locals(is_behind_small=bint)
+    cdef _begin_long(self, Frame frame, uint64_t value, int at, int end)
     cdef _end_long(self, Frame frame, bint is_before_small)
-    cdef uint64_t _counted(self, uint64_t value) except? 0
     cdef int _chain(
-        self, Frame frame, uint64_t value, uint64_t place, str kind, object shown
+        self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end
     ) except -1
-    cdef _end_chain(self, Frame frame, uint64_t end, object shown)
+    cdef _end_chain(self, Frame frame, uint64_t end)
+    cdef uint64_t _counted(self, uint64_t value) except? 0
+    @cython.locals(counted=uint64_t)
     cdef int _emit(
-        self, uint64_t value, uint64_t place, str kind, Frame frame, object shown
+        self, uint64_t value, uint64_t place, int kind, Frame frame, int at, int end
     ) except -2
     cdef int _note(
-        self, uint64_t value, uint64_t place, int chain, str kind, Frame frame, object shown
+        self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
     ) except -1
-    cdef _place_addresses(self, list found, uint64_t anchor)
-    cdef _note_address(
-        self, str kind, Frame frame, uint64_t anchor, str address, bint is_beside
-    )
+    @cython.locals(at=int, number=int)
+    cdef _place_addresses(self, int first, int last, uint64_t anchor)
+    @cython.locals(row=int, place=uint64_t, kind=int, number=uint64_t)
+    cdef _place_address(self, int at, uint64_t anchor)
+    @cython.locals(value=uint64_t, row=int)
     cdef _read_code(self, Frame frame, str code)
+    cdef _note_address(self, uint64_t number, int kind, int at)

@@ -3,7 +3,7 @@
 
 No list says which elements or attributes count: all do, except those of :data:`NEVER`.  A *run* is
 a text with the inline elements in it, between two block-level elements.  A run or an element with
-under :data:`SMALL_BYTES` of text is *small*: one value with all that is in it, such as a badge, a
+under :data:`_SMALL_BYTES` of text is *small*: one value with all that is in it, such as a badge, a
 cell or the row of a table.  Whatever is missing in it, or in another order, makes another value.
 In any other element, the values follow each other::
 
@@ -31,40 +31,50 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import replace
-from functools import lru_cache
-from itertools import product
 from typing import TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from scrapy_simhash.analysis.reading import (
-    BESIDE_ELEMENTS,
-    BESIDE_ROLES,
-    BLOCK_ELEMENTS,
-    CONTENT_ELEMENTS,
-    LINK_RELATIONS,
-    MAX_ADDRESS,
-    MAX_REMEMBERED,
-    WHOLE_PAGE,
-    Event,
-    literals,
-    without_digits,
+from scrapy_simhash.analysis.blocks import Event
+from scrapy_simhash.analysis.events import (
+    ADDRESS,
+    FRAGMENT,
+    MAX_NAME,
+    NAMES,
+    STYLE,
+    Element,
+    Tag,
+    Text,
+    element_of,
+    is_plain,
+    is_whole,
+    shown_of,
+    style_addresses,
+    told,
+    without_fragment,
 )
-from scrapy_simhash.decision.holdings import ANYWHERE, BESIDE, PLACE, PageAddress, PageValues, Told
-from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts, stripped
+from scrapy_simhash.analysis.fingerprint import compiled
+from scrapy_simhash.decision.holdings import (
+    ANYWHERE,
+    BESIDE,
+    KINDS,
+    MAX_TOLD,
+    PLACE,
+    Addresses,
+    PageValues,
+    ToldValues,
+)
+from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts, stripped, wide_place
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
-from scrapy_simhash.hashes import address_id, long_hash_of, mix
+from scrapy_simhash.hashes import long_hash_of, mix
 
 # A text with under ten words, about: longer ones say what they are about.
-SMALL_BYTES = 60
+_SMALL_BYTES = 60
 # A page with more addresses is not compared.
 MAX_ADDRESSES = 10_000
-# So many of the named elements around one tell where it is: a rotating box has a name of its own.
-NAMED_AROUND = 3
 # Literals beyond these count as one, so that a hostile page costs no more than others.
 MAX_LITERALS = 20_000
 # The literals of a script are at most this many values.
@@ -72,79 +82,43 @@ MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
 # Of the long texts of an element, so many are told apart by their rank, from both ends.
 MOST_RANKS = 3
-# What is told of a value, in characters, and of how many values.
-MAX_TOLD = 100
+# Of so many values it is told what they are.
 MOST_TOLD = 600
 
-# Attributes that name an element for other elements of its page, or change without a meaning;
-# docs/values.md has the reasons.
-NEVER = frozenset(
-    {
-        *("aria-controls", "aria-describedby", "aria-labelledby", "aria-owns", "for", "headers"),
-        *("id", "integrity", "nonce"),
-    }
-)
-# Attributes of an element that tell which one it is, for its place and those in it; for its own.
-_NAMES = ("class", "id", "role")
-_NAMING = ("name", "property", "itemprop", "rel", "http-equiv")
-_ADDRESSES = frozenset(
-    {
-        *("action", "background", "cite", "data", "formaction", "href", "longdesc", "manifest"),
-        *("ping", "poster", "src", "srcset", "imagesrcset"),
-    }
-)
-_LISTS = frozenset({"srcset", "imagesrcset", "ping"})
-_SHOWN = frozenset({"src", "srcset", "imagesrcset", "poster", "data", "background"})
-# What a link in a head leads to: to another page, to a part of this one, to this one.
-_RELATIONS = (
-    ("link", LINK_RELATIONS),
-    (
-        "media",
-        frozenset({"icon", "manifest", "modulepreload", "prefetch", "preload", "stylesheet"}),
-    ),
-    ("name", frozenset({"canonical"})),
-)
-_LINKING = frozenset({"a", "area", "link"})
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_FREE = frozenset({"article", "li", "option", "tr"})
-_LOADING = frozenset({"link", "script", "style"})  # no fields, but what a page needs
-_APART = frozenset({"head", "html"})  # what they hold has no order
-
-_STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
-
-# Characters of an address that mean nothing but themselves; no dots that lead to another folder.
-_is_plain = re.compile(
-    r"(?!//|[?]|.*(?<![^/])\.\.?(?:/|$))[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+"
-).fullmatch
-
-MASK = (1 << 64) - 1
 # A place has 48 bits where what changes is looked up, 16 in a value.
 _WIDE = (1 << 48) - 1
+_PLACE = PLACE
+_VALUE = (1 << 64) - 1 - PLACE
 _END = 0x9E3779B97F4A7C15
 
-# Short elements that have no address, and do not name their page, are remembered with what they
-# are: at most 30 MB.
-KNOWN_ELEMENTS = 20_000
-_known: dict[tuple[str, tuple[str, ...]], tuple[str, str, bool, str, int]] = {}
+_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 # The attribute of an input that says its value, if that is not "value".
 _REPEATING = {"checkbox": "checked", "radio": "checked"}
-_CONTROLS = frozenset({"form", "input", "option", "select"})
 
-# A kind, an address, and the element that has it.
-Led: TypeAlias = "tuple[str, str, Frame]"
-# A small child of an element: its value, tag, place and what is shown of it; where it leads.
-Unit: TypeAlias = "tuple[int, str, int, Shown, list[Led]]"
-# What is shown of a value: a text, or those of its parts.
-Shown: TypeAlias = "str | list[Shown]"
-State = tuple[bytes, ...]
+# A string runs to the end of the text where its quote is missing, and a name begins where a word
+# does: each character is read once.  With names within words, a word of 46 KB took 11 s.
+_TOKEN = re.compile(
+    r"""
+    ("(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)|'(?:[^'\\]|\\[\s\S]?)*(?:'|\Z))(\s*:)?  # a string, or a name
+    | (?<![\w$])([A-Za-z_$][\w$]*)\s*[:=](?![=])                           # a name
+    | (-?\b\d[\w.]*) | \b(true|false)\b
+    """,
+    re.VERBOSE,
+)
+
 # Of each value itself, and the number of its chain; of each chain its id, and its base; of each
 # long text its number, itself, its place, and whether something small is before it (1) or behind
 # it (2); the chains of what is small.
 _CODES = "QiQiiQQbi"
+State: TypeAlias = "tuple[bytes, ...]"
 NO_STATE: State = (b"",) * len(_CODES)
 
+# The kinds of values, by their numbers in KINDS: "end" is that of what is never told.
+TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND = range(7)
+_NUMBER_OF_KIND = {name: number for number, name in enumerate(KINDS)}
 
-def read_values(events: Iterable[Event], url: str, base: str, cuts: Cuts = NO_CUTS) -> Reader:
+
+def read_values(events: list[Event], url: str, base: str, cuts: Cuts = NO_CUTS) -> Reader:
     """Read the values of the page at *url*, whose links are relative to *base*.
 
     *cuts* say what changes by itself there.  Cost: O(events and their characters).
@@ -154,7 +128,7 @@ def read_values(events: Iterable[Event], url: str, base: str, cuts: Cuts = NO_CU
     return reader
 
 
-def atoms_of(events: Iterable[Event], url: str, base: str) -> dict[int, list[Atom]]:
+def atoms_of(events: list[Event], url: str, base: str) -> dict[int, list[Atom]]:
     """Return the texts of a page from which what changes by itself is learned, by their places."""
     reader = Reader(url, base)
     reader.atoms = {}
@@ -162,22 +136,16 @@ def atoms_of(events: Iterable[Event], url: str, base: str) -> dict[int, list[Ato
     return reader.atoms
 
 
-def links_of(events: Iterable[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues:
+def links_of(events: list[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues:
     """Return the links of a page alone, without the parameters that change by themselves."""
-    reader = Reader(base, base)
-    found = {}
+    reader = Reader(base, base, Cuts(cuts.parameters) if cuts.parameters else NO_CUTS)
+    written: list[str] = []
     for event in events:
-        if not isinstance(event, tuple) or event[0] not in _LINKING:
-            continue
-        held = dict(zip(event[1][::2], event[1][1::2], strict=True))
-        if event[0] == "link" and "next" not in held.get("rel", "").lower().split():
-            continue
-        address = stripped(reader.address(held.get("href", "").strip()), cuts.parameters)
-        if address:
-            found[address] = PageAddress("link", 0, 0, address, True, 0)
-    if len(found) > MAX_ADDRESSES:
-        return PageValues(is_whole=False)
-    return PageValues(addresses=tuple(found.values()))
+        if type(event) is Element and event.kind.is_linking:
+            held = event.held()
+            if not event.kind.is_link or "next" in held.get("rel", "").lower().split():
+                written.append(held.get("href", "").strip())
+    return reader.links(written)
 
 
 def base_of(tree: HtmlElement, url: str) -> str:
@@ -187,6 +155,27 @@ def base_of(tree: HtmlElement, url: str) -> str:
         return urljoin(url, base.get("href") or "") if base is not None else url
     except ValueError:  # no address at all
         return url
+
+
+def literals(text: str) -> list[tuple[str, str]]:
+    """Return each literal of code after the name before it, by the compiled module if it is built.
+
+    >>> literals("size = 2; on('click', {again: true})")
+    [('size', '2'), ('size', "'click'"), ('again', 'true')]
+    """
+    if compiled is not None:
+        return compiled.literals(text, MAX_NAME)  # type: ignore[no-any-return]
+    found = []
+    name = ""
+    for token in _TOKEN.finditer(text):
+        string, is_name, identifier, number, word = token.groups()
+        if identifier is not None:
+            name = identifier[:MAX_NAME]
+        elif is_name:
+            name = string[1:-1][:MAX_NAME]
+        else:
+            found.append((name, string or number or word))
+    return found
 
 
 def values_under(state: State, template: Container[int]) -> PageValues:
@@ -201,95 +190,144 @@ def values_under(state: State, template: Container[int]) -> PageValues:
 
 def _sort_out(held: list[array[int]], template: Container[int], found: PageValues) -> bytearray:
     """Tell the values of a page's own from what its section repeats; return which are its own."""
-    loose, chain_of, ids, bases = held[:4]
-    is_own = bytearray(one not in template for one in loose)
-    # A chain is the page's own if one in it is, and chained if it begins after one that is.
-    kinds = bytearray(2 if base >= 0 and is_own[base] else 0 for base in bases)
-    for number, chain in enumerate(chain_of):
+    loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
+    own, own_loose = found.own, found.own_loose
+    is_own = bytearray(len(loose))
+    # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2).
+    kinds = bytearray(len(ids))
+    for number in range(len(loose)):
+        is_own[number] = loose[number] not in template
+    for chain in range(len(ids)):
+        if bases[chain] >= 0 and is_own[bases[chain]]:
+            kinds[chain] = 2
+    for number in range(len(loose)):
         if is_own[number]:
-            kinds[chain] = 1
-    for number, chain in enumerate(chain_of):
-        kind = kinds[chain]
-        if kind == 1 and not is_own[number]:
-            continue
-        value = ids[chain] & ~PLACE | loose[number] & PLACE
-        if kind == 1:
-            found.own.append(value)
-            found.own_loose.append(loose[number])
-        elif kind == 2:
+            kinds[chain_of[number]] = 1
+    for number in range(len(loose)):
+        chain = chain_of[number]
+        value = ids[chain] & _VALUE | loose[number] & _PLACE
+        if is_own[number]:
+            own.append(value)
+            own_loose.append(loose[number])
+        elif kinds[chain] == 2:
             found.chained.append(value)
-        else:
+        elif kinds[chain] == 0:
             found.repeated.append(value)
-    _note_shapes(held, template, found, is_own, kinds)
+    _note_long_shapes(held, template, found, is_own)
+    _note_small_shapes(held, template, found, is_own, kinds)
     return is_own
 
 
-def _note_shapes(
+def _note_long_shapes(
+    held: list[array[int]], template: Container[int], found: PageValues, is_own: bytearray
+) -> None:
+    """Note around which long texts of this section there is less than around others."""
+    chain_of, ids, longs = held[1], held[2], held[4]
+    texts, places, around = held[5], held[6], held[7]
+    first: dict[int, int] = {}
+    count: dict[int, int] = {}
+    shapes: set[int] = set()
+    for at in range(len(longs)):
+        count[places[at]] = count.get(places[at], 0) + 1
+    for at in range(len(longs)):
+        place, flags, number = places[at], around[at], longs[at]
+        rank = first.get(place, 0)
+        first[place] = rank + 1
+        behind = count[place] - rank - 1
+        # Whether there may be something before it, though there is nothing, and behind it.
+        may_be = [False, False]
+        for side in (0, 1):
+            if not flags >> side & 1:
+                ranks = behind if side else rank
+                shape = mix(mix(place, side), min(ranks, MOST_RANKS)) & _VALUE | ANYWHERE
+                shapes.add(shape)
+                may_be[side] = shape in template
+        if is_own[number] and (may_be[0] or may_be[1]):
+            sides = [[0, 1] if may_be[side] else [flags >> side & 1] for side in (0, 1)]
+            found.shaped[ids[chain_of[number]] & _VALUE | ANYWHERE] = tuple(
+                [mix(mix(texts[at], one), other) >> 32 for one in sides[0] for other in sides[1]]
+            )
+    found.shapes.extend(shapes)
+
+
+def _note_small_shapes(
     held: list[array[int]],
     template: Container[int],
     found: PageValues,
     is_own: bytearray,
     kinds: bytearray,
 ) -> None:
-    """Note what pages of this section hold less around what they show than others."""
-    loose, chain_of, ids, bases, longs, texts, places, around, smalls = held
-    shapes: set[int] = set()
-    first, count = dict.fromkeys(places, 0), Counter(places)
-    for number, text, place, flags in zip(longs, texts, places, around, strict=True):
-        ranks = first[place], count[place] - first[place] - 1
-        first[place] += 1
-        sides = []  # what there may be before it, and behind it
-        for side in (0, 1):
-            there = flags >> side & 1
-            shape = mix(mix(place, side), min(ranks[side], MOST_RANKS)) & ~PLACE | ANYWHERE
-            if not there:
-                shapes.add(shape)
-            sides.append((0, 1) if not there and shape in template else (there,))
-        if is_own[number] and sides != [(flags & 1,), (flags >> 1,)]:
-            found.shaped[ids[chain_of[number]] & ~PLACE | ANYWHERE] = tuple(
-                mix(mix(text, before), behind) >> 32 for before, behind in product(*sides)
-            )
-    shape_of = dict.fromkeys(smalls, 0)
-    bare = {
-        chain: loose[bases[chain]] if bases[chain] >= 0 and is_own[bases[chain]] else 0
-        for chain in smalls
-    }
-    for number, chain in enumerate(chain_of):
-        if chain in shape_of:
-            place = loose[number] & PLACE
-            shape_of[chain] = mix(shape_of[chain], place) & ~PLACE | ANYWHERE
+    """Note which chains of this section hold less than others."""
+    loose, chain_of, ids, bases, smalls = held[0], held[1], held[2], held[3], held[8]
+    is_small = bytearray(len(ids))
+    bare = array("Q", bytes(8 * len(ids)))
+    shape_of = array("Q", bytes(8 * len(ids)))
+    for at in range(len(smalls)):
+        chain = smalls[at]
+        is_small[chain] = 1
+        if bases[chain] >= 0 and is_own[bases[chain]]:
+            bare[chain] = loose[bases[chain]]
+    for number in range(len(loose)):
+        chain = chain_of[number]
+        if is_small[chain]:
+            place = loose[number] & _PLACE
+            shape_of[chain] = mix(shape_of[chain], place) & _VALUE | ANYWHERE
             if is_own[number] and place != ANYWHERE:
                 bare[chain] = mix(bare[chain], loose[number])
-    shapes.update(shape_of.values())
+    shapes = {shape_of[chain] for chain in smalls}
     found.shapes.extend(shapes)
-    found.bare.extend(bare[chain] for chain in smalls if kinds[chain] == 1)
-    for number, chain in enumerate(chain_of):
-        if is_own[number] and shape_of.get(chain) in template:
-            value = ids[chain] & ~PLACE | loose[number] & PLACE
+    found.bare.extend([bare[chain] for chain in smalls if kinds[chain] == 1])
+    known = {shape for shape in shapes if shape in template}
+    if not known:
+        return
+    for number in range(len(loose)):
+        chain = chain_of[number]
+        if is_own[number] and is_small[chain] and shape_of[chain] in known:
+            value = ids[chain] & _VALUE | loose[number] & _PLACE
             found.shaped[value] = (bare[chain] >> 32,)
 
 
-class Frame:
-    """An open element."""
+class Unit:
+    """A small child of an element: its value and place, and where it is on the page.
 
-    def __init__(self, tag: str, parent: Frame | None) -> None:
-        self.tag = tag
-        self.is_block = tag in BLOCK_ELEMENTS
-        self.around: tuple[str, ...] = ()
+    *at* and *end* are the numbers of its first event and of the one behind it, *first* and *last*
+    the same of its addresses.  *is_spaced*: what is shown of it has a space.
+    """
+
+    def __init__(
+        self, value: int, kind: Tag | None, place: int, at: int, end: int, first: int, last: int
+    ) -> None:
+        self.value = value
+        self.place = place
+        self.is_spaced = False
+        self.at, self.end = at, end
+        self.first, self.last = first, last
+        self.is_heading = kind is not None and kind.is_heading
+        self.is_free = kind is not None and kind.is_free
+
+
+class Frame:
+    """An open element; one that has ended serves for another."""
+
+    def begin(self, element: Element, parent: Frame | None, at: int, address: int) -> None:
+        """Stand for an element from now on; see the fields."""
+        self.element = element
+        self.kind = element.kind
+        self.at, self.address = at, address  # its event, and the first of its addresses
+        self.is_block = element.kind.is_block
         # Where it is, with its own names: what changes there; and without: what may stand there.
         self.place = self.outer = 0
         self.attributes = 0  # their hash, 0 if there are none
-        self.shown = ""
-        self.kind = "link"  # of what its href leads to
         self.size = 0  # bytes of text
         self.is_big = False
-        self.is_beside = self.is_content = self.is_link = self.is_get = self.is_apart = False
-        self.names_page = False
-        self.is_noise = False
-        self.boxes: tuple[int, ...] = ()  # the places of the elements around, and its own
-        self.control = ""
+        self.is_apart = element.kind.is_apart
+        # The run: a hash, its bytes, its first event and address, -1 if there is none.
         self.run = self.run_size = 0
-        self.pieces: list[Shown] = []  # of the run, as they are shown
+        self.run_at = self.run_address = -1
+        # What is shown so far of the run, and of the small children: how many texts and elements,
+        # and whether there is a space in one.
+        self.run_shown = self.shown = 0
+        self.run_is_spaced = self.is_spaced = False
         # The chain so far, its number if it has one yet, and the last value in it by itself; what
         # it begins after, and the first value of all, by their numbers.
         self.chain = self.last = self.first = 0
@@ -298,20 +336,22 @@ class Frame:
         self.long_number = self.long_at = -1
         self.long = 0
         self.items = 0  # the sum of what has no order
-        # Of small children, while the element is small itself.
-        self.units: list[Unit] = []
-        # What its attributes lead to, and what is in the run.
-        self.addresses: list[Led] = []
-        self.run_addresses: list[Led] = []
-        if parent is not None:
-            self._inherit(parent)
-
-    def _inherit(self, parent: Frame) -> None:
-        self.around = parent.around
+        # Small children, while the element is small itself; None if there are none.
+        self.units: list[Unit] | None = None
+        if parent is None:
+            # The hashes of the three nearest named elements, and the event of the nearest.
+            self.near = self.far = self.farthest = 0
+            self.named_at = -1
+            self.is_beside = self.is_content = self.is_link = self.is_get = self.is_noise = False
+            self.boxes: tuple[int, ...] = ()  # the places of the elements around, and its own
+            self.control = ""
+            return
+        self.near, self.far, self.farthest = parent.near, parent.far, parent.farthest
+        self.named_at = parent.named_at
         self.is_beside = parent.is_beside
         self.is_content = parent.is_content
-        self.is_get = parent.is_get
         self.is_link = parent.is_link
+        self.is_get = parent.is_get
         self.is_noise = parent.is_noise
         self.boxes = parent.boxes
         self.control = parent.control
@@ -322,192 +362,278 @@ class Reader:
 
     def __init__(self, url: str, base: str, cuts: Cuts = NO_CUTS) -> None:
         self._cuts = cuts if cuts else None
+        self._names = cuts.parameters
         self.atoms: dict[int, list[Atom]] | None = None
         self._base = base
         parts = urlsplit(base)
         self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._folder = f"{self._origin}{parts.path.rpartition('/')[0]}/"
+        self._folder = urljoin(base, "x")[:-1]
         self._own = own_address(url)
+        self._needles = self._own.needles
         query = urlsplit(url).query
         self._parameters = frozenset(query.split("&")) if query else frozenset()
         self._held = [array(code) for code in _CODES]
         self._loose, self._chain_of, self._ids, self._bases = self._held[:4]
         self._longs, self._texts, self._text_places, self._around, self._smalls = self._held[4:]
         self._counts: dict[int, int] = {}
-        self._addresses: list[PageAddress] = []
-        self._shown: list[tuple[str, tuple[str, ...], str, Shown]] = []
-        self._whole: dict[str, str] = {}
-        self._places: dict[tuple[tuple[str, ...], str], int] = {}
-        self._wide: dict[tuple[int, str, str], int] = {}
+        # Of each value: its kind, the events of the element that it is in and of the nearest named
+        # one around, and its own events, or what else it is (see _told).
+        self._kinds = bytearray()
+        self._named_at, self._in = array("i"), array("i")
+        self._from, self._to = array("i"), array("i")
+        # The different addresses, with their numbers as they are written on the page; their hashes
+        # as they are, and without the page's own.
+        self._rows: dict[str, int] = {}
+        self._addresses: list[str] = []
+        self._hashes, self._unnamed = array("Q"), array("Q")
+        # Of each address on the page in order: its number, kind, place, anchor and id, and the
+        # events of its element and of the nearest named one.
+        self._address_rows, self._address_kinds = array("I"), bytearray()
+        self._address_in, self._address_named_at = array("i"), array("i")
+        self._address_places, self._anchors = array("H"), array("Q")
+        self._address_ids = array("Q")
+        self._is_placed = bytearray()
+        self._said: list[str] = []  # the literals that values are made of
+        self._events: list[Event] = []
+        self._frames: list[Frame] = []
         self._characters = self._literals = 0
-        self._is_watching = False
 
-    def read(self, events: Iterable[Event]) -> None:
+    def read(self, events: list[Event]) -> None:
         """Read the events of a page, in order."""
-        self._is_watching = self._cuts is not None or self.atoms is not None
-        root = Frame("", None)
-        root.is_big = root.is_apart = True
-        open_: list[Frame] = [root]
-        frame = root
-        pieces: list[str] = []
-        for event in events:
-            if isinstance(event, str):
-                pieces.append(event)  # a comment may have been between two
-                continue
-            if pieces:
-                self._say(frame, pieces[0] if len(pieces) == 1 else "".join(pieces))
-                pieces.clear()
+        self._events = events
+        frames = self._frames
+        frame = Frame()
+        frame.begin(element_of("", ()), None, -1, 0)
+        frame.is_big = frame.is_apart = True
+        frames.append(frame)
+        depth = 0
+        for at, event in enumerate(events):
             if event is None:
-                open_.pop()
-                parent = open_[len(open_) - 1]
-                self._close(frame, parent)
-                frame = parent
-                continue
-            frame = self._begin(frame, event)
-            open_.append(frame)
-
-    def _begin(self, frame: Frame, event: tuple[str, tuple[str, ...]]) -> Frame:
-        child = Frame(event[0], frame)
-        if child.is_block:
-            self._end_run(frame)
-        self._open(child, event)
-        return child
+                depth -= 1
+                self._close(frame, frames[depth], at + 1)
+                frame = frames[depth]
+            elif type(event) is Element:
+                depth += 1
+                if depth == len(frames):
+                    frames.append(Frame())
+                child = frames[depth]
+                if event.kind.is_block:
+                    self._end_run(frame, at, len(self._address_rows))
+                child.begin(event, frame, at, len(self._address_rows))
+                self._open(child, frame)
+                frame = child
+            elif type(event) is Text:
+                if event.text:
+                    self._say(frame, event, at)
+            elif isinstance(event, str):
+                self._read_code(frame, event)
 
     def values(self, template: Container[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
-        if len(self._addresses) > MAX_ADDRESSES:
+        if len(self._address_rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
-        told: dict[int, Told] = {}
-        found = PageValues(loose=self._loose, addresses=tuple(self._addresses), told=told)
+        found = PageValues(loose=self._loose, addresses=self._all_addresses())
         is_own = _sort_out(self._held, template, found)
-        if all(one[0] == "end" for one, own in zip(self._shown, is_own, strict=True) if own):
-            found = replace(found, is_shell=True)
+        kinds = self._kinds
+        is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
+        told_values = ToldValues()
         if tell_all or len(found.own) <= MOST_TOLD:
-            for number, (kind, around, tag, text) in enumerate(self._shown):
-                if kind == "end" or not (tell_all or is_own[number]):
-                    continue
-                value = self._ids[self._chain_of[number]] & ~PLACE | self._loose[number] & PLACE
-                place = " ".join((*around[-1:], tag)) if tag else ""
-                shown = _text_of(text)
-                if value in told:  # of one chain
-                    shown = f"{told[value].text}, {shown}"[:MAX_TOLD]
-                told[value] = Told(kind, place[:MAX_TOLD], shown)
-        return found
+            told_values = self._told(None if tell_all else is_own)
+        return replace(found, is_shell=is_shell, told_values=told_values)
+
+    def links(self, written: list[str]) -> PageValues:
+        """Return links alone, as values of a page that has nothing else."""
+        root = Frame()
+        root.begin(element_of("", ()), None, -1, 0)
+        for row in dict.fromkeys(map(self._row_of, written)):
+            if row >= 0:
+                self._collect(root, row, LINK_KIND | 0x80)
+                self._is_placed[-1] = True
+        if len(self._address_rows) > MAX_ADDRESSES:
+            return PageValues(is_whole=False)
+        return PageValues(addresses=self._all_addresses())
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
         return tuple(one.tobytes() for one in self._held)
 
-    def _open(self, frame: Frame, event: tuple[str, tuple[str, ...]]) -> None:
-        tag = frame.tag
-        frame.is_apart = tag in _APART
-        if tag in CONTENT_ELEMENTS:
-            frame.is_content = True
-        elif tag in BESIDE_ELEMENTS and (tag == "nav" or not frame.is_content):
-            frame.is_beside = True
-        if tag == "form":
-            frame.is_get = True
-        if not event[1]:
-            frame.place = frame.outer = self._place_of(frame.around, tag)
-            self._watch(frame)
-            return
-        known = None if self._is_watching else _known.get(event)
-        if known is not None:
-            names, called, is_beside, frame.shown, frame.attributes = known
+    def _told(self, is_own: bytearray | None) -> ToldValues:
+        """Return what some values are: their kinds, where they are, and how they begin."""
+        places: dict[str, int] = {}
+        values, kinds, numbers, texts = array("Q"), bytearray(), array("H"), []
+        for number in range(len(self._loose)):
+            kind = self._kinds[number]
+            if kind == END_KIND or (is_own is not None and not is_own[number]):
+                continue
+            place, at, named_at = "", self._in[number], self._named_at[number]
+            if at >= 0:
+                place = self._element_at(at).kind.name
+                if named_at >= 0:
+                    place = f"{self._element_at(named_at).names} {place}"[:MAX_TOLD]
+            values.append(self._ids[self._chain_of[number]] & _VALUE | self._loose[number] & _PLACE)
+            kinds.append(kind)
+            numbers.append(places.setdefault(place, len(places)) & 0xFFFF)
+            texts.append(self._text_at(kind, self._from[number], self._to[number]))
+        return ToldValues(values, bytes(kinds), numbers, tuple(places), "\n".join(texts))
+
+    def _element_at(self, at: int) -> Element:
+        return self._events[at]  # type: ignore[return-value]
+
+    def _text_at(self, kind: int, at: int, end: int) -> str:
+        """Return the beginning of what is shown of a value, in one line."""
+        text = self._whole_text_at(kind, at, end)[:MAX_TOLD]
+        return " ".join(text.replace("\0", "").splitlines())
+
+    def _whole_text_at(self, kind: int, at: int, end: int) -> str:
+        if kind in (LINK_KIND, MEDIA_KIND, NAME_KIND) or (kind == DATA_KIND and end < 0):
+            return self._addresses[at]
+        if kind == DATA_KIND:
+            return " ".join(self._said[at:end])
+        if at == end:
+            return f"<{self._element_at(at).kind.name}> ..."
+        pieces, length = [], -1
+        for number in range(at, end):
+            event = self._events[number]
+            piece = ""
+            if type(event) is Element:
+                piece = event.shown
+            elif type(event) is Text:
+                piece = event.text
+            if piece:
+                pieces.append(piece)
+                length += 1 + len(piece)
+                if length >= MAX_TOLD:
+                    break
+        return " ".join(pieces)
+
+    def _all_addresses(self) -> Addresses:
+        is_placed = self._is_placed
+        if all(is_placed):
+            chosen: range | list[int] = range(len(is_placed))
         else:
-            held = dict(zip(event[1][::2], event[1][1::2], strict=True))
-            names, called, is_beside = self._element(frame, held)
-        frame.outer = self._place_of(frame.around, called)
-        if names:
-            frame.around = (*frame.around, names)[-NAMED_AROUND:]
-        frame.is_beside = frame.is_beside or is_beside
-        frame.place = self._place_of(frame.around, called)
-        if known is not None:
-            return
-        self._watch(frame)
-        self._read_attributes(frame, held)
-        is_plain = not frame.addresses and not frame.names_page and not frame.is_link
-        is_short = sum(map(len, event[1])) <= MAX_REMEMBERED
-        if is_plain and is_short and not self._is_watching and tag not in _CONTROLS:
-            if len(_known) >= KNOWN_ELEMENTS:
-                _known.clear()
-            _known[event] = names, called, is_beside, frame.shown, frame.attributes
+            chosen = [number for number, is_one in enumerate(is_placed) if is_one]
+        return Addresses(
+            "\n".join(self._addresses),
+            self._hashes,
+            array("I", [self._address_rows[number] for number in chosen]),
+            array("H", [self._address_places[number] for number in chosen]),
+            array("Q", [self._anchors[number] for number in chosen]),
+            array("Q", [self._address_ids[number] for number in chosen]),
+            bytes([self._address_kinds[number] for number in chosen]),
+        )
 
-    def _watch(self, frame: Frame) -> None:
-        """Take note of an element where something changes by itself: it may be all of it."""
+    def _open(self, frame: Frame, parent: Frame) -> None:
+        element, kind = frame.element, frame.kind
+        if not element.is_read:
+            element.read()
+        if kind.is_content:
+            frame.is_content = True
+        elif kind.is_beside and (kind.is_nav or not frame.is_content):
+            frame.is_beside = True
+        if element.is_beside_by_role:
+            frame.is_beside = True
+        if kind.is_form:
+            frame.is_get = element.is_get
+        elif kind.is_select:
+            frame.control = element.control
+        frame.outer = self._place(frame, element.called_number)
+        if element.names_number:
+            frame.farthest, frame.far, frame.near = frame.far, frame.near, element.names_number
+            frame.named_at = frame.at
+            frame.place = self._place(frame, element.called_number)
+        else:
+            frame.place = frame.outer
         if self.atoms is not None:
-            frame.boxes = (*frame.boxes, self._wide_place(frame, "box", ""))
+            frame.boxes = (*frame.boxes, wide_place(frame.place, "box", ""))
         elif self._cuts is not None and not frame.is_noise:
-            frame.is_noise = self._cuts.has_box(self._wide_place(frame, "box", ""))
+            frame.is_noise = self._cuts.has_box(wide_place(frame.place, "box", ""))
+        if not element.fields:
+            return
+        if self._is_plain(frame):
+            frame.attributes = element.number
+            frame.is_link = frame.is_link or element.leads
+        else:
+            self._read_attributes(frame)
+        if frame.address < len(self._address_rows):
+            self._place_of_addresses(frame)
 
-    def _element(self, frame: Frame, held: dict[str, str]) -> tuple[str, str, bool]:
-        """Return what names an element, what its place is called, and if it is beside by role."""
-        tag = called = frame.tag
-        names = ""
-        if tag not in WHOLE_PAGE:
-            names = " ".join(held[name] for name in _NAMES if name in held)
-            if names and (names := without_digits(names)):
-                names = f"{tag} {names}"
-        for name in _NAMING:
-            if name in held:
-                called = f"{tag} {held[name][:MAX_TOLD]}"
-                break
-        if tag == "form":
-            frame.is_get = held.get("method", "get").lower() == "get"
-        elif tag == "link":
-            rel = set(held.get("rel", "").lower().split())
-            frame.kind = next((kind for kind, words in _RELATIONS if words & rel), "data")
-        elif tag == "select":
-            frame.control = held.get("name", "")
-        return names, called, held.get("role") in BESIDE_ROLES
+    def _is_plain(self, frame: Frame) -> bool:
+        """Whether an element counts as it is; take note of its addresses, then."""
+        element = frame.element
+        if self.atoms is not None:
+            return False
+        if frame.is_get and frame.kind.is_control and (self._parameters or self._names):
+            return False
+        if self._cuts is not None and self._cuts.has_place(frame.place):
+            return False
+        if element.words and self._may_name_page(element.words):
+            return False
+        if element.written:
+            for _, kind, written in element.written:
+                row = self._row_of(written)
+                if row == -1:
+                    self._forget_addresses(frame.address)
+                    return False
+                if row >= 0:
+                    self._collect(frame, row, _NUMBER_OF_KIND[kind])
+        return True
 
-    def _read_attributes(self, frame: Frame, held: dict[str, str]) -> None:
-        tag = frame.tag
-        if frame.is_get and self._is_own_field(frame, held):
+    def _forget_addresses(self, first: int) -> None:
+        for one in (
+            self._address_rows,
+            self._address_kinds,
+            self._address_places,
+            self._anchors,
+            self._address_ids,
+            self._address_in,
+            self._address_named_at,
+            self._is_placed,
+        ):
+            del one[first:]
+
+    def _read_attributes(self, frame: Frame) -> None:
+        """Read what counts of an element where that depends on the page."""
+        element = frame.element
+        held = element.held() if frame.kind.is_control else {}
+        if frame.is_get and frame.kind.is_control and self._is_own_field(frame, held):
             return
         seen = []
-        for name, value in held.items():
-            if name in NEVER or (name == "name" and tag == "a"):
+        for name, value, form in element.fields:
+            if frame.is_get and value and self._is_own_control(frame, held, name):
                 continue
-            value = self._attribute(frame, held, name, value.strip())
+            if form in (ADDRESS, STYLE):
+                found = 0
+                for of, kind, written in element.written:
+                    if of == name and self._take_address(frame, name, kind, written):
+                        found += 1
+                if form == ADDRESS and (found or name in ("srcset", "imagesrcset", "ping")):
+                    if name == "href" and element.leads:
+                        frame.is_link = True
+                    seen.append(told(name, value, ADDRESS))
+                    continue
+            elif form == FRAGMENT:
+                seen.append(told(name, value, FRAGMENT))
+                continue
             if value:
-                seen.append(f"{name}={value}" if value != "\0none" else name)
+                value = self._own.out_of(value)
+                if self._is_watching(frame):
+                    value = self._cut(frame, "value", name, value)
+                    if not value:
+                        continue
+            seen.append(told(name, value, 0))
         if seen:
-            if len(seen) > 1:
-                seen.sort()
-            frame.shown = f"<{tag} {' '.join(seen)}>"
-            frame.attributes = long_hash_of(frame.shown)
+            frame.attributes = long_hash_of(shown_of(frame.kind.name, seen))
 
-    def _attribute(self, frame: Frame, held: dict[str, str], name: str, value: str) -> str:
-        """Return what counts of an attribute, empty for nothing; take note of its addresses."""
-        tag = frame.tag
-        if not value:
-            return "\0none"
-        if frame.is_get and self._is_own_control(frame, held, name):
-            return ""
-        if name in _LISTS and "data:" not in value:
-            for one in value.replace(",", " , ").split(" , ") if name != "ping" else value.split():
-                if one := one.split(None, 1)[0] if one.strip() else "":
-                    self._take_address(frame, name, one)
-            return "\0address"
-        if name in _ADDRESSES or value.startswith(("http://", "https://", "/")):
-            if value.startswith("#"):
-                is_route = value.startswith(("#/", "#!"))
-                if name == "href" and tag in _LINKING and not is_route and len(value) > 1:
-                    return "\0fragment"
-            elif " " not in value and self._take_address(frame, name, value):
-                if name == "href" and tag in ("a", "area"):
-                    frame.is_link = True
-                elif name == "href" and tag == "link":
-                    frame.is_link = frame.kind == "link"
-                return "\0address"
-        elif "url(" in value and name == "style":
-            for one in _STYLE_ADDRESS.findall(value):
-                self._take_address(frame, name, one)
-        own = self._own.out_of(value)
-        if own != value:
-            frame.names_page = True
-        return self._cut(frame, "value", name, own) if self._is_watching else own
+    def _place_of_addresses(self, frame: Frame) -> None:
+        """Note where the addresses of an element are, once it is known if it is a link."""
+        place = BESIDE if frame.is_beside else frame.outer & _PLACE
+        if frame.kind.is_loading:
+            place = ANYWHERE
+        is_beside = frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link))
+        for number in range(frame.address, len(self._address_rows)):
+            self._address_places[number] = place
+            if is_beside:
+                self._address_kinds[number] |= 0x80
 
     def _is_own_field(self, frame: Frame, held: dict[str, str]) -> bool:
         """Whether an element is a hidden field that repeats a parameter of the page's address.
@@ -515,30 +641,36 @@ class Reader:
         A page whose address has no such parameter has no such field.  A session is a parameter of
         each address that a form leads to.
         """
-        if frame.tag != "input" or held.get("type", "").lower() != "hidden":
+        if frame.kind.name != "input" or held.get("type", "").lower() != "hidden":
             return False
-        is_session = self._cuts is not None and held.get("name", "") in self._cuts.parameters
+        is_session = held.get("name", "") in self._names
         return is_session or self._is_own_control(frame, held, "value")
 
     def _is_own_control(self, frame: Frame, held: dict[str, str], name: str) -> bool:
         """Whether a control of a form repeats a parameter of the page's address."""
-        if not self._parameters:
+        if not self._parameters or not frame.kind.is_control:
             return False
-        if frame.tag == "input" and name == _REPEATING.get(held.get("type", ""), "value"):
+        if frame.kind.name == "input" and name == _REPEATING.get(held.get("type", ""), "value"):
             control = held.get("name", "")
-        elif frame.tag == "option" and name == "selected":
+        elif frame.kind.name == "option" and name == "selected":
             control = frame.control
         else:
             return False
         value = held.get("value", "")
         return f"{quote(control, safe='')}={quote(value, safe='')}" in self._parameters
 
+    def _is_watching(self, frame: Frame) -> bool:
+        """Whether something in an element is cut, or may be from what is learned now."""
+        if self.atoms is not None:
+            return True
+        return self._cuts is not None and self._cuts.has_place(frame.place)
+
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""
-        wide = self._wide_place(frame, kind, what)
+        wide = wide_place(frame.place, kind, what)
         if self.atoms is not None:
             # The names of an element are those of its place.
-            boxes = () if what in _NAMES else frame.boxes
+            boxes = () if what in NAMES else frame.boxes
             self.atoms.setdefault(wide, []).append(Atom(kind, value, frame.is_beside, boxes))
         elif self._cuts is not None:
             if kind == "address":
@@ -546,154 +678,201 @@ class Reader:
             return self._cuts.text(wide, value)
         return value
 
-    def _wide_place(self, frame: Frame, kind: str, what: str) -> int:
-        key = frame.place, kind, what
-        wide = self._wide.get(key)
-        if wide is None:
-            wide = self._wide[key] = mix(frame.place, long_hash_of(f"{kind} {what}"))
-        return wide
-
-    def _take_address(self, frame: Frame, name: str, written: str) -> bool:
-        address = self.address(written)
-        if not address:
+    def _take_address(self, frame: Frame, name: str, kind: str, written: str) -> bool:
+        """Take note of an address in an attribute; return whether it is one."""
+        row = self._row_of(written)
+        if row == -1:
             return False
-        if self._is_watching:
-            address = self._cut(frame, "address", name, address)
-        if address:
-            kind = frame.kind if name == "href" else "media" if name in _SHOWN else "data"
-            frame.addresses.append((kind, address, frame))
+        if row >= 0 and self._is_watching(frame):
+            address = self._cut(frame, "address", name, self._addresses[row])
+            row = self._row(address) if address else -2
+        if row >= 0:
+            self._collect(frame, row, _NUMBER_OF_KIND[kind])
         return True
 
-    def address(self, written: str) -> str:
-        """Return a whole address; empty if it is not one of http or https."""
-        if "#/" not in written and "#!" not in written:
-            written = written.partition("#")[0].rstrip()
-        if not written or len(written) > MAX_ADDRESS:
-            return ""
-        address = self._whole.get(written)
-        if address is None:
-            address = self._whole[written] = self._joined(written)
-        return address
+    def _collect(self, frame: Frame, row: int, kind: int) -> None:
+        """Take note of an address in an element: what value it is in is known later."""
+        self._address_rows.append(row)
+        self._address_kinds.append(kind)
+        self._address_in.append(frame.at)
+        self._address_named_at.append(frame.named_at)
+        self._address_places.append(ANYWHERE)
+        self._anchors.append(0)
+        self._address_ids.append(0)
+        self._is_placed.append(False)
+
+    def _row_of(self, written: str) -> int:
+        """Return the number of an address as it is written.
+
+        It is -1 if it is none of http or https, and -2 if nothing of it stays.
+        """
+        row = self._rows.get(written)
+        if row is None:
+            row = -1
+            if address := self._joined(without_fragment(written)):
+                address = stripped(address, self._names) if self._names else address
+                row = self._row(address) if address else -2
+            self._rows[written] = row
+        return row
+
+    def _row(self, address: str) -> int:
+        """Return the number of a whole address."""
+        row = self._rows.get(f"\0{address}")
+        if row is None:
+            row = self._rows[f"\0{address}"] = len(self._addresses)
+            self._addresses.append(address)
+            number = long_hash_of(address)
+            self._hashes.append(number)
+            if self._may_name_page(address):
+                number = long_hash_of(self._own.without(address))
+            self._unnamed.append(number)
+        return row
 
     def _joined(self, written: str) -> str:
+        """Return a whole address; empty if it is not one of http or https."""
         # Joining takes 10 us, half of the time of a page of links; of these, it would refuse none.
-        if _is_plain(written):
-            if written.startswith(("http://", "https://")):
-                return written
-            if written.startswith("/"):
-                return self._origin + written
-            if ":" not in written:
-                return self._folder + written
-        try:
-            address = urljoin(self._base, written)
+        folder, rest = self._folder, written
+        while rest.startswith("../"):
+            folder, rest = self._above(folder), rest[3:]
+        if is_whole(written):
+            return written
+        if is_plain(rest):
+            if rest.startswith("/"):
+                if rest is written:
+                    return self._origin + rest
+            elif ":" not in rest:
+                return folder + rest
+        if not written:
+            return ""
+        try:  # as browsers do, without line breaks and tabs (URL Standard, section 4.4)
+            address = urljoin(self._base, written.translate(_BREAKS))
         except ValueError:  # no address at all
             return ""
         return address if address.startswith(("http://", "https://")) else ""
 
-    def _place_of(self, around: tuple[str, ...], tag: str) -> int:
-        place = self._places.get((around, tag))
-        if place is None:
-            place = self._places[around, tag] = long_hash_of("\0".join((*around, tag))) & _WIDE | 2
-        return place
+    def _above(self, folder: str) -> str:
+        """Return the folder that one is in; of that of the whole host, itself."""
+        above = folder[: folder.rfind("/", 0, -1) + 1]
+        return above if len(above) > len(self._origin) else folder
 
-    def _say(self, frame: Frame, text: str) -> None:
-        tag = frame.tag
-        if tag == "script" and not frame.is_noise:
-            self._read_code(frame, text)
+    def _may_name_page(self, text: str) -> bool:
+        """Whether a text may have the page's own address in it."""
+        for needle in self._needles:  # noqa: SIM110 - a generator takes ten times as long
+            if needle in text:
+                return True
+        return False
+
+    def _place(self, frame: Frame, called: int) -> int:
+        """Return the place of what is called so in the nearest named elements."""
+        return mix(mix(mix(frame.farthest, frame.far), frame.near), called) & _WIDE | 2
+
+    def _say(self, frame: Frame, said: Text, at: int) -> None:
+        """Take note of a text in an element."""
+        if frame.is_noise or (frame.is_link and frame.is_beside):
             return
-        if tag == "style":
-            for one in _STYLE_ADDRESS.findall(text) if "url(" in text else ():
-                self._take_address(frame, "src", one)
-            return
-        if text.isspace() or frame.is_noise or (frame.is_link and frame.is_beside):
-            return
-        text = " ".join(text.split())
-        text = self._own.out_of(text)
-        if self._is_watching:
+        text, value, size = said.text, said.number, said.size
+        is_changed = self._may_name_page(text)
+        if is_changed:
+            text = self._own.out_of(text)
+        if self._is_watching(frame):
             text = self._cut(frame, "text", "", text)
             if not text:
                 return
-        value = long_hash_of(text)
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+            is_changed = True
+        if is_changed:
+            value = long_hash_of(text)
+            size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if frame.run_at < 0:
+            frame.run_at, frame.run_address = at, len(self._address_rows)
         frame.run = mix(frame.run, value)
         frame.run_size += size
-        frame.pieces.append(text)
+        frame.run_shown += 1
+        if not frame.run_is_spaced:
+            frame.run_is_spaced = " " in text
         frame.size += size
 
-    def _end_run(self, frame: Frame) -> None:
-        """Take what was said since the last block-level element for a child of an element."""
+    def _end_run(self, frame: Frame, end: int, last: int) -> None:
+        """Take what was said since the last block-level element for a child of an element.
+
+        *end* and *last* are the numbers of the event and of the address behind it.
+        """
         if frame.run:
-            unit = frame.run, "", frame.outer, frame.pieces, frame.run_addresses
-            size = frame.run_size
-            frame.run = frame.run_size = 0
-            frame.pieces, frame.run_addresses = [], []
-            if size < SMALL_BYTES:
+            unit = Unit(frame.run, None, frame.outer, frame.run_at, end, frame.run_address, last)
+            unit.is_spaced = frame.run_is_spaced or frame.run_shown > 1
+            is_small = frame.run_size < _SMALL_BYTES
+            frame.run = frame.run_size = frame.run_shown = 0
+            frame.run_at = frame.run_address = -1
+            frame.run_is_spaced = False
+            if is_small:
                 self._add(frame, unit)
             else:
                 self._grow(frame)
                 self._add_long(frame, unit)
 
-    def _close(self, frame: Frame, parent: Frame) -> None:
-        if frame.is_noise or (frame.is_link and (frame.is_beside or frame.tag == "link")):
-            self._place_addresses(frame.addresses, 0)
+    def _close(self, frame: Frame, parent: Frame, end: int) -> None:
+        if frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link)):
+            self._place_addresses(frame.address, len(self._address_rows), 0)
             return
-        if not frame.is_block and not frame.is_big and not frame.units and not parent.is_apart:
+        if not frame.is_block and not frame.is_big and frame.units is None and not parent.is_apart:
             self._close_inline(frame, parent)
             return
-        self._end_run(frame)
+        self._end_run(frame, end - 1, len(self._address_rows))
         if not frame.is_block:
-            self._end_run(parent)
-        if frame.size >= SMALL_BYTES or frame.is_beside or frame.is_apart:
+            self._end_run(parent, frame.at, frame.address)
+        if frame.size >= _SMALL_BYTES or frame.is_beside or frame.is_apart:
             self._grow(frame)
         if frame.is_big:
             self._close_big(frame, parent)
             return
-        if not frame.attributes and not frame.units:
+        if not frame.attributes and frame.units is None:
             return  # an empty element says nothing
-        value = mix(_tag_hash(frame.tag), frame.attributes)
-        shown: list[Shown] = [frame.shown] if frame.shown else []
-        for unit in frame.units:
-            value = mix(value, unit[0])
-            shown.append(unit[3])
-            frame.addresses += unit[4]
+        value = mix(frame.kind.number, frame.attributes)
+        if frame.units is not None:
+            for unit in frame.units:
+                value = mix(value, unit.value)
         parent.size += frame.size
-        self._add(parent, (value, frame.tag, frame.outer, shown, frame.addresses))
+        unit = Unit(
+            value, frame.kind, frame.outer, frame.at, end, frame.address, len(self._address_rows)
+        )
+        unit.is_spaced = frame.attributes != 0 or frame.is_spaced or frame.shown > 1
+        self._add(parent, unit)
 
     def _close_inline(self, frame: Frame, parent: Frame) -> None:
         """Take an inline element for a part of the run that it is in."""
         if not frame.attributes and not frame.run:
-            self._place_addresses(frame.addresses, 0)
+            self._place_addresses(frame.address, len(self._address_rows), 0)
             return
-        value = mix(mix(_tag_hash(frame.tag), frame.attributes), frame.run)
+        if parent.run_at < 0:
+            parent.run_at, parent.run_address = frame.at, frame.address
+        value = mix(mix(frame.kind.number, frame.attributes), frame.run)
         parent.run = mix(parent.run, value)
         parent.run_size += frame.run_size
         parent.size += frame.run_size
-        if frame.shown:
-            parent.pieces.append(frame.shown)
-        parent.pieces += frame.pieces
-        parent.run_addresses += frame.addresses
-        parent.run_addresses += frame.run_addresses
+        parent.run_shown += frame.run_shown + (frame.attributes != 0)
+        if frame.run_is_spaced or frame.attributes:
+            parent.run_is_spaced = True
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
         if frame.attributes:
             place = BESIDE if frame.is_beside else frame.outer
-            self._emit(frame.attributes, place, "element", frame, frame.shown)
-        self._place_addresses(frame.addresses, mix(frame.attributes, frame.first))
+            self._emit(frame.attributes, place, ELEMENT_KIND, frame, frame.at, frame.at + 1)
+        last = len(self._address_rows)
+        self._place_addresses(frame.address, last, mix(frame.attributes, frame.first))
         parent.size += frame.size
         if frame.is_beside:
             return
         if not frame.is_apart:
-            self._end_long(frame, is_before_small=False)
-            self._end_chain(frame, _END, f"... </{frame.tag}>")
+            self._end_long(frame, False)
+            self._end_chain(frame, _END)
         if frame.items:  # a list with fewer items is another one
-            self._emit(frame.items, ANYWHERE, "text", frame, f"<{frame.tag}> ...")
+            self._emit(frame.items, ANYWHERE, TEXT_KIND, frame, frame.at, frame.at)
         self._grow(parent)
         if not frame.first:  # a list, which has no order
-            frame.first = mix(_tag_hash(frame.tag), frame.attributes)
+            frame.first = mix(frame.kind.number, frame.attributes)
         if not parent.is_apart:
             child = mix(frame.first, frame.attributes != 0)
-            self._begin_long(parent, child, f"<{frame.tag}> ...")
-        if frame.tag in _FREE:
+            self._begin_long(parent, child, frame.at, frame.at)
+        if frame.kind.is_free:
             parent.items = _sum(parent.items, mix(frame.first, frame.items))
         elif not parent.first:
             parent.first, parent.first_number = frame.first, frame.first_number
@@ -702,63 +881,71 @@ class Reader:
         """Take note of a small child of an element."""
         if frame.is_big:
             self._add_small(frame, unit)
-        else:
-            frame.units.append(unit)
-            if frame.size >= SMALL_BYTES:
-                self._grow(frame)
+            return
+        if frame.units is None:
+            frame.units = []
+        frame.units.append(unit)
+        frame.shown += 1
+        if unit.is_spaced:
+            frame.is_spaced = True
+        if frame.size >= _SMALL_BYTES:
+            self._grow(frame)
 
     def _grow(self, frame: Frame) -> None:
         """Let an element be big from now on: what it holds are values."""
         if frame.is_big:
             return
         frame.is_big = True
-        for unit in frame.units:
-            self._add_small(frame, unit)
-        frame.units = []
+        if frame.units is not None:
+            for unit in frame.units:
+                self._add_small(frame, unit)
+            frame.units = None
 
     def _add_small(self, frame: Frame, unit: Unit) -> None:
-        value, tag, place, shown, addresses = unit
-        self._place_addresses(addresses, value)
+        value = unit.value
+        self._place_addresses(unit.first, unit.last, value)
         if frame.is_beside or frame.is_apart:
-            self._emit(value, BESIDE if frame.is_beside else place, "text", frame, shown)
+            place = BESIDE if frame.is_beside else unit.place
+            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
-        if tag in _FREE and frame.tag != "ol" and " " in _text_of(shown):
-            self._emit(value, place, "text", frame, shown)
+        if unit.is_free and not frame.kind.is_ordered and unit.is_spaced:
+            self._emit(value, unit.place, TEXT_KIND, frame, unit.at, unit.end)
             frame.items = _sum(frame.items, value)
             return
-        self._end_long(frame, is_before_small=True)
-        if tag in _HEADINGS:
-            self._end_chain(frame, value, shown)
+        self._end_long(frame, True)
+        if unit.is_heading:
+            self._end_chain(frame, value)
             frame.chain, frame.base = 0, -1
-        number = self._chain(frame, value, place, "text", shown)
+        number = self._chain(frame, value, unit.place, TEXT_KIND, unit.at, unit.end)
         frame.chain, frame.last = mix(frame.chain, value), value
         if not frame.first:
             frame.first, frame.first_number = value, number
 
     def _add_long(self, frame: Frame, unit: Unit) -> None:
-        value, _, _, shown, addresses = unit
-        self._place_addresses(addresses, value)
+        value = unit.value
+        self._place_addresses(unit.first, unit.last, value)
         if frame.is_beside or frame.is_apart:
             place = BESIDE if frame.is_beside else ANYWHERE
-            self._emit(value, place, "text", frame, shown)
+            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
-        self._begin_long(frame, value, shown)
+        self._begin_long(frame, value, unit.at, unit.end)
         if not frame.first:
             frame.first, frame.first_number = value, frame.base
 
-    def _begin_long(self, frame: Frame, value: int, shown: Shown) -> None:
+    def _begin_long(self, frame: Frame, value: int, at: int, end: int) -> None:
         """Take note of a long text, or a big child: whether something small is before it, too."""
-        self._end_long(frame, is_before_small=False)
-        frame.long = mix(value, frame.chain_number >= 0)
+        self._end_long(frame, False)
+        is_behind_small = frame.chain_number >= 0
+        frame.long = mix(value, is_behind_small)
         frame.long_at = len(self._longs)
         self._texts.append(value)
         self._text_places.append(frame.outer)
-        self._around.append(frame.chain_number >= 0)
-        self._end_chain(frame, value, shown)
+        self._around.append(is_behind_small)
+        self._end_chain(frame, value)
         frame.long_number = len(self._ids)
         self._ids.append(0)
         self._bases.append(-1)
-        frame.base = self._note(value, ANYWHERE, frame.long_number, "text", frame, shown)
+        frame.base = self._note(value, ANYWHERE, frame.long_number, TEXT_KIND, frame, at, end)
         self._longs.append(frame.base)
         frame.chain = frame.last = value
 
@@ -770,19 +957,19 @@ class Reader:
                 self._around[frame.long_at] += 2
             frame.long_number = -1
 
-    def _chain(self, frame: Frame, value: int, place: int, kind: str, shown: Shown) -> int:
+    def _chain(self, frame: Frame, value: int, place: int, kind: int, at: int, end: int) -> int:
         """Take note of one more value in the chain of an element, and return its number."""
         if frame.chain_number < 0:
             frame.chain_number = len(self._ids)
             self._smalls.append(frame.chain_number)
             self._ids.append(0)
             self._bases.append(frame.base)
-        return self._note(value, place, frame.chain_number, kind, frame, shown)
+        return self._note(value, place, frame.chain_number, kind, frame, at, end)
 
-    def _end_chain(self, frame: Frame, end: int, shown: Shown) -> None:
+    def _end_chain(self, frame: Frame, end: int) -> None:
         """End the chain of an element, if there is one, by what comes after it."""
         if frame.chain_number >= 0:
-            self._chain(frame, mix(frame.last, end), ANYWHERE, "end", shown)
+            self._chain(frame, mix(frame.last, end), ANYWHERE, END_KIND, 0, 0)
             self._ids[frame.chain_number] = self._counted(mix(frame.chain, end))
             frame.chain_number = -1
 
@@ -792,95 +979,120 @@ class Reader:
         self._counts[value] = times + 1
         return mix(value, times) if times else value
 
-    def _emit(self, value: int, place: int, kind: str, frame: Frame, shown: Shown) -> int:
+    def _emit(self, value: int, place: int, kind: int, frame: Frame, at: int, end: int) -> int:
         """Take note of a value in no chain, and return its number; if it comes again, of another.
 
         Beside the content, how often it comes does not count.
         """
         if frame.is_beside and value in self._counts:
             return -1
-        value = self._counted(value)
-        self._ids.append(value)
+        counted = self._counted(value)
+        self._ids.append(counted)
         self._bases.append(-1)
-        return self._note(value, place, len(self._ids) - 1, kind, frame, shown)
+        return self._note(counted, place, len(self._ids) - 1, kind, frame, at, end)
 
     def _note(
-        self, value: int, place: int, chain: int, kind: str, frame: Frame, shown: Shown
+        self, value: int, place: int, chain: int, kind: int, frame: Frame, at: int, end: int
     ) -> int:
-        self._loose.append(value & ~PLACE | place & PLACE)
+        self._loose.append(value & _VALUE | place & _PLACE)
         self._chain_of.append(chain)
-        self._shown.append((kind, frame.around, frame.tag, shown))
+        self._kinds.append(kind)
+        self._named_at.append(frame.named_at)
+        self._in.append(frame.at)
+        self._from.append(at)
+        self._to.append(end)
         return len(self._loose) - 1
 
-    def _place_addresses(self, found: list[Led], anchor: int) -> None:
-        """Take note of where a value leads, in this order."""
-        for number, (kind, address, frame) in enumerate(found):
-            is_beside = frame.is_link and (frame.is_beside or frame.tag == "link")
-            is_beside = is_beside or frame.is_noise
-            self._note_address(kind, frame, mix(anchor, number), address, is_beside)
+    def _place_addresses(self, first: int, last: int, anchor: int) -> None:
+        """Take note of where some addresses lead that are in nothing yet, in this order."""
+        number = 0
+        for at in range(first, last):
+            if not self._is_placed[at]:
+                self._place_address(at, mix(anchor, number))
+                number += 1
 
-    def _note_address(
-        self, kind: str, frame: Frame, anchor: int, address: str, is_beside: bool
-    ) -> None:
-        place = BESIDE if frame.is_beside else frame.outer
-        if frame.tag in _LOADING:
-            place = ANYWHERE
-        number = address_id(self._own.without(address), anchor, place)
-        self._addresses.append(PageAddress(kind, place, anchor, address, is_beside, number))
-        if not is_beside and number not in self._counts:
+    def _place_address(self, at: int, anchor: int) -> None:
+        row, place = self._address_rows[at], self._address_places[at]
+        kind = self._address_kinds[at]
+        number = mix(self._unnamed[row], anchor) & _VALUE | place
+        self._anchors[at], self._address_ids[at] = anchor, number
+        self._is_placed[at] = True
+        if not kind & 0x80 and number not in self._counts:
             self._counts[number] = 1
             self._ids.append(number)
             self._bases.append(-1)
-            self._note(number, place, len(self._ids) - 1, kind, frame, address)
+            self._note_address(number, kind, at)
 
     def _read_code(self, frame: Frame, code: str) -> None:
-        """Take note of the literals of a script, each with the name before it."""
+        """Take note of the literals of a script, each with the name before it, or of a style."""
+        if frame.kind.name != "script":
+            for one in style_addresses(code):
+                self._take_address(frame, "src", "media", one)
+            self._place_of_addresses(frame)
+            return
+        if frame.is_noise:
+            return
         self._characters += len(code)
         found: list[tuple[str, str]] = []
         if self._characters <= MAX_SCRIPT_CHARACTERS and self._literals <= MAX_LITERALS:
             found = _literals(code)
             self._literals += len(found)
+        said = len(self._said)
         if not found or self._literals > MAX_LITERALS:
-            whole = long_hash_of(code)
-            self._emit(whole, frame.place, "data", frame, code[:MAX_TOLD])
+            self._said.append(code[:MAX_TOLD])
+            self._emit(long_hash_of(code), frame.place, DATA_KIND, frame, said, said + 1)
             return
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
         before: tuple[int, int, int] = (0, 0, 0)
         base, value, in_value = -1, 0, 0
-        shown: list[Shown] = []
+        is_watching = self._is_watching(frame)
         found.append(("", ""))  # the end, by which the last one is told from none
         for number, (name, literal) in enumerate(found, start=1):
-            address = ""
+            row = -1
             if literal.startswith(("http://", "https://", "/")) and " " not in literal:
                 for escaped in ESCAPED_AND:
                     literal = literal.replace(escaped, "&")
-                address = self.address(literal)
-            if address:
-                if self._is_watching:
-                    address = self._cut(frame, "address", name, address)
-                if address:
+                row = self._row_of(literal)
+            if row != -1:
+                if row >= 0 and is_watching:
+                    address = self._cut(frame, "address", name, self._addresses[row])
+                    row = self._row(address) if address else -2
+                if row >= 0:
+                    self._collect(frame, row, DATA_KIND)
                     anchor = mix(long_hash_of(name), before[0])
-                    self._note_address("data", frame, anchor, address, False)
+                    self._place_address(len(self._address_rows) - 1, anchor)
             else:
                 literal = self._own.out_of(literal)
-                if self._is_watching:
+                if is_watching:
                     literal = self._cut(frame, "value", name, literal)
                 value = mix(value, long_hash_of(f"{name}\0{literal}"))
-                shown.append(f"{name}: {literal}")
+                self._said.append(f"{name}: {literal}")
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
                 continue
             chained = mix(mix(mix(value, before[0]), before[1]), before[2])
             self._ids.append(self._counted(chained))
             self._bases.append(base)
-            base = self._note(value, frame.place, len(self._ids) - 1, "data", frame, shown)
+            base = self._note(
+                value, frame.place, len(self._ids) - 1, DATA_KIND, frame, said, len(self._said)
+            )
             before = value, before[0], before[1]
-            value, in_value, shown = 0, 0, []
+            value, in_value, said = 0, 0, len(self._said)
+
+    def _note_address(self, number: int, kind: int, at: int) -> None:
+        """Take note of the value that an address is."""
+        self._loose.append(number)
+        self._chain_of.append(len(self._ids) - 1)
+        self._kinds.append(kind)
+        self._named_at.append(self._address_named_at[at])
+        self._in.append(self._address_in[at])
+        self._from.append(self._address_rows[at])
+        self._to.append(-1)
 
 
 def _sum(one: int, other: int) -> int:
-    return (one + other) & MASK
+    return (one + other) & (1 << 64) - 1
 
 
 def _literals(code: str) -> list[tuple[str, str]]:
@@ -889,20 +1101,3 @@ def _literals(code: str) -> list[tuple[str, str]]:
         (name, text[1:-1].replace("\\/", "/") if text[0] in "\"'" else text)
         for name, text in literals(code)
     ]
-
-
-def _text_of(shown: Shown) -> str:
-    """Return the beginning of what is shown of a value."""
-    waiting, text = [shown], ""
-    while waiting and len(text) < MAX_TOLD:
-        one = waiting.pop()
-        if isinstance(one, str):
-            text = f"{text} {one}" if text else one
-        else:
-            waiting += reversed(one)
-    return text[:MAX_TOLD].replace("\0", "")
-
-
-@lru_cache(1_000)
-def _tag_hash(tag: str) -> int:
-    return long_hash_of(tag)

@@ -173,7 +173,7 @@ async def _judged(page: Page, index: MemoryIndex, reach: Reach) -> Decision:
     """Return the decision on a page, as in a crawl whose spider follows all links."""
     decision, by_values = await decide(index, reach, page)
     if not decision.is_duplicate:
-        reach.hand([page.url, *(one.address for one in page.holds.addresses)])
+        reach.hand([page.url, *page.holds.addresses.texts])
     await index.learn(page, by_values)
     return decision
 

@@ -190,7 +190,7 @@ class ExplainCommand(Subcommand[Explanation]):
             texts.append(analyser.main_text(one.body, one.encoding, one.url))
         features = [set(analyser.scheme.features(text)) for text in texts]
         await index.check_and_add(pages[0])
-        reach.hand([pages[0].url, *(one.address for one in pages[0].holds.addresses)])
+        reach.hand([pages[0].url, *pages[0].holds.addresses.texts])
         decision, _ = await decide(index, reach, pages[1])
         second = fetched[1]
         told = analyser.all_told(second.body, second.encoding, second.url)
@@ -259,7 +259,8 @@ def _new(one: Page, other: Page, told: PageValues) -> list[Told]:
     """Return what only the *other* page has: all, or nothing where values are not compared."""
     values = Comparable(other.url, other.holds, other.own_values, other.section)
     new = values.new_beside(one.url, one.own_values, section_of(one.url)) or []
-    return [told.told[value] for value in new if value in told.told]
+    known = told.told
+    return [known[value] for value in new if value in known]
 
 
 def _content(one: Page, other: Page) -> ContentOverlap | None:

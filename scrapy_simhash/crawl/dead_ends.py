@@ -171,10 +171,10 @@ def sight_of(
     held = page.holds
     if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
         return Sight(has_more=True)
-    media = [one.address for one in held.addresses if one.kind == "media"]
+    media = held.addresses.of("media")
     if len(links) > MAX_LINKS or unmet(media):
         return Sight(has_more=True)
-    mentioned = [one.address for one in held.addresses if one.kind == "data"]
+    mentioned = held.addresses.of("data")
     new = dict.fromkeys([*new_links, *unmet(mentioned)])
     leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:

@@ -351,7 +351,7 @@ class SimhashDownloaderMiddleware:
         if action == "pass":
             self._reach.hand([response.url], self.index.learned.noise(page.section).cuts)
             if self._facts.leads_on(request):
-                self._reach.hand(one.address for one in page.holds.addresses)
+                self._reach.hand_all(page.holds.addresses)
         await self.index.learn(page, by_text)
         if self._validators is not None:
             await self._validators.look(request, page, decision)

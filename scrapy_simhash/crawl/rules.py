@@ -168,7 +168,7 @@ class SimhashRulesMiddleware:
         try:
             if (purpose := self._facts.of(request).purpose) is not None:
                 self._purposes.add([purpose.hex()])
-            links = [one.address for one in page.holds.addresses if one.kind == "link"]
+            links = page.holds.addresses.of("link")
             new_links = unmet(links)
             if not decision.is_duplicate:
                 sight = sight_of(page, decision, gist, links, new_links, unmet)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -33,7 +33,7 @@ from scrapy_simhash.hashes import (
     TABLE_BYTES,
     address_id,
     difference,
-    hash_of,
+    long_hash_of,
     pack_hashes,
     pack_table,
     unpack_hashes,
@@ -57,16 +57,24 @@ MAX_BYTES = 1 + _PLACE_BYTES + TABLE_BYTES
 # A page is compared with so many kept pages of which there are tables: each takes 0.2 ms.
 MAX_TABLES_COMPARED = 20
 
+# Of what is told of a value, in characters.
+MAX_TOLD = 100
+
 # The values of kept pages are read again for each of their copies.
 UNPACKED_KEPT = 256
 
 
+# The kinds of values, by their numbers: those of addresses are as here, too.  What ends a chain is
+# never told.
+KINDS = ("text", "element", "data", "link", "media", "name", "end")
 # The kinds of addresses that the spider must have been handed.
 LEADING = ("link", "media")
+# An address that is beside the content is no value.
+_BESIDE_BIT = 0x80
 
 
 class PageAddress(NamedTuple):
-    """An address on a page: whole, of http or https, without what changes by itself.
+    """An address on a page.
 
     *kind* is ``link``, ``media``, ``name`` (of the page itself) or ``data``, *place* and *anchor*
     say where it is and in what.  One that *is_beside* the content is no value.  *id* is that of the
@@ -81,12 +89,116 @@ class PageAddress(NamedTuple):
     id: int
 
 
+class Addresses(NamedTuple):
+    """The addresses on a page: whole, of http or https, without what changes by itself.
+
+    *joined* are the different ones, one a line, *hashes* the 64 bits of each that
+    :func:`~scrapy_simhash.hashes.long_hash_of` returns.  All else is of each time that one comes,
+    in the order of the page: *rows* say which it is, *kinds* are numbers of :data:`KINDS` (with
+    another bit for those beside the content).
+    """
+
+    joined: str = ""
+    hashes: array[int] = array("Q")
+    rows: array[int] = array("I")
+    places: array[int] = array("H")
+    anchors: array[int] = array("Q")
+    ids: array[int] = array("Q")
+    kinds: bytes = b""
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds)
+
+    @property
+    def texts(self) -> list[str]:
+        """The different addresses."""
+        return self.joined.split("\n") if self.hashes else []
+
+    def rows_of(self, *kinds: str) -> list[int]:
+        """Return which addresses have one of some kinds, in the order of the page, each once."""
+        numbers = {KINDS.index(kind) for kind in kinds}
+        pairs = zip(self.rows, self.kinds, strict=True)
+        return [*dict.fromkeys(row for row, kind in pairs if kind & ~_BESIDE_BIT in numbers)]
+
+    def of(self, *kinds: str) -> list[str]:
+        """Return the addresses of some kinds, in the order of the page, each once."""
+        if not self.kinds:
+            return []
+        texts = self.texts
+        return [texts[row] for row in self.rows_of(*kinds)]
+
+    def at(self, number: int) -> PageAddress:
+        """Return the address that comes at one place of the page."""
+        kind = self.kinds[number]
+        return PageAddress(
+            KINDS[kind & ~_BESIDE_BIT],
+            self.places[number],
+            self.anchors[number],
+            self.texts[self.rows[number]],
+            bool(kind & _BESIDE_BIT),
+            self.ids[number],
+        )
+
+    def values(self) -> dict[int, list[int]]:
+        """Return at which places of the page each address is that is a value, by the value's id."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number, (value, kind) in enumerate(zip(self.ids, self.kinds, strict=True)):
+            if not kind & _BESIDE_BIT:
+                found[value].append(number)
+        return found
+
+    def pack(self) -> bytes:
+        """Return what is stored of those that the spider must have been handed."""
+        return pack_addresses({self.hashes[row] for row in self.rows_of(*LEADING)})
+
+    def with_links(self, links: Iterable[str]) -> Addresses:
+        """Return the same with links that stand beside the content."""
+        more = [*dict.fromkeys(links)]
+        if not more:
+            return self
+        count = len(self.hashes)
+        link = KINDS.index("link") | _BESIDE_BIT
+        none = array("Q", [0] * len(more))
+        return Addresses(
+            "\n".join((*self.texts, *more)),
+            self.hashes + array("Q", map(long_hash_of, more)),
+            self.rows + array("I", range(count, count + len(more))),
+            self.places + array("H", [BESIDE] * len(more)),
+            self.anchors + none,
+            self.ids + none,
+            self.kinds + bytes([link] * len(more)),
+        )
+
+
 class Told(NamedTuple):
     """What a value is: its kind (text, element, data, link, media), its place and its text."""
 
     kind: str
     place: str
     text: str
+
+
+class ToldValues(NamedTuple):
+    """What some values are: of each its id, the numbers of its kind and its place, and its text.
+
+    The texts are joined, one a line.
+    """
+
+    ids: array[int] = array("Q")
+    kinds: bytes = b""
+    places: array[int] = array("H")
+    names: tuple[str, ...] = ()
+    joined: str = ""
+
+    def by_id(self) -> dict[int, Told]:
+        """Return what each value is; of several in one chain, it is all of them."""
+        told: dict[int, Told] = {}
+        texts = self.joined.split("\n")
+        for value, kind, place, text in zip(self.ids, self.kinds, self.places, texts, strict=False):
+            if value in told:
+                text = f"{told[value].text}, {text}"[:MAX_TOLD]
+            told[value] = Told(KINDS[kind], self.names[place], text)
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +228,15 @@ class PageValues:
     chained: array[int] = field(default_factory=lambda: array("Q"))
     repeated: array[int] = field(default_factory=lambda: array("Q"))
     loose: array[int] = field(default_factory=lambda: array("Q"))
-    addresses: tuple[PageAddress, ...] = ()
-    told: Mapping[int, Told] = field(default_factory=dict)
+    addresses: Addresses = field(default_factory=Addresses)
+    told_values: ToldValues = field(default_factory=ToldValues)
     is_whole: bool = True
     is_shell: bool = False
+
+    @property
+    def told(self) -> dict[int, Told]:
+        """What some of its own values are, by their ids."""
+        return self.told_values.by_id()
 
     def pack(self) -> bytes | None:
         """Return what is stored of them, at most :data:`MAX_BYTES`; None if they are not whole."""
@@ -200,7 +317,7 @@ class Comparable:
         self._section = section
         self._template_of = template_of
         self._numbers: dict[int, list[int]] | None = None
-        self._addresses: dict[int, list[PageAddress]] | None = None
+        self._addresses: dict[int, list[int]] | None = None
         self._places: dict[int, list[int]] | None = None
         self._tables_compared = 0
 
@@ -238,7 +355,7 @@ class Comparable:
                 continue
             misplaced.append(value)
         # What has no address is told at once, and mostly enough.
-        for value in sorted(dict.fromkeys(misplaced), key=lambda one: bool(self._at(one))):
+        for value in sorted(dict.fromkeys(misplaced), key=self._is_address):
             is_free = value & PLACE not in kept.places
             for one in self._at(value):
                 if rewriting is None:
@@ -303,12 +420,16 @@ class Comparable:
         ]
 
     def _at(self, value: int) -> list[PageAddress]:
+        """Return the addresses that a value stands for."""
+        addresses = self._values.addresses
         if self._addresses is None:
-            self._addresses = defaultdict(list)
-            for one in self._values.addresses:
-                if not one.is_beside:
-                    self._addresses[one.id].append(one)
-        return self._addresses.get(value, [])
+            self._addresses = addresses.values()
+        return [addresses.at(number) for number in self._addresses.get(value, ())]
+
+    def _is_address(self, value: int) -> bool:
+        if self._addresses is None:
+            self._addresses = self._values.addresses.values()
+        return value in self._addresses
 
 
 def _is_among(
@@ -327,14 +448,14 @@ def _is_among(
     return False
 
 
-def pack_addresses(addresses: Collection[str]) -> bytes:
-    """Return the hashes of addresses; of more than :data:`MAX_ADDRESSES`, a digest of them all."""
-    packed = pack_hashes(set(map(hash_of, addresses)))
-    if len(addresses) <= MAX_ADDRESSES:
+def pack_addresses(hashes: Collection[int]) -> bytes:
+    """Return the upper halves of 64-bit hashes; of more than :data:`MAX_ADDRESSES`, a digest."""
+    packed = pack_hashes({value >> 32 for value in hashes})
+    if len(hashes) <= MAX_ADDRESSES:
         return packed
     return blake2b(packed, digest_size=_DIGEST_BYTES).digest()
 
 
 def unpack_addresses(packed: bytes | None) -> frozenset[int]:
-    """Return the hashes that :func:`pack_addresses` packed; none if they are not known."""
+    """Return what :func:`pack_addresses` packed of each hash; nothing if that is not known."""
     return unpack_hashes(packed or b"") if len(packed or b"") != _DIGEST_BYTES else frozenset()

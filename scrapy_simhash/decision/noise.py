@@ -14,12 +14,13 @@ import re
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.hashes import hash_of, long_hash_of
 
 SHARE = 0.5
 # More visits than there are.
@@ -40,6 +41,8 @@ Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
 # A parameter of all links has no place.
 EVERYWHERE = 0
+# A place is followed by so many bits of what changes there: a text, an attribute.
+_WHAT_BITS = 16
 
 # A number, a time or a price is one word.
 _WORDS = re.compile(r"\d+(?:[.,:'’\u034f]{1,2}\d+)+|[^\W_]+|[\W_]+")
@@ -56,6 +59,14 @@ class Cuts:
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.places)
+
+    @cached_property
+    def _around(self) -> frozenset[int]:
+        return frozenset(wide >> _WHAT_BITS for wide in self.places)
+
+    def has_place(self, place: int) -> bool:
+        """Whether anything in the element at a place is cut."""
+        return place in self._around
 
     def has_box(self, place: int) -> bool:
         """Whether the element at a place shows something else at each visit."""
@@ -101,6 +112,16 @@ class Cuts:
                     pieces[number] = _MARK
             address = "/".join(pieces) + mark + query
         return address
+
+
+def wide_place(place: int, kind: str, what: str) -> int:
+    """Return where something changes: a place of 48 bits, and what changes in the element there."""
+    return place << _WHAT_BITS | _what(kind, what)
+
+
+@lru_cache(10_000)
+def _what(kind: str, what: str) -> int:
+    return long_hash_of(f"{kind} {what}") >> 64 - _WHAT_BITS
 
 
 NO_CUTS = Cuts()

@@ -193,8 +193,10 @@ class OwnAddress:
         self._written = sorted(written, key=len, reverse=True)
         # Every form has one of these, and few values have.
         last = path.rpartition("/")[2].partition("&")[0]
-        needles = {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written}
-        self._needles = (*sorted(needles, key=len), self._encoded)
+        needles = (
+            {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written, self._rest}
+        )
+        self.needles = (*sorted(needles, key=len), self._encoded)
 
     # Few values name their page, and to compile a pattern takes a millisecond.
 
@@ -225,7 +227,7 @@ class OwnAddress:
 
     def out_of(self, value: str) -> str:
         """Return a value with the page's own address left out."""
-        for needle in self._needles:
+        for needle in self.needles:
             if needle in value:
                 if needle == self._encoded:
                     value = self._in_base64.sub("\0self", value)

@@ -28,7 +28,7 @@ import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from scrapy_simhash.hashes import lowest
@@ -47,6 +47,8 @@ NO_LIMIT = 1 << HASH_BITS
 # 2 MB, by tracemalloc; that is more than one page is compared with.
 UNPACKED_KEPT = 256
 WORD_BYTES = 3
+# No more samples than this fit.
+MOST_SAMPLES = MAX_SAMPLE_BYTES // WORD_BYTES
 _TOTAL_BYTES = 6
 KEY_BYTES = 5
 _KEYS = 8
@@ -108,12 +110,21 @@ class Sketch:
 
         *hidden* are the hashes of those that the page does not show.
         """
+        sample = {value: shingles[value] for value in lowest(MOST_SAMPLES, shingles, 64)}
+        return cls.of_lowest(sample, sum(shingles), hidden)
+
+    @classmethod
+    def of_lowest(
+        cls, sample: Mapping[int, int], total: int, hidden: Collection[int] = ()
+    ) -> Sketch:
+        """Return the sketch of shingles whose lowest :data:`MOST_SAMPLES` are given, in order.
+
+        *total* is the sum of all hashes.
+        """
         room = MAX_SAMPLE_BYTES
         marks: dict[int, int] = {}
         met: set[int] = set()
-        lowest_hashes = lowest(room // WORD_BYTES, shingles, 64)
-        for value in lowest_hashes:
-            block = shingles[value]
+        for value, block in sample.items():
             room -= WORD_BYTES * (1 if mark(block) in met else 2)
             if room < 0:
                 break
@@ -122,8 +133,8 @@ class Sketch:
         samples: dict[int, list[int]] = {}
         for value, block in marks.items():
             samples.setdefault(block, []).append(value)
-        total = sum(shingles) % (1 << 8 * _TOTAL_BYTES)
-        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value in lowest_hashes[:_KEYS])
+        total %= 1 << 8 * _TOTAL_BYTES
+        keys = b"".join(value.to_bytes(8, "big")[-KEY_BYTES:] for value in islice(sample, _KEYS))
         by_block = {block: tuple(values) for block, values in samples.items()}
         return cls._of(room >= 0, by_block, total, keys.ljust(_KEYS * KEY_BYTES, b"\0"))
 

@@ -1,0 +1,39 @@
+# What Cython needs to know of events.py, which it compiles as it is: the types of what is met.
+
+from libc.stdint cimport uint64_t
+
+
+cdef class Text:
+    cdef readonly str text
+    cdef readonly uint64_t number
+    cdef readonly Py_ssize_t size, shown
+    cdef readonly bint begins_apart, ends_apart
+
+
+cdef class Tag:
+    cdef readonly str name
+    cdef readonly uint64_t number
+    cdef readonly bint is_block, is_unseen, is_noscript, is_hidden, is_code, is_content, is_main
+    cdef readonly bint is_beside, is_nav, is_never_beside, is_anchor, is_first_heading, is_heading
+    cdef readonly bint is_free, is_ordered, is_loading, is_apart, is_link, is_linking, is_form
+    cdef readonly bint is_select, is_control
+
+
+cdef class Element:
+    cdef readonly Tag kind
+    cdef readonly tuple attributes, fields, written
+    cdef readonly str class_names, names, called, shown, words, control, link_kind
+    cdef readonly uint64_t names_number, called_number, number
+    cdef readonly bint is_read, hides, is_beside_by_role, leads, is_get
+    cdef list _written
+
+    cdef _look_at(self, tuple attributes)
+    cpdef read(self)
+    cdef _name(self, str tag, dict held)
+    cdef int _form_of(self, str name, str value) except -1
+    cdef bint _write(self, str name, str written) except -1
+
+
+cpdef Element element_of(str tag, tuple attributes)
+cpdef Text text_of(str raw, bint is_hidden)
+cpdef remember(dict known, object key, object found)
