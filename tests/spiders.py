@@ -604,3 +604,25 @@ class Browses(Links):
     async def parse_open(self, response: Response) -> AsyncIterator[dict[str, Any]]:
         await response.meta["playwright_page"].close()
         yield {"url": response.url}
+
+
+class IgnoresLinksOfItems(Links):
+    """Follow the links of all pages but ``/item``, whose callback takes the item alone."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        is_item = link.startswith("/item")
+        return response.follow(
+            link, self.parse_item if is_item else self.parse, priority=int(is_item)
+        )
+
+    def parse_item(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url}
+
+
+class CountsDays(Links):
+    """Ask for the day after that of a page's address, which no link leads to."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url}
+        day = response.url.rpartition("/")[2]
+        yield response.follow(f"/day/{int(day or 0) + 1}")

@@ -23,7 +23,7 @@ TECHNICAL = """
     Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
     Atom Comparable Differences Found Judged Kind Parameters Session StoredField Told
     Asked JobState Parts RareWarning RuledOut Sample Savings Selection Shared Shown Sight
-    Suspended Target UnderWay Withdrawals Writing
+    Suspended Target Threshold UnderWay Withdrawals Writing
 """
 
 

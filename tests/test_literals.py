@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.analysis import values
 from scrapy_simhash.analysis.events import MAX_NAME
 from scrapy_simhash.analysis.fingerprint import compiled
-from scrapy_simhash.analysis.values import literals
+from scrapy_simhash.analysis.values import Literal, literals
 
 needs_compiled = pytest.mark.skipif(compiled is None, reason="not compiled")
 
@@ -22,7 +22,7 @@ PIECES = [
 CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), max_size=40)
 
 
-def by_the_pattern(code: str) -> list[tuple[str, str]]:
+def by_the_pattern(code: str) -> list[Literal]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "compiled", None)
         return literals(code)
@@ -59,4 +59,15 @@ def test_every_character_is_read_the_same(first: int, end: int) -> None:
     ],
 )
 def test_literals_come_after_their_names(code: str, found: list[tuple[str, str]]) -> None:
-    assert literals(code) == by_the_pattern(code) == found
+    assert literals(code) == by_the_pattern(code)
+    assert [(one.name, one.text) for one in literals(code)] == [*found, ("", "")]
+
+
+@given(CODE.map("".join))
+def test_all_of_a_script_is_in_its_literals_and_between_them(code: str) -> None:
+    assert "".join(one.between + one.text for one in literals(code)) == code
+
+
+def test_brackets_are_counted() -> None:
+    found = literals("f([1, {a: 2}], {b: {c: 3}})")
+    assert [(one.closed, one.opened) for one in found] == [(0, 2), (0, 1), (2, 2), (3, 0)]

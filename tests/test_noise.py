@@ -13,6 +13,8 @@ from scrapy_simhash.decision import noise as module
 from scrapy_simhash.decision.holdings import Comparable, Told
 from scrapy_simhash.decision.noise import (
     AGREEING,
+    AT_END,
+    AT_START,
     EVERYWHERE,
     NO_CUTS,
     WHOLE,
@@ -134,8 +136,7 @@ def test_a_box_that_shows_something_again_is_not_cut_as_a_whole() -> None:
     ],
 )
 def test_a_token_keeps_what_does_not_change(first: str, second: str, kept: str) -> None:
-    [cut] = cuts_of("value", [first], [second])
-    cuts = Cuts(places={7: (cut,)})
+    cuts = Cuts(places={7: tuple(cuts_of("value", [first], [second]))})
     assert cuts.text(7, first) == cuts.text(7, second)
     assert kept in cuts.text(7, first)
     assert cuts.text(7, first.replace("17", "23", 1)) != cuts.text(7, first)
@@ -222,7 +223,7 @@ def test_a_cut_needs_three_pages_that_agree() -> None:
 
 
 def test_three_pages_that_change_in_other_ways_do_not_agree() -> None:
-    noise = learned(changed(7, WHOLE), changed(7, ("words", 1, 0)), changed(8, WHOLE))
+    noise = learned(changed(7, WHOLE), changed(7, ("words", 1, 1, 0)), changed(8, WHOLE))
     assert not noise.cuts
 
 
@@ -276,10 +277,17 @@ def test_what_is_watched_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ("cut", "value", "left"),
     [
         (WHOLE, "ab12", ""),
-        (("words", 2, 0), "17|1700|ab", "17|\0noise"),
-        (("words", 0, 2), "1700|ab", "\0noise|ab"),
-        (("words", 2, 2), "a|b|c", "a|\0noise|c"),
-        (("words", 2, 2), "a|b", "a|b"),
+        (("words", 2, 3, 0), "17|1700|ab", "17|\0noise"),
+        (("words", 0, 1, 2), "1700|ab", "\0noise|ab"),
+        (("words", 2, 1, 2), "a|b|c", "a|\0noise|c"),
+        (("words", 2, 1, 2), "a|b|c|d", "a|b|c|d"),
+        (("words", 2, 1, 2), "a|b", "a|b"),
+        (("near", "t=", "&", 0), "s=1&t=2&u=3", "s=1&t=\0noise&u=3"),
+        (("near", "t=", "&", 0), "s=1&t=2", "s=1&t=2"),
+        (("near", "t=", "", AT_END), "s=1&t=2", "s=1&t=\0noise"),
+        (("near", "t=", "&", AT_START), "t=1&t=2&", "t=\0noise&t=2&"),
+        (("near", "t=", "&", AT_START), "s=1&t=2&", "s=1&t=2&"),
+        (("near", "t=", "&u", AT_END), "t=1&u&t=2&u", "t=\0noise&u"),
         (("between", "Updated ", " ago"), "Updated 3 hours ago", "Updated \0noise ago"),
         (("between", "Updated ", " ago"), "Updated ago", "Updated ago"),
         (("between", "Updated ", " ago"), "Posted 3 hours ago", "Posted 3 hours ago"),
@@ -303,7 +311,7 @@ def test_cut_of_a_value(cut: Cut, value: str, left: str) -> None:
         (("parameter", "s"), "/a?size=1", "/a?size=1"),
         (("segment", 4), "/s/ab/17.ts?q=1", "/s/\0noise/17.ts?q=1"),
         (("segment", 9), "/s/ab/17.ts", "/s/ab/17.ts"),
-        (("words", 1, 0), "/s/ab", "/s/ab"),
+        (("words", 1, 1, 0), "/s/ab", "/s/ab"),
     ],
 )
 def test_cut_of_an_address(cut: Cut, address: str, left: str) -> None:
@@ -327,7 +335,8 @@ ALL_CUTS: tuple[Cut, ...] = (
     WHOLE,
     ("parameter", "t"),
     ("segment", 4),
-    ("words", 1, 0),
+    ("words", 1, 1, 0),
+    ("near", "t=", "&", AT_START),
     ("between", "Updated ", " ago"),
 )
 

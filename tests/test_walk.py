@@ -201,7 +201,7 @@ def test_compiled_and_python_read_the_same(html: str, is_cut: bool) -> None:
     assert atoms == IN_VALUES.atoms_of(found, url, base)
     cuts = NO_CUTS
     if is_cut:
-        last_word: Cut = ("words", 0, 1)
+        last_word: Cut = ("near", "", " ", 1)
         places = dict.fromkeys([*atoms][::2], (last_word,))
         places |= dict.fromkeys([*atoms][::5], (WHOLE,))
         cuts = Cuts(frozenset({"y"}), places)

@@ -1,4 +1,4 @@
-# Part of compiled.pyx: the literals of code, as the pattern in embedded.py finds them.
+# Part of compiled.pyx: the literals of code, as the pattern in values.py finds them.
 
 cdef struct Source:
     int kind
@@ -7,12 +7,12 @@ cdef struct Source:
 
 
 def literals(str code, Py_ssize_t max_name):
-    """Return a list of (name, literal): the literals of code, each with the name before it.
+    """Return the literals of code: see values.py.
 
     A string comes with its quotes.  Of a name, the first *max_name* characters count.
     """
     cdef Source source
-    cdef Py_ssize_t at = 0, end, after
+    cdef Py_ssize_t at = 0, end, after, since = 0
     cdef uint32_t character, before
     source.kind = PyUnicode_KIND(code)
     source.data = PyUnicode_DATA(code)
@@ -28,8 +28,8 @@ def literals(str code, Py_ssize_t max_name):
                 name = code[at + 1 : min(end - 1, at + 1 + max_name)]
                 at = after + 1
             else:
-                found.append((name, code[at:end]))
-                at = end
+                found.append(literal(&source, code, name, since, at, end))
+                at = since = end
             continue
         if is_of_word(before) and character != c"-":
             at += 1
@@ -43,9 +43,29 @@ def literals(str code, Py_ssize_t max_name):
                 continue
         end = end_of_number(&source, at) or end_of_truth(&source, at)
         if end:
-            found.append((name, code[at:end]))
+            found.append(literal(&source, code, name, since, at, end))
+            since = end
         at = end or at + 1
+    found.append(literal(&source, code, "", since, source.length, source.length))
     return found
+
+
+cdef tuple literal(
+    const Source *source, str code, str name, Py_ssize_t since, Py_ssize_t at, Py_ssize_t end
+):
+    """Return a literal with its name, the code before it, and how many brackets that closes, opens.
+    """
+    cdef Py_ssize_t i
+    cdef int depth = 0, lowest = 0
+    cdef uint32_t character
+    for i in range(since, at):
+        character = read(source, i)
+        if character == c"{" or character == c"[" or character == c"(":
+            depth += 1
+        elif character == c"}" or character == c"]" or character == c")":
+            depth -= 1
+            lowest = min(lowest, depth)
+    return name, code[at:end], code[since:at], -lowest, depth - lowest
 
 
 cdef inline uint32_t read(const Source *source, Py_ssize_t at) noexcept:

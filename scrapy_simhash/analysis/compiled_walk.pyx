@@ -25,7 +25,6 @@ from scrapy_simhash.analysis.events cimport Element, Text
 
 cdef dict known_elements = module.known_elements
 cdef dict known_texts = module.known_texts
-cdef Text space = module.text_of(" ", False)
 cdef object remember = module.remember
 cdef Py_ssize_t max_known = module.MAX_KNOWN
 
@@ -114,14 +113,8 @@ cdef class Walk:
 
     cdef int say(self, const xmlNode *node) except -1:
         """Take note of a text."""
-        cdef size_t i = 0
         if is_code(node.parent):
             self.events.append(PyUnicode_DecodeUTF8(<char *>self.bytes, self.length, NULL))
-            return 0
-        while i < self.length and is_space(self.bytes[i]):
-            i += 1
-        if i == self.length:
-            self.events.append(space)
             return 0
         if self.hidden != NULL:
             self.append_nul()  # no text has one
@@ -130,7 +123,8 @@ cdef class Walk:
         if found is None:
             raw = key.decode("utf-8")
             if self.hidden != NULL:
-                raw = module.marked(raw.rstrip("\0"))
+                raw = raw.rstrip("\0")
+                raw = raw if raw.isspace() else module.marked(raw)
             found = Text(raw)
             if <Py_ssize_t>self.length <= max_known:
                 remember(known_texts, key, found)
@@ -172,7 +166,3 @@ cdef inline bint is_code(const xmlNode *node) noexcept:
         strcmp(name, "script") == 0 or strcmp(name, "style") == 0
     )
 
-
-cdef inline bint is_space(unsigned char character) noexcept:
-    """Whether Python's ``str.split`` takes an ASCII character for white space."""
-    return character == 32 or 9 <= character <= 13 or 28 <= character <= 31

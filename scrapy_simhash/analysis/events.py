@@ -229,14 +229,15 @@ def style_addresses(style: str) -> list[str]:
 class Text:
     """A text between two tags, with one space between two words.
 
-    *number* is a hash of it, *size* its bytes in UTF-8, *shown* its characters that are no spaces.
-    *begins_apart* and *ends_apart*: a space is between it and the text before, and behind it.  A
-    text of spaces alone is empty.
+    *number* is a hash of it, *exact* one of all its spaces, too, *size* its bytes in UTF-8, *shown*
+    its characters that are no spaces.  *begins_apart* and *ends_apart*: a space is between it and
+    the text before, and behind it.  A text of spaces alone is empty.
     """
 
     def __init__(self, raw: str) -> None:
         self.text = text = " ".join(raw.split())
         self.number = long_hash_of(text)
+        self.exact = self.number if raw == text else long_hash_of(raw)
         self.shown = len(text) - text.count(" ")
         self.size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         self.begins_apart = raw[:1].isspace()
@@ -259,6 +260,7 @@ class Tag:
         self.is_beside = name in BESIDE_ELEMENTS
         self.is_nav = name == "nav"
         self.is_never_beside = name in NEVER_BESIDE
+        self.is_head = name == "head"
         self.is_anchor = name == "a"
         self.is_first_heading = name == "h1"
         self.is_heading = name in ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -273,6 +275,10 @@ class Tag:
         self.is_form = name == "form"
         self.is_select = name == "select"
         self.is_control = name in ("input", "option")
+        # Without attributes and content, it says nothing: an anchor, code, what code replaces.
+        self.is_nothing = name in ("a", "script", "style", "template", "noscript")
+        # Spaces count in it.
+        self.is_spaced = name in ("pre", "textarea")
 
 
 _tag = lru_cache(KNOWN_NAMES)(Tag)
@@ -361,7 +367,7 @@ class Element:
         fields: list[tuple[str, str, int]] = []
         self._written: list[tuple[str, str, str]] = []
         for name, value in held.items():
-            if name not in NEVER and not (name == "name" and tag == "a"):
+            if _counts(tag, name):
                 value = value.strip()
                 fields.append((name, value, self._form_of(name, value)))
         self.fields, self.written = tuple(fields), tuple(self._written)
@@ -405,8 +411,7 @@ class Element:
 
     def _write(self, name: str, written: str) -> bool:
         """Take note of an address; return whether it is one, on a page of http or https."""
-        written = without_fragment(written)
-        if not written or not leads_to_page(written):
+        if not leads_to_page(without_fragment(written)):
             return False
         kind = self.link_kind if name == "href" else "media" if name in _SHOWN else "data"
         self._written.append((name, kind, written))
@@ -420,6 +425,13 @@ def kind_of_link(rel: str) -> str:
         if words & relations:
             return kind
     return "data"
+
+
+def _counts(tag: str, name: str) -> bool:
+    """Whether an attribute counts: see :data:`NEVER`.  Those of components are properties."""
+    if name in NEVER:
+        return "-" in tag and name in ("id", "for")
+    return not (name == "name" and tag == "a")
 
 
 def told(name: str, value: str, form: int) -> str:
@@ -447,6 +459,8 @@ def without_fragment(written: str) -> str:
 
 def leads_to_page(written: str) -> bool:
     """Whether an address on a page of http or https is one of these, too."""
+    if not written:
+        return False
     if is_whole(written) or (is_plain(written) and ":" not in written):
         return True
     try:
@@ -457,7 +471,6 @@ def leads_to_page(written: str) -> bool:
 
 known_elements: dict[Any, Element] = {}
 known_texts: dict[Any, Text] = {}
-_SPACE = Text(" ")
 
 
 def element_of(tag: str, attributes: tuple[str, ...]) -> Element:
@@ -473,12 +486,10 @@ def element_of(tag: str, attributes: tuple[str, ...]) -> Element:
 
 def text_of(raw: str, is_hidden: bool) -> Text:
     """Return a text, the same one for the same characters if they are few."""
-    if raw.isspace():
-        return _SPACE
     key = raw, is_hidden
     found = known_texts.get(key)
     if found is None:
-        found = Text(marked(raw) if is_hidden else raw)
+        found = Text(marked(raw) if is_hidden and not raw.isspace() else raw)
         if len(raw) <= MAX_KNOWN:
             remember(known_texts, key, found)
     return found

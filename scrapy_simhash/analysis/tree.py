@@ -5,6 +5,7 @@ The compiled walk reads the nodes of libxml2; the Python code does the same by l
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import lru_cache
 from itertools import chain
@@ -38,6 +39,11 @@ _PARSER = etree.HTMLParser(
     default_doctype=False,
 )
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+# What takes the place of bytes that cannot be decoded: one character for all, or one for each, of a
+# range for private use (Unicode 15, section 23.5).
+_REPLACED = "\ufffd"
+_TOLD_APART = "scrapy_simhash.told_apart"
+_FIRST = 0xF700
 # What libxml2 may stop at: control characters, and U+FFFE and U+FFFF in UTF-8.
 _CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
@@ -48,13 +54,27 @@ _CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*?)\s*/>", re.IGNORECASE)
 _ROOT_WITHIN = 4096
 
 
+def _tell_apart(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(chr(_FIRST + byte) for byte in wrong), error.end
+
+
+codecs.register_error(_TOLD_APART, _tell_apart)
+
+
 def decode(body: bytes, encoding: str | None) -> str:
     """Return *body* as text, as Scrapy decodes it: a byte order mark wins, bad bytes are replaced.
 
-    NUL characters are left out: an HTML parser may stop at one.
+    NUL characters are left out: an HTML parser may stop at one.  A byte that the encoding does not
+    have is told from others: the spider may know better what it means.
     """
     content_type = f"text/html; charset={encoding}" if encoding else None
-    return html_to_unicode(content_type, body)[1].replace("\x00", "")
+    found, text = html_to_unicode(content_type, body)
+    if _REPLACED in text:
+        text = body.decode(found, _TOLD_APART).removeprefix("\ufeff")
+    return text.replace("\x00", "")
 
 
 def parse(html: str) -> HtmlElement | None:

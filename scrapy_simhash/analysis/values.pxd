@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.events cimport Element, Tag, Text
 from scrapy_simhash.hashes cimport mix
 
-cdef uint64_t _WIDE, _PLACE, _VALUE, _END
+cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
 cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
 
@@ -17,7 +17,8 @@ cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, E
 )
 cdef bytearray _sort_out(list held, object template, object found)
 @cython.locals(
-    chain_of=cython.int[::1], ids=cython.ulonglong[::1], longs=cython.int[::1],
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    longs=cython.int[::1],
     texts=cython.ulonglong[::1], places=cython.ulonglong[::1], around=cython.schar[::1],
     at=int, number=int, side=int, rank=int, behind=int, ranks=int, flags=int, place=uint64_t,
     shape=uint64_t, first=dict, count=dict, may_be=list,
@@ -33,9 +34,13 @@ cdef _note_small_shapes(
     list held, object template, object found, bytearray is_own, bytearray kinds
 )
 
+@cython.locals(depth=int, content=int, at=int, kind=Tag, element=Element)
+cpdef set beside_the_content(list events)
+
 
 cdef class Unit:
     cdef readonly uint64_t value, place
+    cdef public uint64_t shape
     cdef readonly int at, end, first, last
     cdef readonly bint is_heading, is_free
     cdef public bint is_spaced
@@ -46,10 +51,12 @@ cdef class Frame:
     cdef readonly Tag kind
     cdef readonly int at, address
     cdef public str control
+    cdef public bint is_nothing
     cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, is_noise
-    cdef public bint run_is_spaced, is_spaced
+    cdef public bint run_is_spaced, is_spaced, is_spaced_text, is_in_head, is_titled, has_links, are_unlike
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
+    cdef public uint64_t record, title, in_order, shape
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
     cdef public int run_at, run_address, run_shown, shown, named_at
@@ -70,7 +77,9 @@ cdef class Reader:
     cdef object _address_in, _address_named_at
     cdef bytearray _kinds, _address_kinds, _is_placed
     cdef list _held, _addresses, _said, _events, _frames
-    cdef dict _counts, _rows
+    cdef dict _counts, _rows, _ranks
+    cdef uint64_t _before
+    cdef set _beside
     cdef Py_ssize_t _characters, _literals
 
     @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
@@ -93,6 +102,9 @@ cdef class Reader:
     cdef bint _is_own_field(self, Frame frame, dict held) except -1
     cdef bint _is_own_control(self, Frame frame, dict held, str name) except -1
     cdef bint _is_watching(self, Frame frame) except -1
+    cdef _note_text(self, uint64_t number)
+    @cython.locals(rank=int)
+    cdef object _near(self, object wide)
     cdef str _cut(self, Frame frame, str kind, str what, str value)
     cdef bint _take_address(self, Frame frame, str name, str kind, str written) except -1
     cdef _collect(self, Frame frame, int row, int kind)
@@ -102,17 +114,21 @@ cdef class Reader:
     cdef str _above(self, str folder)
     @cython.locals(needle=str)
     cdef bint _may_name_page(self, str text) except -1
+    cdef uint64_t _in_value(self, Frame frame, uint64_t place) except? 0
     cdef uint64_t _place(self, Frame frame, uint64_t called) except? 0
     @cython.locals(value=uint64_t, size=Py_ssize_t, text=str, is_changed=bint)
     cdef _say(self, Frame frame, Text said, int at)
     @cython.locals(unit=Unit, is_small=bint)
     cdef _end_run(self, Frame frame, int end, int last)
-    @cython.locals(unit=Unit, value=uint64_t)
+    @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, is_bare=bint, is_outermost=bint)
     cdef _close(self, Frame frame, Frame parent, int end)
     @cython.locals(value=uint64_t)
     cdef _close_inline(self, Frame frame, Frame parent)
-    @cython.locals(place=uint64_t, child=uint64_t, last=int)
+    @cython.locals(
+        place=uint64_t, child=uint64_t, whole=uint64_t, items=uint64_t, shape=uint64_t, last=int
+    )
     cdef _close_big(self, Frame frame, Frame parent)
+    cdef _add_item(self, Frame frame, uint64_t value, uint64_t shape)
     cdef _add(self, Frame frame, Unit unit)
     @cython.locals(unit=Unit)
     cdef _grow(self, Frame frame)
@@ -121,7 +137,9 @@ cdef class Reader:
     @cython.locals(value=uint64_t, place=uint64_t)
     cdef _add_long(self, Frame frame, Unit unit)
     @cython.locals(is_behind_small=bint)
-    cdef _begin_long(self, Frame frame, uint64_t value, int at, int end)
+    cdef _begin_long(
+        self, Frame frame, uint64_t value, uint64_t whole, uint64_t place, int at, int end
+    )
     cdef _end_long(self, Frame frame, bint is_before_small)
     cdef int _chain(
         self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end
@@ -139,6 +157,9 @@ cdef class Reader:
     cdef _place_addresses(self, int first, int last, uint64_t anchor)
     @cython.locals(row=int, place=uint64_t, kind=int, number=uint64_t)
     cdef _place_address(self, int at, uint64_t anchor)
-    @cython.locals(value=uint64_t, row=int)
+    @cython.locals(
+        value=uint64_t, chained=uint64_t, one=uint64_t, before=uint64_t, place=uint64_t,
+        of_name=uint64_t, row=int, at=int,
+    )
     cdef _read_code(self, Frame frame, str code)
     cdef _note_address(self, uint64_t number, int kind, int at)

@@ -31,9 +31,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -58,16 +58,25 @@ from scrapy_simhash.analysis.events import (
 )
 from scrapy_simhash.analysis.fingerprint import compiled
 from scrapy_simhash.decision.holdings import (
-    ANYWHERE,
-    BESIDE,
+    BESIDE_BIT,
+    HEAD_BIT,
     KINDS,
     MAX_TOLD,
+    NOWHERE,
     PLACE,
     Addresses,
     PageValues,
     ToldValues,
 )
-from scrapy_simhash.decision.noise import NO_CUTS, Atom, Cuts, stripped, wide_place
+from scrapy_simhash.decision.noise import (
+    NO_CUTS,
+    Atom,
+    Cuts,
+    Place,
+    near_place,
+    stripped,
+    wide_place,
+)
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
 from scrapy_simhash.hashes import long_hash_of, mix
 
@@ -110,6 +119,13 @@ _TOKEN = re.compile(
 # long text its number, itself, its place, and whether something small is before it (1) or behind
 # it (2); the chains of what is small.
 _CODES = "QiQiiQQbi"
+_BESIDE_BIT, _HEAD_BIT = BESIDE_BIT, HEAD_BIT
+# More elements beside the content in one depth belong to records.
+MOST_SIDEBARS = 3
+# Of a hostile script, so many brackets are told apart.
+MAX_NESTING = 1_000
+# Attributes that say no more of a hidden field than its parameter.
+_OF_A_FIELD = frozenset({"class", "id", "name", "type", "value"})
 State: TypeAlias = "tuple[bytes, ...]"
 NO_STATE: State = (b"",) * len(_CODES)
 
@@ -157,25 +173,50 @@ def base_of(tree: HtmlElement, url: str) -> str:
         return url
 
 
-def literals(text: str) -> list[tuple[str, str]]:
-    """Return each literal of code after the name before it, by the compiled module if it is built.
+class Literal(NamedTuple):
+    """A string in quotes, a number or a truth in code, with the *name* before it.
 
-    >>> literals("size = 2; on('click', {again: true})")
-    [('size', '2'), ('size', "'click'"), ('again', 'true')]
+    *between* is the code since the literal before; it closes and then opens some brackets.
+    """
+
+    name: str
+    text: str
+    between: str
+    closed: int
+    opened: int
+
+
+def literals(code: str) -> list[Literal]:
+    """Return the literals of code, and an empty one at its end, by the compiled module if built.
+
+    >>> [(one.name, one.text, one.between) for one in literals("a = 2; on('x', {y: true})")]
+    [('a', '2', 'a = '), ('a', "'x'", '; on('), ('y', 'true', ', {y: '), ('', '', '})')]
     """
     if compiled is not None:
-        return compiled.literals(text, MAX_NAME)  # type: ignore[no-any-return]
+        return [*map(Literal._make, compiled.literals(code, MAX_NAME))]
     found = []
-    name = ""
-    for token in _TOKEN.finditer(text):
+    name, since = "", 0
+    for token in _TOKEN.finditer(code):
         string, is_name, identifier, number, word = token.groups()
         if identifier is not None:
             name = identifier[:MAX_NAME]
         elif is_name:
             name = string[1:-1][:MAX_NAME]
         else:
-            found.append((name, string or number or word))
-    return found
+            between = code[since : token.start()]
+            found.append(Literal(name, string or number or word, between, *_nesting(between)))
+            since = token.end()
+    rest = code[since:]
+    return [*found, Literal("", "", rest, *_nesting(rest))]
+
+
+def _nesting(code: str) -> tuple[int, int]:
+    """Return how many brackets code closes that are open before it, and how many it leaves open."""
+    depth = lowest = 0
+    for character in re.findall(r"[][(){}]", code):
+        depth += 1 if character in "([{" else -1
+        lowest = min(lowest, depth)
+    return -lowest, depth - lowest
 
 
 def values_under(state: State, template: Container[int]) -> PageValues:
@@ -211,8 +252,10 @@ def _sort_out(held: list[array[int]], template: Container[int], found: PageValue
             own_loose.append(loose[number])
         elif kinds[chain] == 2:
             found.chained.append(value)
+            found.chained_loose.append(loose[number])
         elif kinds[chain] == 0:
             found.repeated.append(value)
+            found.repeated_loose.append(loose[number])
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
     return is_own
@@ -222,7 +265,7 @@ def _note_long_shapes(
     held: list[array[int]], template: Container[int], found: PageValues, is_own: bytearray
 ) -> None:
     """Note around which long texts of this section there is less than around others."""
-    chain_of, ids, longs = held[1], held[2], held[4]
+    loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
     texts, places, around = held[5], held[6], held[7]
     first: dict[int, int] = {}
     count: dict[int, int] = {}
@@ -239,12 +282,12 @@ def _note_long_shapes(
         for side in (0, 1):
             if not flags >> side & 1:
                 ranks = behind if side else rank
-                shape = mix(mix(place, side), min(ranks, MOST_RANKS)) & _VALUE | ANYWHERE
+                shape = mix(mix(place, side), min(ranks, MOST_RANKS)) & _VALUE | NOWHERE
                 shapes.add(shape)
                 may_be[side] = shape in template
         if is_own[number] and (may_be[0] or may_be[1]):
             sides = [[0, 1] if may_be[side] else [flags >> side & 1] for side in (0, 1)]
-            found.shaped[ids[chain_of[number]] & _VALUE | ANYWHERE] = tuple(
+            found.shaped[ids[chain_of[number]] & _VALUE | loose[number] & _PLACE] = tuple(
                 [mix(mix(texts[at], one), other) >> 32 for one in sides[0] for other in sides[1]]
             )
     found.shapes.extend(shapes)
@@ -271,8 +314,8 @@ def _note_small_shapes(
         chain = chain_of[number]
         if is_small[chain]:
             place = loose[number] & _PLACE
-            shape_of[chain] = mix(shape_of[chain], place) & _VALUE | ANYWHERE
-            if is_own[number] and place != ANYWHERE:
+            shape_of[chain] = mix(shape_of[chain], place) & _VALUE | NOWHERE
+            if is_own[number] and place != NOWHERE:
                 bare[chain] = mix(bare[chain], loose[number])
     shapes = {shape_of[chain] for chain in smalls}
     found.shapes.extend(shapes)
@@ -287,17 +330,70 @@ def _note_small_shapes(
             found.shaped[value] = (bare[chain] >> 32,)
 
 
+def beside_the_content(events: list[Event]) -> set[int]:
+    """Return the numbers of the headers, footers and asides that are those of the page.
+
+    They are outside of a content element, and less deep than all others of their tag: a card or a
+    section may have its own.  Of sidebars, there are up to :data:`MOST_SIDEBARS`.
+    """
+    depth, content = 0, -1
+    least: dict[str, int] = {}
+    found: dict[str, list[int]] = {}
+    for at, event in enumerate(events):
+        if event is None:
+            depth -= 1
+            if depth == content:
+                content = -1
+        elif type(event) is Element:
+            kind = event.kind
+            if content < 0 and kind.is_beside and not kind.is_nav:
+                if depth < least.get(kind.name, 1 << 30):
+                    least[kind.name] = depth
+                    found[kind.name] = []
+                if depth == least[kind.name]:
+                    found[kind.name].append(at)
+            elif content < 0 and kind.is_content:
+                content = depth
+            depth += 1
+    beside: set[int] = set()
+    for name, numbers in found.items():
+        if len(numbers) <= (MOST_SIDEBARS if name == "aside" else 1):
+            beside.update(numbers)
+    return beside
+
+
+def telling_links_apart(events: list[Event], names: Iterable[str]) -> set[str]:
+    """Return the parameters that the addresses of a page have with several values.
+
+    A session has one on a page, but the same name may be that of an item on others.
+    """
+    found: dict[str, str] = {}
+    apart: set[str] = set()
+    for event in events:
+        if type(event) is Element:
+            if not event.is_read:
+                event.read()
+            for _, _, written in event.written:
+                for name in names if "=" in written else ():
+                    for value in re.findall(rf"[?&]{re.escape(name)}=([^&#]*)", written):
+                        if found.setdefault(name, value) != value:
+                            apart.add(name)
+    return apart
+
+
 class Unit:
     """A small child of an element: its value and place, and where it is on the page.
 
     *at* and *end* are the numbers of its first event and of the one behind it, *first* and *last*
     the same of its addresses.  *is_spaced*: what is shown of it has a space.
+    *shape* is a hash of its elements, with their names, but without what they say.
     """
 
     def __init__(
         self, value: int, kind: Tag | None, place: int, at: int, end: int, first: int, last: int
     ) -> None:
         self.value = value
+        self.shape = 0
         self.place = place
         self.is_spaced = False
         self.at, self.end = at, end
@@ -315,6 +411,7 @@ class Frame:
         self.kind = element.kind
         self.at, self.address = at, address  # its event, and the first of its addresses
         self.is_block = element.kind.is_block
+        self.is_nothing = element.kind.is_nothing
         # Where it is, with its own names: what changes there; and without: what may stand there.
         self.place = self.outer = 0
         self.attributes = 0  # their hash, 0 if there are none
@@ -332,10 +429,17 @@ class Frame:
         # it begins after, and the first value of all, by their numbers.
         self.chain = self.last = self.first = 0
         self.chain_number = self.base = self.first_number = -1
+        # What a value in it belongs to: the last heading, or what is before the first long child.
+        # What it begins with, by which it is told apart: that, and its first long child.
+        self.record = self.title = 0
+        self.is_titled = self.has_links = False
         # The number and hash of the long text, or big child, that is the last child so far.
         self.long_number = self.long_at = -1
         self.long = 0
-        self.items = 0  # the sum of what has no order
+        # The sum of what has no order; all of it in order; the shape of the first, and whether
+        # others have another one: then they have an order.
+        self.items = self.in_order = self.shape = 0
+        self.are_unlike = False
         # Small children, while the element is small itself; None if there are none.
         self.units: list[Unit] | None = None
         if parent is None:
@@ -343,7 +447,8 @@ class Frame:
             self.near = self.far = self.farthest = 0
             self.named_at = -1
             self.is_beside = self.is_content = self.is_link = self.is_get = self.is_noise = False
-            self.boxes: tuple[int, ...] = ()  # the places of the elements around, and its own
+            self.is_spaced_text = self.is_in_head = False
+            self.boxes: tuple[Place, ...] = ()  # the places of the elements around, and its own
             self.control = ""
             return
         self.near, self.far, self.farthest = parent.near, parent.far, parent.farthest
@@ -353,6 +458,8 @@ class Frame:
         self.is_link = parent.is_link
         self.is_get = parent.is_get
         self.is_noise = parent.is_noise
+        self.is_in_head = parent.is_in_head or element.kind.is_head
+        self.is_spaced_text = parent.is_spaced_text or element.kind.is_spaced
         self.boxes = parent.boxes
         self.control = parent.control
 
@@ -397,10 +504,17 @@ class Reader:
         self._events: list[Event] = []
         self._frames: list[Frame] = []
         self._characters = self._literals = 0
+        self._beside: set[int] = set()
+        # The last text, and how many things changed since at each place.
+        self._before = 0
+        self._ranks: dict[int, int] = {}
 
     def read(self, events: list[Event]) -> None:
         """Read the events of a page, in order."""
         self._events = events
+        self._beside = beside_the_content(events)
+        if self._names:
+            self._names = self._names - telling_links_apart(events, self._names)
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)
@@ -423,7 +537,7 @@ class Reader:
                 self._open(child, frame)
                 frame = child
             elif type(event) is Text:
-                if event.text:
+                if event.text or frame.is_spaced_text:
                     self._say(frame, event, at)
             elif isinstance(event, str):
                 self._read_code(frame, event)
@@ -528,7 +642,7 @@ class Reader:
             element.read()
         if kind.is_content:
             frame.is_content = True
-        elif kind.is_beside and (kind.is_nav or not frame.is_content):
+        elif kind.is_beside and (kind.is_nav or frame.at in self._beside):
             frame.is_beside = True
         if element.is_beside_by_role:
             frame.is_beside = True
@@ -543,10 +657,13 @@ class Reader:
             frame.place = self._place(frame, element.called_number)
         else:
             frame.place = frame.outer
-        if self.atoms is not None:
-            frame.boxes = (*frame.boxes, wide_place(frame.place, "box", ""))
-        elif self._cuts is not None and not frame.is_noise:
-            frame.is_noise = self._cuts.has_box(wide_place(frame.place, "box", ""))
+        if self._is_watching(frame):
+            box = wide_place(frame.place, "box", "")
+            near = self._near(box)
+            if self.atoms is not None:
+                frame.boxes = (*frame.boxes, Place(box, near))
+            elif self._cuts is not None and (self._cuts.has_box(box) or self._cuts.has_box(near)):
+                frame.is_noise = True
         if not element.fields:
             return
         if self._is_plain(frame):
@@ -596,6 +713,7 @@ class Reader:
         element = frame.element
         held = element.held() if frame.kind.is_control else {}
         if frame.is_get and frame.kind.is_control and self._is_own_field(frame, held):
+            frame.is_nothing = True
             return
         seen = []
         for name, value, form in element.fields:
@@ -626,9 +744,7 @@ class Reader:
 
     def _place_of_addresses(self, frame: Frame) -> None:
         """Note where the addresses of an element are, once it is known if it is a link."""
-        place = BESIDE if frame.is_beside else frame.outer & _PLACE
-        if frame.kind.is_loading:
-            place = ANYWHERE
+        place = self._in_value(frame, frame.outer)
         is_beside = frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link))
         for number in range(frame.address, len(self._address_rows)):
             self._address_places[number] = place
@@ -642,6 +758,8 @@ class Reader:
         each address that a form leads to.
         """
         if frame.kind.name != "input" or held.get("type", "").lower() != "hidden":
+            return False
+        if not _OF_A_FIELD.issuperset(held):
             return False
         is_session = held.get("name", "") in self._names
         return is_session or self._is_own_control(frame, held, "value")
@@ -668,15 +786,29 @@ class Reader:
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""
         wide = wide_place(frame.place, kind, what)
+        near = self._near(wide)
         if self.atoms is not None:
             # The names of an element are those of its place.
             boxes = () if what in NAMES else frame.boxes
-            self.atoms.setdefault(wide, []).append(Atom(kind, value, frame.is_beside, boxes))
+            atom = Atom(kind, value, frame.is_beside, boxes, near)
+            self.atoms.setdefault(wide, []).append(atom)
         elif self._cuts is not None:
-            if kind == "address":
-                return self._cuts.address(wide, value)
-            return self._cuts.text(wide, value)
+            cut = self._cuts.address if kind == "address" else self._cuts.text
+            value = cut(wide, value)
+            return cut(near, value) if value else value
         return value
+
+    def _near(self, wide: int) -> int:
+        """Return where something is behind the last text."""
+        rank = self._ranks.get(wide, 0)
+        self._ranks[wide] = rank + 1
+        return near_place(wide, self._before, rank)
+
+    def _note_text(self, number: int) -> None:
+        """Note the last text, by which what is behind it is known."""
+        if self.atoms is not None or self._cuts is not None:
+            self._before = number
+            self._ranks.clear()
 
     def _take_address(self, frame: Frame, name: str, kind: str, written: str) -> bool:
         """Take note of an address in an attribute; return whether it is one."""
@@ -696,7 +828,7 @@ class Reader:
         self._address_kinds.append(kind)
         self._address_in.append(frame.at)
         self._address_named_at.append(frame.named_at)
-        self._address_places.append(ANYWHERE)
+        self._address_places.append(self._in_value(frame, frame.outer))
         self._anchors.append(0)
         self._address_ids.append(0)
         self._is_placed.append(False)
@@ -762,15 +894,24 @@ class Reader:
                 return True
         return False
 
+    def _in_value(self, frame: Frame, place: int) -> int:
+        """Return a place as a value has it: 16 bits, of which two say where it is."""
+        place &= _PLACE & ~_BESIDE_BIT & ~_HEAD_BIT
+        return place | _BESIDE_BIT * frame.is_beside | _HEAD_BIT * frame.is_in_head
+
     def _place(self, frame: Frame, called: int) -> int:
         """Return the place of what is called so in the nearest named elements."""
         return mix(mix(mix(frame.farthest, frame.far), frame.near), called) & _WIDE | 2
 
     def _say(self, frame: Frame, said: Text, at: int) -> None:
         """Take note of a text in an element."""
+        if said.text:
+            self._note_text(said.number)
         if frame.is_noise or (frame.is_link and frame.is_beside):
             return
         text, value, size = said.text, said.number, said.size
+        if frame.is_spaced_text:
+            value = said.exact
         is_changed = self._may_name_page(text)
         if is_changed:
             text = self._own.out_of(text)
@@ -810,36 +951,50 @@ class Reader:
                 self._add_long(frame, unit)
 
     def _close(self, frame: Frame, parent: Frame, end: int) -> None:
+        last = len(self._address_rows)
         if frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link)):
-            self._place_addresses(frame.address, len(self._address_rows), 0)
+            self._place_addresses(frame.address, last, 0)
+            parent.has_links = True
             return
         if not frame.is_block and not frame.is_big and frame.units is None and not parent.is_apart:
             self._close_inline(frame, parent)
             return
-        self._end_run(frame, end - 1, len(self._address_rows))
+        self._end_run(frame, end - 1, last)
         if not frame.is_block:
             self._end_run(parent, frame.at, frame.address)
-        if frame.size >= _SMALL_BYTES or frame.is_beside or frame.is_apart:
+        is_bare = not frame.is_big and frame.units is None
+        if is_bare and frame.has_links and frame.is_beside:  # the entry of a menu
+            self._place_addresses(frame.address, last, 0)
+            parent.has_links = True
+            return
+        is_outermost = frame.is_beside and not parent.is_beside
+        if frame.size >= _SMALL_BYTES or frame.is_apart or is_outermost:
             self._grow(frame)
         if frame.is_big:
             self._close_big(frame, parent)
             return
-        if not frame.attributes and frame.units is None:
-            return  # an empty element says nothing
+        if is_bare and not frame.attributes and frame.is_nothing:
+            return
         value = mix(frame.kind.number, frame.attributes)
+        shape = mix(frame.kind.number, frame.element.names_number)
         if frame.units is not None:
             for unit in frame.units:
                 value = mix(value, unit.value)
+                shape = mix(shape, unit.shape)
         parent.size += frame.size
-        unit = Unit(
-            value, frame.kind, frame.outer, frame.at, end, frame.address, len(self._address_rows)
-        )
+        unit = Unit(value, frame.kind, frame.outer, frame.at, end, frame.address, last)
+        unit.shape = shape
         unit.is_spaced = frame.attributes != 0 or frame.is_spaced or frame.shown > 1
         self._add(parent, unit)
 
     def _close_inline(self, frame: Frame, parent: Frame) -> None:
         """Take an inline element for a part of the run that it is in."""
-        if not frame.attributes and not frame.run:
+        if frame.has_links:
+            parent.has_links = True
+        if not frame.run and (frame.is_beside and frame.has_links):
+            self._place_addresses(frame.address, len(self._address_rows), 0)
+            return
+        if not frame.attributes and not frame.run and frame.is_nothing:
             self._place_addresses(frame.address, len(self._address_rows), 0)
             return
         if parent.run_at < 0:
@@ -853,29 +1008,49 @@ class Reader:
             parent.run_is_spaced = True
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
-        if frame.attributes:
-            place = BESIDE if frame.is_beside else frame.outer
-            self._emit(frame.attributes, place, ELEMENT_KIND, frame, frame.at, frame.at + 1)
         last = len(self._address_rows)
         self._place_addresses(frame.address, last, mix(frame.attributes, frame.first))
         parent.size += frame.size
-        if frame.is_beside:
-            return
+        # A list with fewer items is another one, and so is one in another order if it has one.
+        items = frame.in_order if frame.are_unlike or frame.kind.is_ordered else frame.items
         if not frame.is_apart:
             self._end_long(frame, False)
-            self._end_chain(frame, _END)
-        if frame.items:  # a list with fewer items is another one
-            self._emit(frame.items, ANYWHERE, TEXT_KIND, frame, frame.at, frame.at)
+            self._end_chain(frame, mix(_END, items))
+        place = self._in_value(frame, frame.outer)
+        if items:
+            self._emit(items, place, TEXT_KIND, frame, frame.at, frame.at)
+        if frame.attributes:  # with what the element begins with
+            title = mix(mix(frame.attributes, frame.title), items)
+            self._ids.append(self._counted(title))
+            self._bases.append(frame.first_number)
+            number = len(self._ids) - 1
+            at = frame.at
+            self._note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
+        if frame.is_beside and not parent.is_beside:
+            return  # a page has it around its content, or has not
         self._grow(parent)
         if not frame.first:  # a list, which has no order
             frame.first = mix(frame.kind.number, frame.attributes)
+        whole = mix(mix(mix(frame.first, frame.attributes), frame.title), items)
         if not parent.is_apart:
             child = mix(frame.first, frame.attributes != 0)
-            self._begin_long(parent, child, frame.at, frame.at)
+            self._begin_long(parent, child, whole, frame.place, frame.at, frame.at)
         if frame.kind.is_free:
-            parent.items = _sum(parent.items, mix(frame.first, frame.items))
+            shape = mix(frame.kind.number, frame.element.names_number)
+            self._add_item(parent, mix(whole, frame.items), shape)
         elif not parent.first:
             parent.first, parent.first_number = frame.first, frame.first_number
+        if frame.kind.is_heading:
+            parent.record = whole
+
+    def _add_item(self, frame: Frame, value: int, shape: int) -> None:
+        """Take note of a part of a list: if all have one shape, the order is a visitor's choice."""
+        if not frame.in_order:
+            frame.shape = shape
+        elif frame.shape != shape:
+            frame.are_unlike = True
+        frame.items = _sum(frame.items, value)
+        frame.in_order = mix(frame.in_order, value)
 
     def _add(self, frame: Frame, unit: Unit) -> None:
         """Take note of a small child of an element."""
@@ -903,20 +1078,23 @@ class Reader:
 
     def _add_small(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
+        place = self._in_value(frame, unit.place)
         self._place_addresses(unit.first, unit.last, value)
-        if frame.is_beside or frame.is_apart:
-            place = BESIDE if frame.is_beside else unit.place
+        if frame.is_apart:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
         if unit.is_free and not frame.kind.is_ordered and unit.is_spaced:
-            self._emit(value, unit.place, TEXT_KIND, frame, unit.at, unit.end)
-            frame.items = _sum(frame.items, value)
+            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
+            self._add_item(frame, value, unit.shape)
             return
         self._end_long(frame, True)
+        if unit.is_free:
+            self._add_item(frame, value, mix(unit.shape, 1))
         if unit.is_heading:
             self._end_chain(frame, value)
             frame.chain, frame.base = 0, -1
-        number = self._chain(frame, value, unit.place, TEXT_KIND, unit.at, unit.end)
+            frame.record = value
+        number = self._chain(frame, value, place, TEXT_KIND, unit.at, unit.end)
         frame.chain, frame.last = mix(frame.chain, value), value
         if not frame.first:
             frame.first, frame.first_number = value, number
@@ -924,16 +1102,21 @@ class Reader:
     def _add_long(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
         self._place_addresses(unit.first, unit.last, value)
-        if frame.is_beside or frame.is_apart:
-            place = BESIDE if frame.is_beside else ANYWHERE
+        if frame.is_apart:
+            place = self._in_value(frame, unit.place)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
-        self._begin_long(frame, value, unit.at, unit.end)
+        self._begin_long(frame, value, value, frame.outer, unit.at, unit.end)
         if not frame.first:
             frame.first, frame.first_number = value, frame.base
 
-    def _begin_long(self, frame: Frame, value: int, at: int, end: int) -> None:
-        """Take note of a long text, or a big child: whether something small is before it, too."""
+    def _begin_long(
+        self, frame: Frame, value: int, whole: int, place: int, at: int, end: int
+    ) -> None:
+        """Take note of a long text, or a big child: whether something small is before it, too.
+
+        *whole* is what tells it from others, for what is small around it.
+        """
         self._end_long(frame, False)
         is_behind_small = frame.chain_number >= 0
         frame.long = mix(value, is_behind_small)
@@ -941,13 +1124,17 @@ class Reader:
         self._texts.append(value)
         self._text_places.append(frame.outer)
         self._around.append(is_behind_small)
-        self._end_chain(frame, value)
+        self._end_chain(frame, whole)
+        if not frame.is_titled:
+            frame.is_titled = True
+            frame.title = mix(frame.title, whole)
         frame.long_number = len(self._ids)
         self._ids.append(0)
         self._bases.append(-1)
-        frame.base = self._note(value, ANYWHERE, frame.long_number, TEXT_KIND, frame, at, end)
+        place = self._in_value(frame, place)
+        frame.base = self._note(value, place, frame.long_number, TEXT_KIND, frame, at, end)
         self._longs.append(frame.base)
-        frame.chain = frame.last = value
+        frame.chain, frame.last = mix(frame.record, whole), value
 
     def _end_long(self, frame: Frame, is_before_small: bool) -> None:
         """Take note of whether something small is behind a long text, or a big child."""
@@ -968,10 +1155,15 @@ class Reader:
 
     def _end_chain(self, frame: Frame, end: int) -> None:
         """End the chain of an element, if there is one, by what comes after it."""
-        if frame.chain_number >= 0:
-            self._chain(frame, mix(frame.last, end), ANYWHERE, END_KIND, 0, 0)
-            self._ids[frame.chain_number] = self._counted(mix(frame.chain, end))
-            frame.chain_number = -1
+        if frame.chain_number < 0:
+            return
+        if not frame.is_titled:
+            frame.title = mix(frame.title, frame.chain)
+        if not frame.record:
+            frame.record = frame.chain
+        self._chain(frame, mix(frame.last, end), NOWHERE, END_KIND, 0, 0)
+        self._ids[frame.chain_number] = self._counted(mix(frame.chain, end))
+        frame.chain_number = -1
 
     def _counted(self, value: int) -> int:
         """Return a value, or another one if it comes again."""
@@ -980,12 +1172,7 @@ class Reader:
         return mix(value, times) if times else value
 
     def _emit(self, value: int, place: int, kind: int, frame: Frame, at: int, end: int) -> int:
-        """Take note of a value in no chain, and return its number; if it comes again, of another.
-
-        Beside the content, how often it comes does not count.
-        """
-        if frame.is_beside and value in self._counts:
-            return -1
+        """Take note of a value in no chain, and return its number; if it comes again, another."""
         counted = self._counted(value)
         self._ids.append(counted)
         self._bases.append(-1)
@@ -1026,59 +1213,80 @@ class Reader:
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""
         if frame.kind.name != "script":
-            for one in style_addresses(code):
-                self._take_address(frame, "src", "media", one)
+            for written in style_addresses(code):
+                self._take_address(frame, "src", "media", written)
             self._place_of_addresses(frame)
             return
         if frame.is_noise:
             return
         self._characters += len(code)
-        found: list[tuple[str, str]] = []
+        found: list[Literal] = []
         if self._characters <= MAX_SCRIPT_CHARACTERS and self._literals <= MAX_LITERALS:
-            found = _literals(code)
-            self._literals += len(found)
+            found = literals(code)
+            self._literals += len(found) - 1
         said = len(self._said)
-        if not found or self._literals > MAX_LITERALS:
+        if len(found) < 2 or self._literals > MAX_LITERALS:
             self._said.append(code[:MAX_TOLD])
-            self._emit(long_hash_of(code), frame.place, DATA_KIND, frame, said, said + 1)
+            whole = long_hash_of(self._own.out_of(" ".join(code.split())))
+            place = self._in_value(frame, frame.place)
+            self._emit(whole, place, DATA_KIND, frame, said, said + 1)
             return
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
-        before: tuple[int, int, int] = (0, 0, 0)
-        base, value, in_value = -1, 0, 0
+        # Of each bracket that is open, what is before in it and in those around.
+        around = [0]
+        base, value, chained, in_value = -1, 0, 0, 0
+        place = 0
         is_watching = self._is_watching(frame)
-        found.append(("", ""))  # the end, by which the last one is told from none
-        for number, (name, literal) in enumerate(found, start=1):
+        for number, (name, literal, between, closed, opened) in enumerate(found, start=1):
+            if closed:
+                del around[max(1, len(around) - closed) :]
+            if opened and len(around) < MAX_NESTING:
+                around += [around[len(around) - 1]] * opened
+            between = self._own.out_of(" ".join(between.split()))
+            if is_watching:
+                between = self._cut(frame, "value", f"{name} code", between)
+            literal = without_quotes(literal)
             row = -1
             if literal.startswith(("http://", "https://", "/")) and " " not in literal:
                 for escaped in ESCAPED_AND:
                     literal = literal.replace(escaped, "&")
                 row = self._row_of(literal)
+            one = long_hash_of(f"{name}\0{between}")
+            before = around[len(around) - 1]
             if row != -1:
                 if row >= 0 and is_watching:
                     address = self._cut(frame, "address", name, self._addresses[row])
                     row = self._row(address) if address else -2
                 if row >= 0:
                     self._collect(frame, row, DATA_KIND)
-                    anchor = mix(long_hash_of(name), before[0])
-                    self._place_address(len(self._address_rows) - 1, anchor)
+                    at = len(self._address_rows) - 1
+                    of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
+                    self._address_places[at] = of_name
+                    self._place_address(at, mix(one, before))
+                around[len(around) - 1] = mix(before, one)
             else:
+                said_now = literal
                 literal = self._own.out_of(literal)
                 if is_watching:
                     literal = self._cut(frame, "value", name, literal)
-                value = mix(value, long_hash_of(f"{name}\0{literal}"))
+                    self._note_text(long_hash_of(said_now))
+                one = mix(one, long_hash_of(literal))
+                if not in_value:
+                    place = self._in_value(frame, mix(frame.place, long_hash_of(name)))
+                value = mix(value, one)
+                chained = mix(mix(chained, one), before)
+                around[len(around) - 1] = mix(before, one)
                 self._said.append(f"{name}: {literal}")
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
                 continue
-            chained = mix(mix(mix(value, before[0]), before[1]), before[2])
             self._ids.append(self._counted(chained))
             self._bases.append(base)
             base = self._note(
-                value, frame.place, len(self._ids) - 1, DATA_KIND, frame, said, len(self._said)
+                value, place, len(self._ids) - 1, DATA_KIND, frame, said, len(self._said)
             )
-            before = value, before[0], before[1]
-            value, in_value, said = 0, 0, len(self._said)
+            value, chained, in_value, said = 0, 0, 0, len(self._said)
 
     def _note_address(self, number: int, kind: int, at: int) -> None:
         """Take note of the value that an address is."""
@@ -1095,9 +1303,6 @@ def _sum(one: int, other: int) -> int:
     return (one + other) & (1 << 64) - 1
 
 
-def _literals(code: str) -> list[tuple[str, str]]:
-    """Return the literals of code without their quotes, each after its name."""
-    return [
-        (name, text[1:-1].replace("\\/", "/") if text[0] in "\"'" else text)
-        for name, text in literals(code)
-    ]
+def without_quotes(literal: str) -> str:
+    """Return a string without its quotes."""
+    return literal[1:-1].replace("\\/", "/") if literal[:1] in ('"', "'") else literal

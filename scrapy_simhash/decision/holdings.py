@@ -44,9 +44,12 @@ from scrapy_simhash.hashes import (
 MAX_ADDRESSES = 64
 _DIGEST_BYTES = 6
 
-# Where a value stands does not matter if it is beside the content, or a long text.
-BESIDE, ANYWHERE = 0, 1
+# A place has 16 bits, of which the lowest say that it is beside the content, and in the head.  What
+# ends a chain stands nowhere.
 PLACE = 0xFFFF
+BESIDE_BIT = 1
+HEAD_BIT = 2
+NOWHERE = 0
 
 _EXACT, _TABLE = 0, 1
 _EXACT_HEAD = struct.Struct(">BH")
@@ -163,7 +166,7 @@ class Addresses(NamedTuple):
             "\n".join((*self.texts, *more)),
             self.hashes + array("Q", map(long_hash_of, more)),
             self.rows + array("I", range(count, count + len(more))),
-            self.places + array("H", [BESIDE] * len(more)),
+            self.places + array("H", [BESIDE_BIT] * len(more)),
             self.anchors + none,
             self.ids + none,
             self.kinds + bytes([link] * len(more)),
@@ -206,12 +209,12 @@ class PageValues:
     """The values of a page under a template.
 
     Each is a 64-bit id: the upper 48 bits are a hash of the value, with what it is chained to, the
-    lower 16 of its place (:data:`BESIDE` or :data:`ANYWHERE` if that does not matter).  *own* are
-    those that the section is not known to repeat, *chained* those that it repeats, but that come
-    after one of its own, *repeated* all others.  *loose* are the ids of all without the chain, by
-    which it is known what a section repeats, *own_loose* those of its own.  *told* says what some
-    of its own are.  *is_whole* is False if there is too much to be compared, *is_shell* True if the
-    section repeats all of it.
+    lower 16 of its place.  *own* are those that the section is not known to repeat, *chained*
+    those that it repeats, but that come after one of its own, *repeated* all others.  *loose* are
+    the ids of all without the chain, by which it is known what a section repeats, *own_loose*,
+    *chained_loose* and *repeated_loose* those of each kind.  *told* says what some of its own are.
+    *is_whole* is False if there is too much to be compared, *is_shell* True if the section repeats
+    all of it.
 
     A print view has less around what it shows, and says so of no page by it.  *shapes* are the
     places of what each chain holds, and whether something small is around each long text.  *shaped*
@@ -226,7 +229,9 @@ class PageValues:
     bare: array[int] = field(default_factory=lambda: array("Q"))
     shaped: dict[int, tuple[int, ...]] = field(default_factory=dict)
     chained: array[int] = field(default_factory=lambda: array("Q"))
+    chained_loose: array[int] = field(default_factory=lambda: array("Q"))
     repeated: array[int] = field(default_factory=lambda: array("Q"))
+    repeated_loose: array[int] = field(default_factory=lambda: array("Q"))
     loose: array[int] = field(default_factory=lambda: array("Q"))
     addresses: Addresses = field(default_factory=Addresses)
     told_values: ToldValues = field(default_factory=ToldValues)
@@ -242,7 +247,7 @@ class PageValues:
         """Return what is stored of them, at most :data:`MAX_BYTES`; None if they are not whole."""
         if not self.is_whole:
             return None
-        places = {value & PLACE for value in self.own} - {BESIDE, ANYWHERE}
+        places = {value & PLACE for value in self.own} - {NOWHERE}
         values = self.hashes(places) | self.bare_hashes
         if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= MAX_BYTES:
             held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
@@ -318,7 +323,7 @@ class Comparable:
         self._template_of = template_of
         self._numbers: dict[int, list[int]] | None = None
         self._addresses: dict[int, list[int]] | None = None
-        self._places: dict[int, list[int]] | None = None
+        self._places: dict[int, list[tuple[int, int]]] | None = None
         self._tables_compared = 0
 
     def new_beside(
@@ -335,21 +340,31 @@ class Comparable:
         kept = self._values_in(stored)
         if kept is None:
             return None
-        mine = self._by_hash()
-        missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
-        misplaced = self._misplaced(kept)
-        if not missing and not misplaced:
-            return []
         is_elsewhere = section != self._section
         template = self._template_of(section) if is_elsewhere else frozenset()
+        mine = self._by_hash()
+        missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
+        # Where another section repeats something in the content.
+        there = {value & PLACE for value in template}
+        there = {place for place in there if not place & (BESIDE_BIT | HEAD_BIT)} - {NOWHERE}
+        misplaced = self._misplaced(kept, there, template)
+        if not missing and not misplaced:
+            return []
         rewriting: Rewriting | None = None
-        own, loose, chained = self._values.own, self._values.own_loose, self._values.chained
+        values = self._values
+        own = len(values.own)
         new = []
         for number in missing:
-            value = own[number] if number < len(own) else chained[number - len(own)]
-            # Another section may say otherwise what it repeats.
-            is_said = number >= len(own) or (is_elsewhere and loose[number] in template)
-            if is_elsewhere and is_said and value & PLACE not in kept.places:
+            is_said = number >= own  # by its own section
+            if is_said:
+                value, loose = values.chained[number - own], values.chained_loose[number - own]
+            else:
+                value, loose = values.own[number], values.own_loose[number]
+            # Another section may say otherwise, or elsewhere, what it repeats.
+            is_free = value & PLACE not in kept.places
+            if is_elsewhere and is_free and loose in template:
+                continue
+            if is_elsewhere and is_free and is_said and value & PLACE not in there:
                 continue
             if is_elsewhere and not kept.hashes.isdisjoint(self._values.shaped.get(value, ())):
                 continue
@@ -406,17 +421,27 @@ class Comparable:
                 self._numbers[value >> 32].append(number)
         return self._numbers
 
-    def _misplaced(self, kept: _Kept) -> list[int]:
-        """Return what the section repeats where the kept page has something else."""
+    def _misplaced(
+        self, kept: _Kept, there: AbstractSet[int], template: Collection[int]
+    ) -> list[int]:
+        """Return what the section repeats where the kept page has something else.
+
+        A kept page of another section may have what that one repeats in the content, its
+        *template*, which stands at the places *there*.  The frames of two sections, and the files
+        that they load, are different ones.
+        """
         if self._places is None:
             self._places = defaultdict(list)
-            for value in self._values.repeated:
-                self._places[value & PLACE].append(value)
+            repeated = zip(self._values.repeated, self._values.repeated_loose, strict=True)
+            for value, loose in repeated:
+                self._places[value & PLACE].append((value, loose))
         return [
             value
-            for place in kept.places & self._places.keys()
-            for value in self._places[place]
+            for place in (kept.places | there) & self._places.keys()
+            for value, loose in self._places[place]
             if value >> 32 not in kept.hashes
+            and loose not in template
+            and (place in kept.places or not self._is_address(value))
         ]
 
     def _at(self, value: int) -> list[PageAddress]:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_simhash.hashes import hash_of, long_hash_of
+from scrapy_simhash.hashes import hash_of, long_hash_of, mix
 
 SHARE = 0.5
 # More visits than there are.
@@ -35,10 +35,18 @@ MIN_CARRIERS = 2
 # A change is known by this much of what is before and behind it.
 MAX_AROUND = 60
 
-# What of a value changed: everything; a parameter or segment of an address; the words between so
-# many at both ends; what is between two texts.
+# What changes in a place is only cut behind some texts if that explains this share of the changes.
+NEARBY = 0.8
+# So many words before and behind a change tell it from others in the value.
+NEAR_WORDS = 3
+
+# What of a value changed: everything; a parameter or segment of an address; what is between the
+# beginning and the end of a text; so many words, between so many before and behind; what is between
+# some words (with a number: AT_START, AT_END).
 Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
+OF_ALL = ("whole", "segment")
+AT_START, AT_END = 1, 2
 # A parameter of all links has no place.
 EVERYWHERE = 0
 # A place is followed by so many bits of what changes there: a text, an attribute.
@@ -55,18 +63,15 @@ class Cuts:
 
     parameters: frozenset[str] = frozenset()
     places: Mapping[int, tuple[Cut, ...]] = field(default_factory=dict)
+    elements: frozenset[int] = frozenset()  # their places: 48 bits
     number: int = field(default=0, compare=False)  # another one in this process for other cuts
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.places)
 
-    @cached_property
-    def _around(self) -> frozenset[int]:
-        return frozenset(wide >> _WHAT_BITS for wide in self.places)
-
     def has_place(self, place: int) -> bool:
         """Whether anything in the element at a place is cut."""
-        return place in self._around
+        return place in self.elements
 
     def has_box(self, place: int) -> bool:
         """Whether the element at a place shows something else at each visit."""
@@ -78,10 +83,12 @@ class Cuts:
             if cut == WHOLE:
                 return ""
             if cut[0] == "words":
-                before, behind = int(cut[1]), int(cut[2])
+                start, end, behind = int(cut[1]), int(cut[1]) + int(cut[2]), int(cut[3])
                 words = _WORDS.findall(value)
-                if len(words) > before + behind:
-                    value = "".join((*words[:before], _MARK, *words[len(words) - behind :]))
+                if len(words) == end + behind:
+                    value = "".join((*words[:start], _MARK, *words[end:]))
+            elif cut[0] == "near":
+                value = _without(value, str(cut[1]), str(cut[2]), int(cut[3]))
             elif cut[0] == "between":
                 before_it, behind_it = str(cut[1]), str(cut[2])
                 if (
@@ -114,6 +121,27 @@ class Cuts:
         return address
 
 
+def _without(value: str, before: str, behind: str, ends: int) -> str:
+    """Return a value without what is between two pieces of it, which it may begin and end with."""
+    if ends & AT_START:
+        start = len(before) if value.startswith(before) else -1
+    else:
+        start = value.find(before) + len(before) if before in value else -1
+    if ends & AT_END:
+        end = len(value) - len(behind) if value.endswith(behind) else -1
+    else:
+        end = value.find(behind, max(0, start))
+    return f"{value[:start]}{_MARK}{value[end:]}" if 0 <= start <= end else value
+
+
+def near_place(wide: int, before: int, rank: int) -> int:
+    """Return where something changes that stands behind a text, as the one of a *rank* there.
+
+    *wide* is what :func:`wide_place` returned, *before* a hash of the text.
+    """
+    return mix(mix(wide, before), rank)
+
+
 def wide_place(place: int, kind: str, what: str) -> int:
     """Return where something changes: a place of 48 bits, and what changes in the element there."""
     return place << _WHAT_BITS | _what(kind, what)
@@ -138,16 +166,24 @@ def stripped(address: str, names: Iterable[str]) -> str:
     return parts._replace(query="&".join(own)).geturl()
 
 
+class Place(NamedTuple):
+    """Where something is: a :func:`wide_place`, and a :func:`near_place`."""
+
+    wide: int
+    near: int
+
+
 class Atom(NamedTuple):
     """A text of a page that may be cut: an ``address``, a ``text`` of the page, or a ``value``.
 
-    *boxes* are the places of the elements that it is in.
+    *near* is its :func:`near_place`, *boxes* are the places of the elements that it is in.
     """
 
     kind: str
     text: str
     is_beside: bool = False
-    boxes: tuple[int, ...] = ()
+    boxes: tuple[Place, ...] = ()
+    near: int = 0
 
 
 # The atoms of a page by their places, in order.
@@ -157,13 +193,15 @@ Atoms = Mapping[int, list[Atom]]
 class Differences(NamedTuple):
     """What differs between two visits: cuts by place, and the places and parameters that do not.
 
-    *values* are hashes of what the parameters that differ had as values.
+    *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
+    places of those that are near a text.
     """
 
     changed: frozenset[tuple[int, Cut]]
     same_places: frozenset[int]
     same_parameters: frozenset[str]
     values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
+    wide: Mapping[int, int] = MappingProxyType({})
 
 
 def differences(first: Atoms, second: Atoms) -> Differences:
@@ -174,38 +212,92 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     of_visit = {name for name in common if before[name] != after[name]}
     changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
     same = set()
-    boxes: dict[int, set[str]] = defaultdict(set)
-    for place in first.keys() | second.keys():
-        atoms = (*first.get(place, ()), *second.get(place, ()))
-        one, two = (
-            [stripped(a.text, of_visit) if a.kind == "address" else a.text for a in visit]
-            for visit in (first.get(place, ()), second.get(place, ()))
-        )
+    fates: dict[int, set[str]] = defaultdict(set)
+    values: dict[tuple[int, Cut], frozenset[int]] = {}
+    wide: dict[int, int] = {}
+    for place, visits in _groups(first, second, wide):
+        atoms = (*visits[0], *visits[1])
+        one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
+        keep = _kept_by(cuts, place, atoms[0].kind)
+        if any(keep(place, text) != text for text in Counter(one) & Counter(two)):
+            cuts = set()  # some of it is the page's own
         changed.update((place, cut) for cut in cuts)
         if not cuts:
             same.add(place)
-        rest = Cuts(places={place: tuple(cuts - {WHOLE})})
-        keep = rest.address if atoms[0].kind == "address" else rest.text
-        kept = [[keep(place, text) for text in visit] for visit in (one, two)]
-        # What is left of the titles of others may be the name of a brand.
-        are_apart = len({*kept[0]}) == len({*one}) and len({*kept[1]}) == len({*two})
-        fate = _fate(*kept) if are_apart else _fate(one, two)
-        for box in {box for atom in atoms for box in atom.boxes}:
-            boxes[box].add(fate)
-    rotating = {box for box, fates in boxes.items() if _OTHERS in fates and _STAYS not in fates}
+        for cut in cuts:
+            if cut[0] == "parameter":
+                of = (_parameters(atom.text).get(str(cut[1]), "") for atom in atoms)
+                values[place, cut] = frozenset(map(hash_of, of))
+        if place in wide:
+            continue
+        keep = _kept_by(cuts - {WHOLE}, place, atoms[0].kind)
+        for box, (mine, its) in _in_boxes(visits, wide):
+            one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in (mine, its))
+            kept = [[keep(place, text) for text in visit] for visit in (one, two)]
+            # What is left of the titles of others may be the name of a brand.
+            are_apart = len({*kept[0]}) == len({*one}) and len({*kept[1]}) == len({*two})
+            fates[box].add(_fate(*kept) if are_apart else _fate(one, two))
+    rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
-    same |= boxes.keys() - rotating
-    values = {
-        (place, cut): frozenset(
-            hash_of(_parameters(atom.text).get(str(cut[1]), ""))
-            for visit in (first, second)
-            for atom in visit.get(place, ())
-        )
-        for place, cut in changed
-        if cut[0] == "parameter" and place != EVERYWHERE
-    }
-    return Differences(frozenset(changed), frozenset(same), frozenset(common - of_visit), values)
+    same |= fates.keys() - rotating
+    wide = {place: wide[place] for place, _ in changed if place in wide}
+    same_parameters = frozenset(common - of_visit)
+    return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide)
+
+
+def _text_of(atom: Atom, names: Collection[str]) -> str:
+    """Return the text of an atom, an address without parameters that change everywhere."""
+    return stripped(atom.text, names) if atom.kind == "address" else atom.text
+
+
+# What two visits show in one place.
+Visits = tuple[Sequence[Atom], Sequence[Atom]]
+
+
+def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+    """Yield what two visits show in each place, and behind each text that both have.
+
+    Note in *wide* of which places the latter are.
+    """
+    for place in first.keys() | second.keys():
+        visits = first.get(place, ()), second.get(place, ())
+        yield place, visits
+        mine, its = (_by_near(visit) for visit in visits)
+        for near in mine.keys() & its.keys():
+            wide[near] = place
+            yield near, (mine[near], its[near])
+
+
+def _by_near(atoms: Iterable[Atom]) -> dict[int, list[Atom]]:
+    found: dict[int, list[Atom]] = defaultdict(list)
+    for atom in atoms:
+        if atom.near:
+            found[atom.near].append(atom)
+    return found
+
+
+def _in_boxes(visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+    """Yield the atoms of two visits in each of the boxes around them, by both of its places.
+
+    Behind a text that only one of them has, there is no box.
+    """
+    found: dict[int, tuple[list[Atom], list[Atom]]] = defaultdict(lambda: ([], []))
+    for number, visit in enumerate(visits):
+        for atom in visit:
+            for box in atom.boxes:
+                wide[box.near] = box.wide
+                for place in box:
+                    found[place][number].append(atom)
+    for place, both in found.items():
+        if place not in wide or all(both):
+            yield place, both
+
+
+def _kept_by(cuts: set[Cut], place: int, kind: str) -> Callable[[int, str], str]:
+    """Return the function that says what cuts leave of a text at a place."""
+    rest = Cuts(places={place: tuple(cuts)})
+    return rest.address if kind == "address" else rest.text
 
 
 def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
@@ -217,10 +309,10 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
         found = _changes_of_addresses(one, two)
     elif len(one) == len(two):
         pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        found = {_change(a, b, kind == "text", len(one) == 1) for a, b in pairs}
+        found = {cut for a, b in pairs for cut in _change(a, b, kind == "text", len(one) == 1)}
     else:
         found = set()
-    cuts = {cut for cut in found if cut is not None}
+    cuts = found
     is_beside = all(atom.is_beside for atom in atoms)
     if not cuts and (is_beside or not set(one) & set(two)):
         cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
@@ -246,27 +338,59 @@ def _fate(one: list[str], two: list[str]) -> str:
     return _STAYS if 2 * common > most else _EITHER
 
 
-def _change(one: str, other: str, is_text: bool, is_single: bool) -> Cut | None:
-    """Return the words between which two values differ; None if a text has nothing else."""
+def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut]:
+    """Return between which words two values differ; nothing if that cannot be said."""
     mine, its = _WORDS.findall(one), _WORDS.findall(other)
+    runs = _runs(mine, its)
+    if runs == [(0, len(mine))]:
+        return [WHOLE] if is_single or not is_text else []
+    if is_text and len(runs) == 1:
+        ((start, end),) = runs
+        before, behind = "".join(mine[:start]), "".join(mine[end:])
+        if not any(word[0].isalnum() for word in (*mine[:start], *mine[end:])):
+            return [WHOLE] if is_single else []
+        if len(before) <= MAX_AROUND and len(behind) <= MAX_AROUND:
+            return [("between", before, behind)]
+        return []
+    cuts: list[Cut] = []
+    for start, end in runs:
+        before = "".join(mine[max(0, start - NEAR_WORDS) : start])[-MAX_AROUND:]
+        behind = "".join(mine[end : end + NEAR_WORDS])[:MAX_AROUND]
+        ends = AT_START * (start <= NEAR_WORDS) + AT_END * (end + NEAR_WORDS >= len(mine))
+        if len(before) == MAX_AROUND:
+            ends &= ~AT_START
+        if len(behind) == MAX_AROUND:
+            ends &= ~AT_END
+        cuts.append(("near", before, behind, ends))
+        if not is_text:  # what is near may be another on each page
+            cuts.append(("words", start, end - start, len(mine) - end))
+    return cuts
+
+
+def _runs(mine: list[str], its: list[str]) -> list[tuple[int, int]]:
+    """Return where the words of one value differ from those of another; none if it has others.
+
+    Between two runs, and at both ends, the values have the same words.
+    """
+    if len(mine) == len(its):
+        differing = [at for at, (a, b) in enumerate(zip(mine, its, strict=True)) if a != b]
+        starts = [at for at in differing if at - 1 not in differing]
+        ends = [at + 1 for at in differing if at + 1 not in differing]
+        return [*zip(starts, ends, strict=True)]
+    before = behind = 0
     most = min(len(mine), len(its))
-    before = 0
     while before < most and mine[before] == its[before]:
         before += 1
-    behind = 0
     while behind < most - before and mine[-1 - behind] == its[-1 - behind]:
         behind += 1
-    if not is_text:
-        return ("words", before, behind) if before or behind else WHOLE
-    start, end = "".join(mine[:before]), "".join(mine[len(mine) - behind :])
-    if not any(word[0].isalnum() for word in (*mine[:before], *mine[len(mine) - behind :])):
-        return WHOLE if is_single else None
-    if len(start) > MAX_AROUND or len(end) > MAX_AROUND:
-        return None
-    return ("between", start, end)
+    middles = mine[before : len(mine) - behind], its[before : len(its) - behind]
+    shared = {*middles[0]} & {*middles[1]}
+    if any(word[0].isalnum() for word in shared) and (before or behind):
+        return []
+    return [(before, len(mine) - behind)]
 
 
-def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut | None]:
+def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut]:
     """Return the parameters without which two lists of addresses are the same, or the segments."""
     names = {
         name
@@ -337,6 +461,8 @@ class Noise:
         self._seen: dict[tuple[int, Cut], tuple[int, int]] = {}
         # What parameters had as values: one that returns on another page is none of a visit.
         self._values: dict[tuple[int, Cut], set[int]] = {}
+        # The wide places of those that are near a text.
+        self._wide: dict[int, int] = {}
         self.cuts = NO_CUTS
 
     def learn(self, found: Differences) -> bool:
@@ -354,6 +480,7 @@ class Noise:
                 self._values.clear()
         for key in returning:  # never again
             self._seen[key] = NEVER_NOISE, 0
+        self._wide |= found.wide
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
             self._seen[key] = visits + 1, changes + 1
@@ -366,11 +493,16 @@ class Noise:
                 self._seen[key] = visits + 1, changes
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
+        if len(self._wide) > MAX_WATCHED:
+            self._wide = {
+                place: self._wide[place] for place, _ in self._seen if place in self._wide
+            }
         self._decide()
         return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
 
     def merge(self, other: Noise) -> None:
         """Take over what *other* has seen more of, from the same section."""
+        self._wide |= other._wide
         for key, seen in other._seen.items():
             if self._seen.get(key, (0, 0)) < seen:
                 self._seen[key] = seen
@@ -378,7 +510,10 @@ class Noise:
 
     def to_bytes(self) -> bytes:
         """Return the state to store."""
-        rows = [[place, list(cut), *seen] for (place, cut), seen in self._seen.items()]
+        rows = [
+            [place, self._wide.get(place, 0), list(cut), *seen]
+            for (place, cut), seen in self._seen.items()
+        ]
         return json.dumps(rows).encode()
 
     @classmethod
@@ -389,29 +524,42 @@ class Noise:
         """
         noise = cls()
         try:
-            for place, cut, visits, changes in json.loads(stored):
+            for place, wide, cut, visits, changes in json.loads(stored):
                 is_cut = tuple(map(type, cut[1:])) == _KINDS.get(cut[0])
                 is_cut = is_cut and (place != EVERYWHERE or cut[0] == "parameter")
-                if type(place) is not int or not is_cut or not 0 <= changes <= visits:
+                if not (type(place) is type(wide) is int and is_cut and 0 <= changes <= visits):
                     raise ValueError(f"no noise: {changes!r} of {visits!r} visits to {cut!r}")
                 noise._seen[place, tuple(cut)] = visits, changes
+                if wide:
+                    noise._wide[place] = wide
         except (TypeError, LookupError, RecursionError) as exc:
             raise ValueError(f"no noise: {exc}") from exc
         noise._decide()
         return noise
 
     def _decide(self) -> None:
-        places: dict[int, list[Cut]] = defaultdict(list)
         parameters = set()
+        agreed: dict[tuple[int, Cut], int] = {}
+        nearby: dict[int, dict[int, int]] = defaultdict(dict)
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
                 continue
             if place == EVERYWHERE:
                 parameters.add(str(cut[1]))
-            elif changes >= AGREEING:
+                continue
+            if place in self._wide and changes > 1:  # that text is on several pages
+                found = nearby[self._wide[place]]
+                found[place] = max(changes, found.get(place, 0))
+            if changes >= AGREEING:
+                agreed[place, cut] = changes
+        places: dict[int, list[Cut]] = defaultdict(list)
+        for (place, cut), changes in agreed.items():
+            # On other pages something of their own may be there, behind another text.
+            if cut[0] not in OF_ALL or sum(nearby[place].values()) < NEARBY * changes:
                 places[place].append(cut)
         ordered = {place: tuple(sorted(cuts, key=repr)) for place, cuts in places.items()}
-        cuts = Cuts(frozenset(parameters), ordered, next(_numbers))
+        elements = frozenset(self._wide.get(place, place) >> _WHAT_BITS for place in ordered)
+        cuts = Cuts(frozenset(parameters), ordered, elements, next(_numbers))
         if cuts != self.cuts:
             self.cuts = cuts
 
@@ -421,7 +569,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "whole": (),
     "parameter": (str,),
     "segment": (int,),
-    "words": (int, int),
+    "near": (str, str, int),
+    "words": (int, int, int),
     "between": (str, str),
 }
 

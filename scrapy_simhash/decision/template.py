@@ -15,13 +15,26 @@ from collections import Counter, OrderedDict
 from collections.abc import Collection
 from contextlib import suppress
 from math import sqrt
+from typing import NamedTuple
+
+
+class Threshold(NamedTuple):
+    """What is template: what is on more than a *share* of the pages, by so many standard *errors*.
+
+    It stays template until it is on a share below *lasting*.
+    """
+
+    share: float
+    errors: float
+    lasting: float
+
 
 # On four documentation sites, content blocks occurred on at most 25 % of the pages and template
-# blocks on at least 47 %.
-SHARE = 0.3
-STANDARD_ERRORS = 2.0
-# A value on fewer pages of a section is a field, such as "in stock".
-VALUES_SHARE = 0.9
+# blocks on at least 47 %.  Older pages still have what was template.
+BLOCKS = Threshold(0.3, 2.0, 0.0)
+# A value on fewer pages of a section is a field, such as "in stock".  One that another has followed
+# in its place is none of the section any more, but one near 90 % must not come and go.
+VALUES = Threshold(0.9, 0.0, 0.45)
 WINDOW_PAGES = 300
 # From this many pages on, a template is settled, and its blocks stay template: older pages still
 # have them.  The first pages come from one part of a site, and what they have in common is not what
@@ -52,8 +65,8 @@ _PAGES = struct.Struct(">f")
 class Template:
     """The blocks of one site, by their 64-bit ids, with the number of pages that have them."""
 
-    def __init__(self, share: float = SHARE, errors: float = STANDARD_ERRORS) -> None:
-        self._share, self._errors = share, errors
+    def __init__(self, least: Threshold = BLOCKS) -> None:
+        self._least = least
         self._weight = 1.0
         self._pages = 0.0
         self._recent: dict[int, float] = {}
@@ -128,8 +141,8 @@ class Template:
 
     def _threshold(self) -> float:
         """Return the count above which a block is template."""
-        pages, share = self.pages, self._share
-        enough = share * pages + self._errors * sqrt(share * (1 - share) * pages)
+        pages, share = self.pages, self._least.share
+        enough = share * pages + self._least.errors * sqrt(share * (1 - share) * pages)
         return enough * self._weight
 
     def _note_frequent(self, frequent: set[int]) -> None:
@@ -137,6 +150,9 @@ class Template:
         self._frequent = frequent
         if self.pages >= LASTING_PAGES:
             self._lasting |= frequent
+            least = self._least.lasting * self._pages
+            if least:
+                self._lasting = {one for one in self._lasting if self._count(one) > least}
         if frequent | self._lasting != self._blocks:
             self._blocks = frozenset(frequent | self._lasting)
 
@@ -146,7 +162,7 @@ class Template:
 
     def reduced(self) -> Template:
         """Return the template with the blocks that are stored, at most a few hundred."""
-        return Template.from_bytes(self.to_bytes(), self._share, self._errors)
+        return Template.from_bytes(self.to_bytes(), self._least)
 
     def _count(self, block: int) -> float:
         return self._recent.get(block) or self._earlier.get(block, 0.0)
@@ -176,14 +192,12 @@ class Template:
         return _PAGES.pack(self.pages) + b"".join(_COUNT.pack(*row) for row in rows)
 
     @classmethod
-    def from_bytes(
-        cls, stored: bytes, share: float = SHARE, errors: float = STANDARD_ERRORS
-    ) -> Template:
+    def from_bytes(cls, stored: bytes, least: Threshold = BLOCKS) -> Template:
         """Return the template that :meth:`to_bytes` stored.
 
         :raises ValueError: it is not a template.
         """
-        template = cls(share, errors)
+        template = cls(least)
         try:
             (template._pages,) = _PAGES.unpack_from(stored)
             for block, count, lasting in _COUNT.iter_unpack(stored[_PAGES.size :]):
@@ -216,12 +230,11 @@ class Templates:
     """The templates of the sites of a crawl; the least recently used is forgotten first.
 
     If all together have too many blocks, the least recently used ones are reduced to what is
-    stored of them.  What is on more than a *share* of the pages, by so many standard *errors*, is
-    template.
+    stored of them.
     """
 
-    def __init__(self, share: float = SHARE, errors: float = STANDARD_ERRORS) -> None:
-        self._share, self._errors = share, errors
+    def __init__(self, least: Threshold = BLOCKS) -> None:
+        self._least = least
         self._sites: OrderedDict[str, Template] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._size = 0
@@ -297,10 +310,10 @@ class Templates:
         self._use(site)
 
     def _new(self) -> Template:
-        return Template(self._share, self._errors)
+        return Template(self._least)
 
     def _restored(self, stored: bytes) -> Template:
-        return Template.from_bytes(stored, self._share, self._errors)
+        return Template.from_bytes(stored, self._least)
 
     def _use(self, site: str) -> None:
         self._sites.move_to_end(site)

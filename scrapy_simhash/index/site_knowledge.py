@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.decision.holdings import BESIDE, PLACE
+from scrapy_simhash.decision.holdings import BESIDE_BIT
 from scrapy_simhash.decision.judge import SiteKnowledge
 from scrapy_simhash.decision.noise import Differences, Noise, Noises
 from scrapy_simhash.decision.page import Decision, Page
-from scrapy_simhash.decision.template import VALUES_SHARE, Templates
+from scrapy_simhash.decision.template import VALUES, Templates
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.urls import folder_of, section_of_folder
 
@@ -102,7 +102,7 @@ class Learned:
     def __init__(self, share: float | None, exchange: Exchange | None = None) -> None:
         self._share = share
         self._blocks = Templates()
-        self._values = Templates(VALUES_SHARE, 0)
+        self._values = Templates(VALUES)
         self._noises = Noises()
         self.liars = Liars()
         self._rules: RuleBook | None = None
@@ -225,7 +225,7 @@ class Learned:
         loose = page.holds.loose
         self._values.learn(key, loose + page.holds.shapes)
         beside = f"{folder_of(page.url)}{_BESIDE}"
-        self._values.learn(beside, [value for value in loose if value & PLACE == BESIDE])
+        self._values.learn(beside, [value for value in loose if value & BESIDE_BIT])
         for place in key, beside:
             await self._store_if_due(self._values, place)
 
