@@ -21,7 +21,7 @@ LAYERS = ("decision", "index", "url_rules", "crawl")
 # Classes that stand for no concept: parts of a backend, of Scrapy, or of one module alone.
 TECHNICAL = """
     Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
-    Atom Comparable Differences Found Judged Kind Parameters Session StoredField Told
+    Atom Comparable Naming Differences Found Judged Kind Parameters Session StoredField Told
     Asked JobState Parts RareWarning RuledOut Sample Savings Selection Shared Shown Sight
     Suspended Target Threshold UnderWay Withdrawals Writing
 """

@@ -114,13 +114,14 @@ def test_a_page_of_a_mirror_has_its_address_there(
     ],
 )
 def test_link_in_a_session(url: str, kept_url: str, link: str, there: set[str]) -> None:
-    found = set(Session(A + url, A + kept_url)(A + link))
+    session = Session(A + url, A + kept_url)
+    found = {*session.named(A + link), *session.given(A + link)}
     assert found - {A + link} == {A + one for one in there} - {A + link}
 
 
 def test_whole_address_is_named_in_a_link() -> None:
     link = f"http://social.example/share?u={quote(f'{A}/v', safe='')}&t=x"
-    assert list(Session(f"{A}/v", f"{A}/w")(link)) == [link.replace("%2Fv", "%2Fw")]
+    assert list(Session(f"{A}/v", f"{A}/w").named(link)) == [link.replace("%2Fv", "%2Fw")]
 
 
 def test_addresses_that_differ_in_many_parameters_are_in_no_session() -> None:
@@ -128,14 +129,34 @@ def test_addresses_that_differ_in_many_parameters_are_in_no_session() -> None:
         one, other = (
             f"{A}/v?" + "&".join(f"p{n}={value}" for n in range(count)) for value in (1, 2)
         )
-        return list(Session(one, other)(f"{A}/w?p0=1"))
+        return list(Session(one, other).given(f"{A}/w?p0=1"))
 
     assert of(MOST_PARAMETERS)
     assert not of(MOST_PARAMETERS + 1)
 
 
 def test_links_to_other_hosts_are_in_no_session() -> None:
-    assert not list(Session(f"{A}/v?s=1", f"{A}/v?s=2")("http://b.example/w?s=1"))
+    assert not list(Session(f"{A}/v?s=1", f"{A}/v?s=2").given("http://b.example/w?s=1"))
+
+
+@pytest.mark.parametrize(
+    ("url", "links", "carried"),
+    [
+        ("/v?s=1", ["/a?s=1", "/b?s=1", "/c?s=1&t=2"], {"s"}),
+        ("/v?s=1", ["/a?s=1", "/b?s=1"], set()),
+        ("/v?s=1", ["/a?s=1", "/b?s=1", "/c?s=1", "/d"], set()),
+        ("/v?s=1", ["/a?s=1", "/b?s=1", "/c?s=3"], set()),
+        ("/v", ["/a", "/b", "/c"], {"s"}),
+        ("/v", ["/a", "/b", "/c?s=3"], set()),
+        ("/v?s=2", ["/a?s=2", "/b?s=2", "/c?s=2"], set()),
+    ],
+)
+def test_session_is_in_nearly_all_links_of_a_page(
+    url: str, links: list[str], carried: set[str]
+) -> None:
+    session = Session(A + url, f"{A}/v?s=2")
+    elsewhere = "http://b.example/"
+    assert session.carried([elsewhere, *(A + link for link in links)]) == carried
 
 
 # A page's own address ---------------------------------------------------------------------------

@@ -413,6 +413,43 @@ def seen(crawl: CrawlFixture, spider: str = "Links", **settings: Any) -> set[str
     return crawl(spider, SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, **settings).seen()
 
 
+@pytest.mark.parametrize("place", ["nav", "p"])
+def test_links_with_the_parameter_of_their_page_lead_to_pages_of_their_own(
+    site: Site, crawl: CrawlFixture, place: str
+) -> None:
+    """/case?nr=17 says what all say, and leads to /papers?nr=17: nr was never seen to vary."""
+    site["/"] = article(prose("start"), [f"/case?nr={n}" for n in range(8)])
+    for n in range(8):
+        links = f'<{place}><a href="/papers?nr={n}">Papers</a></{place}>'
+        site[f"/case?nr={n}"] = shop_page(links)
+        site[f"/papers?nr={n}"] = article(prose(f"papers{n}-"))
+    assert {f"/papers?nr={n}" for n in range(8)} <= seen(crawl)
+
+
+def test_a_picture_with_the_parameter_of_its_page_is_new(site: Site, crawl: CrawlFixture) -> None:
+    """A photo page, whose picture was a thumbnail of the list."""
+    names = [f"/photo?id={n}" for n in range(8)]
+    thumbs = "".join(f'<img src="/image?id={n}">' for n in range(8))
+    site["/"] = article(prose("start"), names).replace("</main>", f"{thumbs}</main>")
+    for n, name in enumerate(names):
+        site[name] = shop_page(f'<p><img src="/image?id={n}"></p>')
+    assert set(names) <= seen(crawl)
+
+
+def test_a_tree_of_categories_is_followed_though_some_lead_nowhere(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Leaves say what all say, so c seemed not to matter; no page behind the others was met."""
+    names = [f"/cat?c={n}" for n in range(20)]
+    site["/"] = site["/cat"] = article(prose("start"), names)
+    for n, name in enumerate(names):
+        more = [f"/cat?c=1{n}{i}" for i in range(2)] if n > 14 else []
+        site[name] = article(SAME, ["/cat", *more])
+        for one in more:
+            site[one] = article(prose(f"items{one[-3:]}-"))
+    assert {f"/cat?c=1{n}{i}" for n in range(15, 20) for i in range(2)} <= seen(crawl)
+
+
 def test_what_changed_in_a_script_or_a_column_is_no_unchanged_page(
     site: Site, crawl: CrawlFixture
 ) -> None:

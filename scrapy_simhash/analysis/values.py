@@ -802,7 +802,7 @@ class Reader:
         """Return where something is behind the last text."""
         rank = self._ranks.get(wide, 0)
         self._ranks[wide] = rank + 1
-        return near_place(wide, self._before, rank)
+        return near_place(wide, self._before, min(rank, MOST_RANKS))
 
     def _note_text(self, number: int) -> None:
         """Note the last text, by which what is behind it is known."""

@@ -7,11 +7,12 @@ addresses that the spider was never handed: :func:`decide` asks the :class:`Reac
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
@@ -50,6 +51,13 @@ TRUSTED_AFTER = 5
 # Some copies of a mirror are kept, for example since they are too short.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
+# A page that is kept for these is another one than the kept page.
+OTHER_PAGES: tuple[Reason, ...] = ("new_text", "new_data")
+# A link that names its page may lead to what is of that page alone.
+TRUSTED_NAMING = 20
+# So many links are waited for, and so many of one copy.
+MOST_WAITING = 4_096
+MOST_WAITING_OF_PAGE = 64
 # Parameters of a kept address that are looked at one by one.
 MARKED_PARAMETERS = 5
 
@@ -69,12 +77,16 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
     copy of this page seems to lead on.
     """
     decision = await index.add(page)
-    if decision.reason == "new_text" or decision.verdict == "refresh":
-        if decision.replaces is None:
-            reach.note_unique(page.url)
+    cuts = index.learned.noise(page.section).cuts
+    address = stripped(page.url, cuts.parameters)
+    if (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
+        reach.note_unique(page.url, by_text=decision.verdict != "variant")
+    if decision.reason in OTHER_PAGES:
+        reach.note_judged(address, is_same=False)
     elif decision.is_duplicate and index.parameters.share is not None:
+        reach.note_judged(address, is_same=True)
         rules = _rules_of_copies(index, Address.of(page.url).host)
-        variant = _leading_on(reach, page, decision, index.learned.noise(page.section).cuts, rules)
+        variant = _leading_on(reach, page, decision, cuts, rules)
         if variant is not None:
             await index.keep(page)
             return Decisions(variant, decision)
@@ -107,7 +119,7 @@ def _leading_on(
         return kept("new_links")
     addresses = page.holds.addresses
     new = reach.new_among(
-        addresses.of(*LEADING),
+        addresses,
         page.url,
         closest.url,
         decision.kept_addresses,
@@ -176,26 +188,59 @@ class KnownAddresses:
         return first == value or value in self._slots[start + 1 : start + WAYS].tolist()
 
 
-@dataclass(slots=True)
-class _AliasTrials:
-    """Pairs of addresses that a rule makes one: how many led to the *same*, or to something else.
+class Naming(NamedTuple):
+    """Links to an address, up to its query, with a parameter that says which page they are on."""
 
-    Of *texts* pairs, both pages were kept for their texts.
+    start: str
+    parameter: str
+
+
+# By what a link of a copy may lead to the same as one of its kept page.
+Key: TypeAlias = "AddressRule | Naming"
+
+
+@dataclass(slots=True)
+class _Trials:
+    """What became of links that were known by one key alone.
+
+    So many led to the *same*, to something *different*, or to nothing yet (*open*).  Of *texts*
+    pairs of pages that a rule makes one, both were kept for their texts, of *values* for some
+    values alone, while of *copies* one was a copy of the other: of those in *kept*, and more.
     """
 
     same: int = 0
     different: int = 0
     texts: int = 0
+    values: int = 0
+    open: int = 0
+    are_followed: bool = False
+    copies: int = 0
+    kept: set[str] = field(default_factory=set)
 
     @property
     def pages(self) -> int:
-        return self.same + self.different + self.texts
+        return self.same + self.different + self.wrong + self.open + self.copies
 
     @property
-    def is_trusted(self) -> bool:
-        if self.same < TRUSTED_AFTER or self.texts > MOST_WRONG * self.same:
-            return False
-        return self.different <= MOST_WRONG * self.same
+    def wrong(self) -> int:
+        """Pairs of which the rule was wrong to make one page."""
+        return self.texts + self.values
+
+    def are_right(self, least: int) -> bool:
+        """Whether so many links have led to the same, and hardly any to something else."""
+        return self.same >= least and max(self.wrong, self.different) <= MOST_WRONG * self.same
+
+    @property
+    def is_of_many(self) -> bool:
+        """Whether pages were copies of several others, so that it is no matter of one of them."""
+        most = MOST_WRONG * self.copies
+        return len(self.kept) >= TRUSTED_AFTER and self.wrong <= most and self.different <= most
+
+    def note_copy(self, kept_url: str) -> None:
+        """Note that a page was a copy of another one."""
+        self.copies += 1
+        if len(self.kept) < TRUSTED_AFTER:
+            self.kept.add(kept_url)
 
 
 @dataclass(slots=True)
@@ -213,13 +258,18 @@ class NewAddresses:
 class Reach:
     """What the spider has been handed, and what a copy of a page has beside that.
 
-    An address in a copy also counts as handed if another address was that is one with it:
+    An address in a copy also counts as handed if one was that it would be on the kept page, by a
+    key that is trusted:
 
-    - by a session: the addresses of the copy and of the kept page differ in a parameter that the
-      address has with the same value as the copy;
-    - by a rule that was right at least :data:`TRUSTED_AFTER` times, and hardly ever wrong.  It is
-      right if a copy has no new addresses after it has rewritten them.  It is wrong if the copy
-      leads on, or if two pages are both kept for their texts whose addresses it makes one.
+    - the rule that makes one of the addresses of the two pages, as for a mirror;
+    - a session: a parameter that the addresses differ in, and that nearly all links of the copy
+      have with its own value;
+    - :class:`Naming`: a link that names the page that it is on, or has a parameter of it.
+
+    A copy with links that are known by another key alone is kept, and what these lead to is noted
+    (:meth:`note_judged`).  A key is trusted once :data:`TRUSTED_AFTER` such links have led to
+    duplicates and at most :data:`MOST_WRONG` to something else, one for naming later; a rule also
+    once so many kept pages have had copies by it.
 
     *cuts_links* says that some of the links which the spider gets may not be followed.
     """
@@ -228,7 +278,10 @@ class Reach:
         self._handed = KnownAddresses()
         self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
-        self._trials: Heaviest[AddressRule, _AliasTrials] = Heaviest(RULES, _AliasTrials)
+        self._rules: Heaviest[AddressRule, _Trials] = Heaviest(RULES, _Trials)
+        self._namings: Heaviest[Naming, _Trials] = Heaviest(RULES, _Trials)
+        # Links that are known by some keys alone, the oldest first.
+        self._waiting: dict[str, tuple[Key, ...]] = {}
 
     def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
         """Note that the spider gets these addresses, in a page or as that of a request."""
@@ -243,6 +296,29 @@ class Reach:
         """Note that a request is sent for an address."""
         if self._asked is not None:
             self._asked.add([address])
+        for key in self._waiting.get(address, ()):
+            self._trials_of(key).are_followed = True
+
+    def note_judged(self, address: str, is_same: bool) -> None:
+        """Note that an address led to a duplicate, or to something else."""
+        for key in self._waiting.pop(address, ()):
+            trials = self._trials_of(key)
+            trials.open = max(0, trials.open - 1)
+            trials.same += is_same
+            trials.different += not is_same
+
+    def _trials_of(self, key: Key) -> _Trials:
+        return self._namings[key] if isinstance(key, Naming) else self._rules[key]
+
+    def _is_trusted(self, key: Key) -> bool:
+        if isinstance(key, Naming):
+            trials = self._namings.get(key)
+            if trials is None:
+                return False
+            is_idle = trials.open >= TRUSTED_NAMING and not trials.are_followed
+            return is_idle or trials.are_right(TRUSTED_NAMING)
+        found = self._rules.get(key)
+        return found is not None and (found.is_of_many or found.are_right(TRUSTED_AFTER))
 
     def take_back(self, address: str) -> None:
         """Note that no request is sent for an address that was on a page; but one may have been."""
@@ -253,36 +329,39 @@ class Reach:
         """Return the addresses that the spider has not got yet; 0.3 us each."""
         return self._handed.missing(addresses)
 
-    def note_unique(self, url: str) -> None:
+    def note_unique(self, url: str, by_text: bool = True) -> None:
         """Note that a page is like none before: rules that make it one of them are wrong.
+
+        If it is not *by_text*, it has some values of its own.
 
         Cost: 0.2 us for each rule, of which there are at most :data:`RULES`, and 5 us for each that
         may be about the page.
         """
-        for rule, trial in self._trials.items():
+        for rule, trial in self._rules.items():
             if not _may_be_about(rule, url):
                 continue
             short = rule.rewritten(url)
             # The second stands for an address with any value of the parameter that is dropped.
             if short != url and (short in self._kept or f"{short} {rule.drop}" in self._kept):
-                trial.texts += 1
+                trial.texts += by_text
+                trial.values += not by_text
         self._kept.add([url, *_marks(url)])
 
     def start_trials_over(self) -> None:
         """Forget what spoke against rules, except for texts: it may have changed by itself."""
-        for _, trial in self._trials.items():
-            trial.different = 0
+        for trials in (*self._rules.values(), *self._namings.values()):
+            trials.different = trials.values = 0
 
     def new_among(
         self,
-        addresses: Iterable[str],
+        held: Addresses,
         url: str,
         kept_url: str,
         kept: bytes | None = None,
         cuts: Cuts = NO_CUTS,
         rules: Iterable[AddressRule] = (),
     ) -> NewAddresses:
-        """Return those addresses in a copy at *url* of the page at *kept_url* that are new.
+        """Return those links and media in a copy at *url* of the page at *kept_url* that are new.
 
         They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.  *rules* are those that pages have been
@@ -307,42 +386,114 @@ class Reach:
             about = (rule for rule in rules if _may_be_about(rule, link))
             return any(is_known(rule.rewritten(link)) for rule in about)
 
-        new = {address for address in self.unmet(addresses) if not is_theirs(address)}
         rule = _rule_of(Address.of(url), Address.of(kept_url))
+        session = Session(url, kept_url)
+        parameters = _rules_of(session.names, Address.of(url).host)
+        of_pages = [*parameters, *([rule] if rule and rule.kind != "parameter" else [])]
+        for one in of_pages:
+            self._rules[one].note_copy(kept_url)
+        new = [one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one)]
+        of_kept = self._of_kept(held, kept_hashes, is_theirs)
+        if not new and not of_kept:
+            return NewAddresses(set())
         if len(new) > MOST_ALIASES:
-            return NewAddresses(new)
-        trials = self._trials.items()
-        trusted = [one for one, trial in trials if trial.is_trusted]
-        of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)] if new else []
+            return NewAddresses({*new})
+        trusted = [one for one in self._rules if self._is_trusted(one)]
+        of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)]
+        carried = session.carried(held.of("link"))
+        ways = partial(_ways, session, rule, _rules_of(carried, Address.of(url).host))
         if len(new) > MOST_NEW:
             by = [*of_page, *([rule] if rule else [])]
-            return NewAddresses(new, all(is_known_by(by, address) for address in new))
-        session = Session(url, kept_url)
+            are_aliases = all(is_known_by(by, address) for address in new)
+            if rule is not None:
+                self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
+            return NewAddresses({*new}, are_aliases)
 
-        # Each with what it may be on the kept page; what is in neither form known is new.
-        forms = {address: (address, *session(address)) for address in new}
-        new = {
-            address
-            for address, others in forms.items()
-            if not any(is_known(other) or is_known_by(trusted, other) for other in others)
-        }
-        is_right = rule is not None and all(
-            any(is_known_by([rule], other) for other in forms[address]) for address in new
-        )
-        if rule is not None:
-            trial = self._trials[rule]
-            trial.same += is_right
-            trial.different += not is_right
-            if is_right and trial.is_trusted:
-                return NewAddresses(set(), are_aliases=True)
+        def is_it(other: str, among: Callable[[str], bool]) -> bool:
+            return among(other) or any(
+                among(one.rewritten(other)) for one in trusted if _may_be_about(one, other)
+            )
+
+        doubtful: dict[str, list[Key]] = {}
+        for address in new:
+            found = [keys for other, keys in ways(address) if is_it(other, is_known)]
+            missing = [[key for key in keys if not self._is_trusted(key)] for keys in found]
+            if [] not in missing:
+                doubtful[address] = missing[0] if missing else []
+        if not all(self._rules[one].is_of_many for one in of_pages):
+            ways = partial(_ways, session, rule, parameters)
+            for address in of_kept:
+                if any(keys and is_it(other, is_theirs) for other, keys in ways(address)):
+                    doubtful[address] = [*of_pages]
+        waiting = {one: keys for one, keys in doubtful.items() if keys}
+        self._wait(waiting)
+        is_right = rule is not None and len(waiting) == len(doubtful)
+        if rule is not None and not is_right:
+            self._rules[rule].different += 1
         # By these, the page at its other address may have been dropped.
-        tried = [one for one, trial in trials if trial.same >= TRUSTED_AFTER]
+        tried = [one for one, trial in self._rules.items() if trial.same >= TRUSTED_AFTER]
 
         def is_known_elsewhere(address: str) -> bool:
             others = (one.rewritten(address) for one in of_page if _may_be_about(one, address))
             return any(is_known(other) or is_known_by(tried, other) for other in others)
 
-        return NewAddresses(new, is_right or all(map(is_known_elsewhere, new)))
+        return NewAddresses({*doubtful}, is_right or all(map(is_known_elsewhere, doubtful)))
+
+    def _of_kept(
+        self, held: Addresses, kept: AbstractSet[int], is_theirs: Callable[[str], bool]
+    ) -> list[str]:
+        """Return the addresses in the content of a copy that the kept page may only have as others.
+
+        They count as values: that they were handed says nothing.
+        """
+        if not kept:
+            return []
+        content = held.in_content(*LEADING)
+        mine = (one for one in content if not is_theirs(one) and one in self._handed)
+        return [*islice(mine, MOST_NEW)]
+
+    def _wait(self, keys_of: Mapping[str, Sequence[Key]]) -> None:
+        """Wait for what is behind addresses that are known by some keys alone."""
+        for address, keys in islice(keys_of.items(), MOST_WAITING_OF_PAGE):
+            if address not in self._waiting:
+                self._waiting[address] = tuple(keys)
+                for key in keys:
+                    self._trials_of(key).open += 1
+        while len(self._waiting) > MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+
+
+def _ways(
+    session: Session, rule: AddressRule | None, carried: Sequence[AddressRule], address: str
+) -> Iterator[tuple[str, list[Key]]]:
+    """Yield what a link on a copy may be on its kept page, each with the keys that say so.
+
+    *carried* are about parameters that are a matter of the session.
+    """
+    start, _, query = address.partition("?")
+    ways: list[tuple[str, list[Key]]] = [(address, [])]
+    for other in session.given(address):
+        differing = session.differing(address, other)
+        keys: list[Key] = [one for one in carried if one.drop in differing]
+        if named := differing - {one.drop for one in carried}:
+            keys.append(Naming(start, "&".join(sorted(named))))
+        ways.append((other, keys))
+    for other in session.named(address):
+        pieces = zip(query.split("&"), other.partition("?")[2].split("&"), strict=False)
+        names = (one.partition("=")[0] for one, its in pieces if one != its)
+        ways.append((other, [Naming(start, next(names, ""))]))
+    yield from ways
+    if rule is not None:
+        for other, keys in ways:
+            if _may_be_about(rule, other):
+                yield rule.rewritten(other), [*keys, rule]
+
+
+def _rules_of(names: Iterable[str], host: str) -> list[AddressRule]:
+    """Return the rules by which parameters do not matter."""
+    from scrapy_simhash.url_rules.rule import AddressRule
+
+    return [AddressRule("parameter", host, name, "") for name in sorted(names)]
 
 
 def _rule_of(address: Address, kept: Address) -> AddressRule | None:

@@ -130,6 +130,13 @@ class Addresses(NamedTuple):
         texts = self.texts
         return [texts[row] for row in self.rows_of(*kinds)]
 
+    def in_content(self, *kinds: str) -> list[str]:
+        """Return the addresses of some kinds that are values of the page, each once."""
+        texts = self.texts
+        numbers = {KINDS.index(kind) for kind in kinds}
+        pairs = zip(self.rows, self.kinds, strict=True)
+        return [*dict.fromkeys(texts[row] for row, kind in pairs if kind in numbers)]
+
     def at(self, number: int) -> PageAddress:
         """Return the address that comes at one place of the page."""
         kind = self.kinds[number]

@@ -37,6 +37,8 @@ MAX_AROUND = 60
 
 # What changes in a place is only cut behind some texts if that explains this share of the changes.
 NEARBY = 0.8
+# So many times more texts than different ones say of what kind something is.
+MANY = 4
 # So many words before and behind a change tell it from others in the value.
 NEAR_WORDS = 3
 
@@ -220,7 +222,8 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
         keep = _kept_by(cuts, place, atoms[0].kind)
-        if any(keep(place, text) != text for text in Counter(one) & Counter(two)):
+        is_of_content = not all(atom.is_beside for atom in atoms)
+        if is_of_content and any(keep(place, one) != one for one in Counter(one) & Counter(two)):
             cuts = set()  # some of it is the page's own
         changed.update((place, cut) for cut in cuts)
         if not cuts:
@@ -237,7 +240,9 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             kept = [[keep(place, text) for text in visit] for visit in (one, two)]
             # What is left of the titles of others may be the name of a brand.
             are_apart = len({*kept[0]}) == len({*one}) and len({*kept[1]}) == len({*two})
-            fates[box].add(_fate(*kept) if are_apart else _fate(one, two))
+            is_beside = all(atom.is_beside for atom in (*mine, *its))
+            mine_kept, its_kept = kept if are_apart else (one, two)
+            fates[box].add(_fate(mine_kept, its_kept, is_beside))
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same |= fates.keys() - rotating
@@ -263,7 +268,7 @@ def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple
     for place in first.keys() | second.keys():
         visits = first.get(place, ()), second.get(place, ())
         yield place, visits
-        mine, its = (_by_near(visit) for visit in visits)
+        mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
         for near in mine.keys() & its.keys():
             wide[near] = place
             yield near, (mine[near], its[near])
@@ -272,7 +277,7 @@ def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple
 def _by_near(atoms: Iterable[Atom]) -> dict[int, list[Atom]]:
     found: dict[int, list[Atom]] = defaultdict(list)
     for atom in atoms:
-        if atom.near:
+        if atom.near and not atom.is_beside:
             found[atom.near].append(atom)
     return found
 
@@ -286,9 +291,10 @@ def _in_boxes(visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visit
     for number, visit in enumerate(visits):
         for atom in visit:
             for box in atom.boxes:
-                wide[box.near] = box.wide
-                for place in box:
-                    found[place][number].append(atom)
+                found[box.wide][number].append(atom)
+                if not atom.is_beside:
+                    wide[box.near] = box.wide
+                    found[box.near][number].append(atom)
     for place, both in found.items():
         if place not in wide or all(both):
             yield place, both
@@ -296,8 +302,13 @@ def _in_boxes(visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visit
 
 def _kept_by(cuts: set[Cut], place: int, kind: str) -> Callable[[int, str], str]:
     """Return the function that says what cuts leave of a text at a place."""
-    rest = Cuts(places={place: tuple(cuts)})
+    rest = Cuts(places={place: in_order(cuts)})
     return rest.address if kind == "address" else rest.text
+
+
+def in_order(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    """Return cuts as they are applied: first those that count words, which others leave out."""
+    return tuple(sorted(cuts, key=lambda cut: (cut[0] == "near", repr(cut))))
 
 
 def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
@@ -323,15 +334,19 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
 _STAYS, _OTHERS, _EITHER = "stays", "others", "either"
 
 
-def _fate(one: list[str], two: list[str]) -> str:
+def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
     """Return what became of what is in one place.
 
     A box may show others, some of which have the price of one before.  What it says of each, as
-    the button of a list of offers does, belongs to whatever it shows.
+    the button of a list of offers does, belongs to whatever it shows.  Beside the content, as in a
+    cart, some may stay.
     """
     most = max(len(one), len(two))
-    if len({*one, *two}) == 1 < most:
+    kinds = len({*one, *two})
+    if kinds == 1 < most or (is_beside and MANY * kinds <= most):
         return _EITHER
+    if is_beside and {*one} != {*two}:
+        return _OTHERS
     common = (Counter(one) & Counter(two)).total()
     if not common:
         return _OTHERS
@@ -494,9 +509,8 @@ class Noise:
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
         if len(self._wide) > MAX_WATCHED:
-            self._wide = {
-                place: self._wide[place] for place, _ in self._seen if place in self._wide
-            }
+            watched = {place for place, _ in self._seen}
+            self._wide = {place: self._wide[place] for place in watched & self._wide.keys()}
         self._decide()
         return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
 
@@ -527,7 +541,8 @@ class Noise:
             for place, wide, cut, visits, changes in json.loads(stored):
                 is_cut = tuple(map(type, cut[1:])) == _KINDS.get(cut[0])
                 is_cut = is_cut and (place != EVERYWHERE or cut[0] == "parameter")
-                if not (type(place) is type(wide) is int and is_cut and 0 <= changes <= visits):
+                is_cut = is_cut and type(place) is type(wide) is int
+                if not (is_cut and 0 <= changes <= visits):
                     raise ValueError(f"no noise: {changes!r} of {visits!r} visits to {cut!r}")
                 noise._seen[place, tuple(cut)] = visits, changes
                 if wide:
@@ -539,25 +554,28 @@ class Noise:
 
     def _decide(self) -> None:
         parameters = set()
-        agreed: dict[tuple[int, Cut], int] = {}
-        nearby: dict[int, dict[int, int]] = defaultdict(dict)
+        places: dict[int, list[Cut]] = defaultdict(list)
+        agreed: Counter[int] = Counter()
+        near: Counter[int] = Counter()
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
                 continue
             if place == EVERYWHERE:
                 parameters.add(str(cut[1]))
                 continue
-            if place in self._wide and changes > 1:  # that text is on several pages
-                found = nearby[self._wide[place]]
-                found[place] = max(changes, found.get(place, 0))
             if changes >= AGREEING:
-                agreed[place, cut] = changes
-        places: dict[int, list[Cut]] = defaultdict(list)
-        for (place, cut), changes in agreed.items():
-            # On other pages something of their own may be there, behind another text.
-            if cut[0] not in OF_ALL or sum(nearby[place].values()) < NEARBY * changes:
                 places[place].append(cut)
-        ordered = {place: tuple(sorted(cuts, key=repr)) for place, cuts in places.items()}
+                agreed[place] = max(agreed[place], changes)
+            if changes > 1 and place in self._wide:  # that text is on several pages
+                near[place] = max(near[place], changes)
+        explained: Counter[int] = Counter()
+        for place, changes in near.items():
+            explained[self._wide[place]] += changes
+        for place in explained.keys() & agreed.keys():
+            # On other pages something of their own may be there, behind another text.
+            if explained[place] >= NEARBY * agreed[place]:
+                places[place] = [cut for cut in places[place] if cut[0] not in OF_ALL]
+        ordered = {place: in_order(cuts) for place, cuts in places.items() if cuts}
         elements = frozenset(self._wide.get(place, place) >> _WHAT_BITS for place in ordered)
         cuts = Cuts(frozenset(parameters), ordered, elements, next(_numbers))
         if cuts != self.cuts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import product
 from urllib.parse import quote, urlsplit
@@ -18,6 +18,9 @@ from urllib.parse import quote, urlsplit
 # More parameters that differ, or folders, make no session and no mirror.
 MOST_PARAMETERS = 3
 MOST_FOLDERS = 3
+# A session is in this share of the links of a page, at least, and in so many.
+MOST_CARRY = 0.9
+LEAST_CARRIERS = 3
 # The last segment of a path, from this length on, tells values that may name the page from others.
 MIN_NEEDLE = 4
 # So does the beginning of an address in base64: the same with "+/" and with "-_".
@@ -41,14 +44,15 @@ class Rewriting:
         self._end = self._kept_end = ""
         if name == kept_name:  # of two names, each may be the number of a page
             self._end, self._kept_end = last[len(name) :], kept_last[len(name) :]
-        self._in_session = Session(url, kept_url)
+        self._session = Session(url, kept_url)
 
     def __call__(self, address: str) -> Iterator[str]:
         """Yield what an address may be on the kept page, itself first, as a value is written."""
         kept = own_address(self.kept_url)
         for moved in self._moved(self._unnamed(address)):
             yield from self.own(moved)
-            yield from map(kept.without, self._in_session(moved))
+            yield from map(kept.without, self._session.named(moved))
+            yield from map(kept.without, self._session.given(moved))
 
     def own(self, address: str) -> Iterator[str]:
         """Yield an address as a value is written, and that of the page as the kept one's."""
@@ -100,16 +104,46 @@ class Session:
             if len(one) > 1
         ]
 
-    def __call__(self, address: str) -> Iterator[str]:
-        """Yield what a link may be on the kept page; nothing if it would be the same.
+    def carried(self, links: Iterable[str]) -> set[str]:
+        """Return the parameters that differ and that nearly all links of the copy have as it has.
 
-        Whether the kept page has a parameter of its own in its links is not known: both are tried.
+        A session is in all or in none, the number of what a page is about in some.
         """
+        if not self._names:
+            return set()
+        pairs = [link.partition("?")[::2] for link in links]
+        queries = [_parameters(query) for start, query in pairs if self._host in start]
+        least = max(LEAST_CARRIERS, MOST_CARRY * len(queries))
+        return {
+            name
+            for name in self._names
+            if sum(one.get(name) == self._own.get(name) for one in queries) >= least
+        }
+
+    @property
+    def names(self) -> set[str]:
+        """The parameters that the two addresses differ in, if they are few."""
+        return self._names
+
+    def differing(self, one: str, other: str) -> set[str]:
+        """Return in which of these parameters two links differ."""
+        mine, its = (_parameters(link.partition("?")[2]) for link in (one, other))
+        return {name for name in self._names if mine.get(name) != its.get(name)}
+
+    def named(self, address: str) -> Iterator[str]:
+        """Yield what a link that names the copy would be on the kept page."""
         start, mark, query = address.partition("?")
         for own, kept in self._named:
             if own in query:
                 yield start + mark + query.replace(own, kept, 1)
-                break
+                return
+
+    def given(self, address: str) -> Iterator[str]:
+        """Yield what a link with the parameters of the copy may be on the kept page.
+
+        Whether that one has a parameter of its own in its links is not known: both are tried.
+        """
+        start, _, query = address.partition("?")
         if not self._names or self._host not in start:
             return
         found = _parameters(query)
