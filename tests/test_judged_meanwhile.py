@@ -150,7 +150,7 @@ def test_copy_that_is_judged_while_its_page_teaches_does_not_lead_on() -> None:
             InProcess(pipeline.analyser),
             policy_of(settings, crawler),
         )
-        requests = [Request(f"http://a.example/{name}", print) for name in ("page", "copy")]
+        requests = [Request(f"http://a.example/{name}") for name in ("page", "copy")]
         body = article(prose("one text"), links).encode()
         responses = [HtmlResponse(request.url, request=request, body=body) for request in requests]
         passed = await asyncio.gather(

@@ -10,12 +10,14 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from scrapy import Request
 
 from scrapy_simhash.decision.template import VALUES, Template
 from scrapy_simhash.settings import ITEMS
 from tests import test_noise, test_values
 from tests.conftest import CrawlFixture, Site, article, path_of, prose
 from tests.test_items import Judge, shop_page
+from tests.test_requests import Facts
 from tests.test_values import LONG, OTHER_LONG, document, page, repeated
 
 # Records ----------------------------------------------------------------------------------------
@@ -448,6 +450,53 @@ def test_a_tree_of_categories_is_followed_though_some_lead_nowhere(
         for one in more:
             site[one] = article(prose(f"items{one[-3:]}-"))
     assert {f"/cat?c=1{n}{i}" for n in range(15, 20) for i in range(2)} <= seen(crawl)
+
+
+def test_links_on_a_page_whose_callback_ignores_them_are_new_elsewhere(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/hub/b", "/hub/a", "/item"])
+    site["/item"] = article(prose("item"), ["/shelf/a", "/shelf/b"])
+    for name in "ab":
+        site[f"/hub/{name}"] = article(SAME, [f"/shelf/{name}"])
+        site[f"/shelf/{name}"] = article(prose(f"shelf{name}-"))
+    assert {"/shelf/a", "/shelf/b"} <= seen(crawl, "IgnoresLinksOfItems")
+
+
+OF_REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "header": ({"headers": {"X-Store": "1"}}, {"headers": {"X-Store": "2"}}),
+    "no header": ({}, {"headers": {"X-Store": "2"}}),
+    "language": ({"headers": {"Accept-Language": "de"}}, {"headers": {"Accept-Language": "fr"}}),
+    "browser context": (
+        {"meta": {"playwright_context": "ann"}},
+        {"meta": {"playwright_context": "bob"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), OF_REQUESTS.values(), ids=OF_REQUESTS)
+def test_what_a_spider_puts_into_a_request_tells_pages_apart(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    facts = Facts()._facts
+    first, second = (facts.read(Request("http://a.example/", **of)) for of in (one, other))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User-Agent": "Bot"},
+        {"Referer": "http://a.example/17"},
+        {"Accept-Language": "en"},
+        {"Sec-Ch-Ua-Platform": "Linux"},
+        {"X-Trace": "17"},
+    ],
+)
+def test_headers_of_the_client_and_of_all_requests_do_not(headers: dict[str, str]) -> None:
+    facts = Facts(SIMHASH_IGNORE_META=["x-trace"])._facts
+    first, second = (Request("http://a.example/", headers=of) for of in ({}, headers))
+    assert facts.read(first) == facts.read(second)
 
 
 def test_what_changed_in_a_script_or_a_column_is_no_unchanged_page(

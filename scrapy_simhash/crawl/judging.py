@@ -220,7 +220,7 @@ class SimhashDownloaderMiddleware:
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
-        self._facts.note_made(request)
+        self._facts.note_made(request, response)
         self._reach.note_asked(request.url)
         if self._walls is not None:
             self._walls.note_origin(request, response, not self._reach.unmet([request.url]))

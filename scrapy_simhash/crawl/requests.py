@@ -78,6 +78,16 @@ COPIED_META_KEY = "simhash_copied_redirects"
 # The facts of a request that was parked: by then, other middlewares have added to it.
 FACTS_META_KEY = "simhash_facts"
 
+# Headers that say who or where a client is, or how an answer comes; of others, the values that all
+# requests have do not count.
+_OF_THE_CLIENT = frozenset(
+    """
+    accept accept-encoding cache-control connection content-length content-type dnt forwarded
+    if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive origin pragma
+    priority referer te upgrade-insecure-requests user-agent via
+    """.split()  # noqa: SIM905 - one name a line would be a page
+)
+_CLIENT_PREFIXES = ("sec-", "proxy-", "x-forwarded-", "x-crawlera-", "zyte-", "x-request-")
 # Keys in the meta of requests that do more than ask for a page: scrapy-playwright then leaves the
 # page of the browser open for the callback, or clicks in it.
 ONE_TIME_KEYS = frozenset(
@@ -137,6 +147,10 @@ class RequestFacts:
     def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
         self.crawler = crawler
         self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta)
+        no_headers = {name.lower() for name in settings.ignore_meta} | {*settings.identity_headers}
+        self._not_asked_by = _OF_THE_CLIENT | no_headers | {"authorization", "cookie"}
+        defaults = crawler.settings.getdict("DEFAULT_REQUEST_HEADERS")
+        self._defaults = {str(name).lower(): str(value) for name, value in defaults.items()}
         self._text_only = settings.takes == TEXT
         self._identity_headers = settings.identity_headers
         self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
@@ -144,6 +158,8 @@ class RequestFacts:
         self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
         # The requests that callbacks make with dont_filter, and those that they make again.
         self._made = KnownAddresses(ASKED_SLOTS)
+        # The callbacks that have made requests.
+        self._leading: set[bytes] = {_NOTHING}
 
     def of(self, request: Request) -> Facts:
         """Return the facts of a request, as they were when it was sent."""
@@ -159,8 +175,10 @@ class RequestFacts:
         self._known[request] = facts
         return facts
 
-    def note_made(self, request: Request) -> None:
-        """Note a request that a callback makes; 20 us if it has ``dont_filter``."""
+    def note_made(self, request: Request, response: Response) -> None:
+        """Note a request that a callback makes of its page; 20 us if it has ``dont_filter``."""
+        if response.request is not None and len(self._leading) < MOST_KEYS:
+            self._leading.add(self._callback(response.request))
         if request.dont_filter:
             name = self._name(request)
             self._made.add([f"{name} again" if name in self._made else name])
@@ -207,8 +225,17 @@ class RequestFacts:
         return replace(decision, new=new)
 
     def leads_on(self, request: Request) -> bool:
-        """Whether requests for the links of a page are sent: Scrapy cuts them at a depth."""
-        return not self._depth_limit or request.meta.get("depth", 0) < self._depth_limit
+        """Whether requests for the links of a page are sent, as far as is known.
+
+        Scrapy cuts them at a depth, and a callback that has made no request takes items alone.
+        """
+        if self._depth_limit and request.meta.get("depth", 0) >= self._depth_limit:
+            return False
+        return len(self._leading) == MOST_KEYS or self._callback(request) in self._leading
+
+    def _callback(self, request: Request) -> bytes:
+        purpose = self.of(request).purpose
+        return _NOTHING if purpose is None else purpose[:_HALF]
 
     def values(self, request: Request) -> Iterator[tuple[str, Any]]:
         """Yield the names and values that the callback of a request gets beside the page."""
@@ -219,6 +246,17 @@ class RequestFacts:
             if name in self._ignored or (isinstance(name, str) and name.startswith(_PREFIXES)):
                 continue
             yield f"meta[{name!r}]", value
+        for name, value in self._headers(request):
+            yield f"headers[{name!r}]", value
+
+    def _headers(self, request: Request) -> Iterator[tuple[str, Any]]:
+        """Yield the headers that a page may depend on, and that the user has set for a request."""
+        for raw, values in (request.headers or {}).items():
+            name = raw.decode("latin-1").lower()
+            if name in self._not_asked_by or name.startswith(_CLIENT_PREFIXES):
+                continue
+            if values != [self._defaults.get(name, "").encode()]:
+                yield name, values
 
     def _name(self, request: Request) -> str:
         fingerprinter = self.crawler.request_fingerprinter
@@ -233,8 +271,8 @@ class RequestFacts:
         return None if callback is rest is _NOTHING else callback + rest
 
     def _asker(self, request: Request) -> str:
-        jar = request.meta.get("cookiejar")
-        asker = "" if jar is None else str(jar)
+        jars = [request.meta.get(key) for key in ("cookiejar", "playwright_context")]
+        asker = " ".join(str(jar) for jar in jars if jar is not None)
         if redirects_in(request.meta):  # Scrapy has taken cookies off on the way
             return str(request.meta.get(ASKER_META_KEY, asker))
         told = b"\n".join(self._identity(request))

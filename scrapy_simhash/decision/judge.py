@@ -477,9 +477,10 @@ def _candidates(page: Page, found: Found) -> tuple[list[tuple[Row, int]], bool]:
     """Return the rows to compare a page with and their distances, and whether there are others."""
     # All pages without a main text have the same one, which says nothing: there may be thousands.
     same = ((row, 0) for row in found.same_text) if page.tokens else ()
+    alike = ((one, (one.page.fingerprint ^ page.fingerprint).bit_count()) for one in found.alike)
     candidates: dict[int, tuple[Row, int]] = {}
     # Both kinds alternate, so that neither takes all the places.
-    for one in chain.from_iterable(zip_longest(same, found.near)):
+    for one in chain(alike, chain.from_iterable(zip_longest(same, found.near))):
         if one is not None:
             row, _ = one
             candidates.setdefault(row.id, one)

@@ -204,6 +204,7 @@ class Found:
     view the closest first, then the oldest.  An index that finds them by the keys of their
     sketches, with verification, gives those with a key in common, most in common first.
     *are_left_out* says that there may be more of them than the index looks at for one page.
+    *alike* are representatives that share rare values with the page.
     """
 
     own: Row | None = None
@@ -211,6 +212,7 @@ class Found:
     same_text: Iterable[Row] = ()
     near: Iterable[tuple[Row, int]] = ()
     are_left_out: bool = False
+    alike: Iterable[Row] = ()
 
 
 class NearMiss(NamedTuple):

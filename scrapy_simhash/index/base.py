@@ -28,6 +28,7 @@ from scrapy_simhash.decision.judge import Judged, Parameters, judge, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.site_knowledge import Learned
+from scrapy_simhash.index.variants import Variants
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -221,6 +222,9 @@ class LocalIndex(Index):
     A backend says what a transaction is, and finds, writes and removes rows in it.
     """
 
+    def __init__(self) -> None:
+        self._variants = Variants()
+
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:
         """Keep all others from the rows; undo what was done if an error is raised.
@@ -258,12 +262,16 @@ class LocalIndex(Index):
 
     def _add(self, page: Page) -> Decision:
         """Judge and store a page, in a transaction."""
-        found = self._look_up(page)
+        found = self._found(page)
         judged = self._judge(page, found)
         own, place, kept = found.own, judged.place(found.own), judged.representative
         if own is not None and place is not own:
             self._delete(own)
         self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+        if judged.decision.verdict == "variant":
+            row = self._row_of_request(page.scope, page.request_fingerprint)
+            if row is not None:
+                self._variants.add(page.holds.own, row.id)
         if (left := judged.left) is not None:
             self._write(left.page, None, left.id)
         return judged.decision
@@ -276,7 +284,15 @@ class LocalIndex(Index):
 
     async def check(self, page: Page) -> Decision:
         with self._transaction():
-            return self._judge(page, self._look_up(page)).decision
+            return self._judge(page, self._found(page)).decision
+
+    def _found(self, page: Page) -> Found:
+        """Return what a page is judged by, with variants of its text that share its rare values."""
+        found = self._look_up(page)
+        ids = self._variants.like(page.holds.own) if page.own_values is not None else ()
+        rows = (self._row(row_id) for row_id in ids)
+        alike = [row for row in rows if row is not None and row.is_kept]
+        return replace(found, alike=[row for row in alike if row.page.scope == page.scope])
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:

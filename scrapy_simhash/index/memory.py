@@ -19,6 +19,7 @@ class MemoryIndex(LocalIndex):
     """Everything in dictionaries; about half a kilobyte and the URL for each page."""
 
     def __init__(self, parameters: Parameters) -> None:
+        super().__init__()
         self.parameters = parameters
         self.learned = Learned(parameters.share)
         self._rows: dict[int, Row] = {}

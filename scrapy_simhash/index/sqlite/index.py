@@ -75,6 +75,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
     """
 
     def __init__(self, path: str | os.PathLike[str], parameters: Parameters) -> None:
+        super().__init__()
         self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
