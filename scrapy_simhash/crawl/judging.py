@@ -48,6 +48,7 @@ from scrapy_simhash.crawl.setup import (
 from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
+from scrapy_simhash.decision.noise import stripped
 from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched
@@ -214,20 +215,27 @@ class SimhashDownloaderMiddleware:
             request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
-        self._reach.hand([request.url], self.index.learned.noise(section_of(request.url)).cuts)
-        self._reach.note_asked(request.url)
+        address = self._address_of(request)
+        self._reach.hand([address])
+        self._reach.note_asked(address)
         return None if self._validators is None else self._validators.prepare(request)
 
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
         self._facts.note_made(request, response)
-        self._reach.note_asked(request.url)
+        address = self._address_of(request)
+        self._reach.note_asked(address)
         if self._walls is not None:
-            self._walls.note_origin(request, response, not self._reach.unmet([request.url]))
+            self._walls.note_origin(request, response, not self._reach.unmet([address]))
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""
-        self._reach.take_back(request.url)
+        self._reach.take_back(self._address_of(request))
+
+    def _address_of(self, request: Request) -> str:
+        """Return the address of a request without the parameters that change by themselves."""
+        cuts = self.index.learned.noise(section_of(request.url)).cuts
+        return stripped(request.url, cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""

@@ -58,6 +58,8 @@ TRUSTED_NAMING = 20
 # So many links are waited for, and so many of one copy.
 MOST_WAITING = 4_096
 MOST_WAITING_OF_PAGE = 64
+# Longer addresses are not waited for; as Scrapy's URLLENGTH_LIMIT.
+MAX_WAITING = 2_083
 # Parameters of a kept address that are looked at one by one.
 MARKED_PARAMETERS = 5
 
@@ -304,6 +306,7 @@ class Reach:
         for key in self._waiting.pop(address, ()):
             trials = self._trials_of(key)
             trials.open = max(0, trials.open - 1)
+            trials.are_followed = True
             trials.same += is_same
             trials.different += not is_same
 
@@ -455,7 +458,7 @@ class Reach:
     def _wait(self, keys_of: Mapping[str, Sequence[Key]]) -> None:
         """Wait for what is behind addresses that are known by some keys alone."""
         for address, keys in islice(keys_of.items(), MOST_WAITING_OF_PAGE):
-            if address not in self._waiting:
+            if address not in self._waiting and len(address) <= MAX_WAITING:
                 self._waiting[address] = tuple(keys)
                 for key in keys:
                     self._trials_of(key).open += 1
