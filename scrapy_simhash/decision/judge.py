@@ -365,7 +365,7 @@ def most_alike(
         if not page.holds.is_whole:
             new = None
         elif values is not None:
-            new = values.new_beside(row.page.url, row.page.own_values, section, MOST_NEW)
+            new = values.new_beside(row.page.url, row.page.own_values, section, 1)
         elif not is_near:
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
@@ -380,10 +380,14 @@ def most_alike(
                 best = (rank, distance, row)
         elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
-                variant = _Variant(miss, new, other)
+                variant = _Variant(miss, new, other, row.page.own_values)
         elif missed is None or miss.share > missed.share:
             missed = miss
     if best is None and variant is not None:
+        if values is not None and variant.new:
+            section = section_of(variant.miss.url)
+            more = values.new_beside(variant.miss.url, variant.own_values, section, MOST_NEW)
+            variant = variant._replace(new=more or variant.new)
         return Judged(_decision_on(variant, page, are_left_out))
     if best is None:
         return Judged(Decision("unique", "new_text", closest=missed, is_crowded=are_left_out))
@@ -401,12 +405,13 @@ def most_alike(
 class _Variant(NamedTuple):
     """A kept page that a page is near, and what is new beside it; None if that cannot be said.
 
-    *other* says what is another in the request.
+    *other* says what is another in the request.  *own_values* are those of the kept page.
     """
 
     miss: NearMiss
     new: list[int] | None
     other: Told | None
+    own_values: bytes | None
 
 
 # As much of what is new in a variant is looked for, and shown.
@@ -425,7 +430,7 @@ _REASONS: dict[str, Reason] = {
 
 def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
     """Return the decision on a variant: why it is one, and some of what is new."""
-    miss, new, other = variant
+    miss, new, other, _ = variant
     reason: Reason = "other_site"
     told: list[Told] = []
     if new is not None:
