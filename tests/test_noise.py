@@ -603,3 +603,39 @@ def test_a_box_of_others_says_nothing_of_links_elsewhere() -> None:
     cuts = noise_of(PAGES["box"]).cuts
     assert "id" not in cuts.parameters
     assert {told.text for told in new(PAGES["box"], cuts, 51, 501)} >= {f"{SITE}/view?id=51"}
+
+
+def test_a_cart_beside_the_content_is_noise_though_some_of_it_stays() -> None:
+    """The things in it are those of the visitor, some from one visit to the next."""
+
+    def html(number: int, visit: int) -> str:
+        things = [7, *range(visit % 13, visit % 13 + 8 + visit % 3)]
+        items = "".join(
+            f'<li class="thing"><a href="/remove/{pad(one)}">x</a><img src="/{one}.jpg" '
+            f'width="{300 - one % 2}"><a href="/thing/{one}">Thing {pad(one)}</a> {one} EUR</li>'
+            for one in things
+        )
+        cart = f'<header><ul class="cart">{items}</ul><p>{pad(visit)} EUR</p></header>'
+        return f"<p>Page {number}</p></main>{cart}<main>"
+
+    cuts = noise_of(html, 2 * AGREEING).cuts
+    assert not new(html, cuts, 50, 509)
+    assert new(html, cuts, 51, 509), "it is another page"
+
+
+def test_what_is_behind_another_text_where_others_change_is_the_page_s_own() -> None:
+    """Boxes of one class: what else a visitor may like, and what belongs to an item."""
+
+    def box(title: str, first: int) -> str:
+        links = "".join(
+            f'<li><a href="/item/{first + i}">Item {pad(first + i)}</a></li>' for i in range(3)
+        )
+        return f'<div class="box"><h4>{title}</h4><ul>{links}</ul></div>'
+
+    def html(number: int, visit: int) -> str:
+        own = box("See also", number * 1_000) if number >= 50 else ""
+        return own + box("You may also like", visit * 1_000)
+
+    cuts = noise_of(html).cuts
+    assert not new(html, cuts, 50, 509)
+    assert new(html, cuts, 51, 509)

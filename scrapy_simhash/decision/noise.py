@@ -235,14 +235,13 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         if place in wide:
             continue
         keep = _kept_by(cuts - {WHOLE}, place, atoms[0].kind)
-        for box, (mine, its) in _in_boxes(visits, wide):
-            one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in (mine, its))
-            kept = [[keep(place, text) for text in visit] for visit in (one, two)]
-            # What is left of the titles of others may be the name of a brand.
-            are_apart = len({*kept[0]}) == len({*one}) and len({*kept[1]}) == len({*two})
-            is_beside = all(atom.is_beside for atom in (*mine, *its))
-            mine_kept, its_kept = kept if are_apart else (one, two)
-            fates[box].add(_fate(mine_kept, its_kept, is_beside))
+        # What is left of the titles of others may be the name of a brand.
+        if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
+            keep = _kept_by(set(), place, atoms[0].kind)
+        for box, in_box in _in_boxes(visits, wide):
+            kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
+            is_beside = all(atom.is_beside for visit in in_box for atom in visit)
+            fates[box].add(_fate(kept[0], kept[1], is_beside))
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same |= fates.keys() - rotating
