@@ -623,14 +623,23 @@ def test_a_cart_beside_the_content_is_noise_though_some_of_it_stays() -> None:
     assert new(html, cuts, 51, 509), "it is another page"
 
 
-def test_what_is_behind_another_text_where_others_change_is_the_page_s_own() -> None:
+@pytest.mark.parametrize(
+    "item",
+    [
+        '<li><a href="/item/{0}">Item {1}</a></li>',
+        '<p><img src="/{0}.jpg"></p>',
+        "<li>Item {1}</li>",
+        "<p>{1}</p>",
+        "<p>{1} pieces</p>",
+        "<li><b>{1}</b></li>",
+    ],
+)
+def test_what_is_behind_another_text_where_others_change_is_the_page_s_own(item: str) -> None:
     """Boxes of one class: what else a visitor may like, and what belongs to an item."""
 
     def box(title: str, first: int) -> str:
-        links = "".join(
-            f'<li><a href="/item/{first + i}">Item {pad(first + i)}</a></li>' for i in range(3)
-        )
-        return f'<div class="box"><h4>{title}</h4><ul>{links}</ul></div>'
+        items = "".join(item.format(first + i, pad(first + i)) for i in range(3))
+        return f'<div class="box"><h4>{title}</h4><ul>{items}</ul></div>'
 
     def html(number: int, visit: int) -> str:
         own = box("See also", number * 1_000) if number >= 50 else ""

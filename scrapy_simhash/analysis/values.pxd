@@ -118,6 +118,7 @@ cdef class Reader:
     cdef uint64_t _place(self, Frame frame, uint64_t called) except? 0
     @cython.locals(value=uint64_t, size=Py_ssize_t, text=str, is_changed=bint)
     cdef _say(self, Frame frame, Text said, int at)
+    cdef _add_text(self, Frame frame, Text said, int at)
     @cython.locals(unit=Unit, is_small=bint)
     cdef _end_run(self, Frame frame, int end, int last)
     @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, is_bare=bint, is_outermost=bint)

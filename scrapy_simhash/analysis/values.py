@@ -905,8 +905,11 @@ class Reader:
 
     def _say(self, frame: Frame, said: Text, at: int) -> None:
         """Take note of a text in an element."""
+        self._add_text(frame, said, at)
         if said.text:
             self._note_text(said.number)
+
+    def _add_text(self, frame: Frame, said: Text, at: int) -> None:
         if frame.is_noise or (frame.is_link and frame.is_beside):
             return
         text, value, size = said.text, said.number, said.size

@@ -47,7 +47,7 @@ NEAR_WORDS = 3
 # some words (with a number: AT_START, AT_END).
 Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
-OF_ALL = ("whole", "segment")
+OF_ALL = ("whole", "segment", "between")
 AT_START, AT_END = 1, 2
 # A parameter of all links has no place.
 EVERYWHERE = 0
