@@ -467,10 +467,6 @@ OF_REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "header": ({"headers": {"X-Store": "1"}}, {"headers": {"X-Store": "2"}}),
     "no header": ({}, {"headers": {"X-Store": "2"}}),
     "language": ({"headers": {"Accept-Language": "de"}}, {"headers": {"Accept-Language": "fr"}}),
-    "browser context": (
-        {"meta": {"playwright_context": "ann"}},
-        {"meta": {"playwright_context": "bob"}},
-    ),
 }
 
 

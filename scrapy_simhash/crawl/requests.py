@@ -271,8 +271,8 @@ class RequestFacts:
         return None if callback is rest is _NOTHING else callback + rest
 
     def _asker(self, request: Request) -> str:
-        jars = [request.meta.get(key) for key in ("cookiejar", "playwright_context")]
-        asker = " ".join(str(jar) for jar in jars if jar is not None)
+        jar = request.meta.get("cookiejar")
+        asker = "" if jar is None else str(jar)
         if redirects_in(request.meta):  # Scrapy has taken cookies off on the way
             return str(request.meta.get(ASKER_META_KEY, asker))
         told = b"\n".join(self._identity(request))
