@@ -16,6 +16,8 @@ from scrapy_simhash.decision.noise import (
     AT_END,
     AT_START,
     EVERYWHERE,
+    MOST_CUTS,
+    MOST_RUNS,
     NO_CUTS,
     WHOLE,
     Atom,
@@ -141,6 +143,23 @@ def test_a_token_keeps_what_does_not_change(first: str, second: str, kept: str) 
     assert cuts.text(7, first) == cuts.text(7, second)
     assert kept in cuts.text(7, first)
     assert cuts.text(7, first.replace("17", "23", 1)) != cuts.text(7, first)
+
+
+def test_of_a_value_that_changes_in_many_places_the_first_are_cut() -> None:
+    """Each cut reads the value once: of 1,000 changes in 9 KB, all took 4 s."""
+    first, second = (
+        " ".join(f"name{i} {i + add}" for i in range(2 * MOST_RUNS)) for add in (0, 7_000)
+    )
+    cuts = cuts_of("value", [first], [second])
+    assert len(cuts) == 2 * MOST_RUNS
+    one, other = (Cuts(places={7: in_order(cuts)}).text(7, value) for value in (first, second))
+    assert one != other, "so the page passes"
+    assert one.count("\0noise") == MOST_RUNS
+
+
+def test_of_a_place_so_many_cuts_are_known() -> None:
+    first, second = ([f"Item {i} at {i + add}" for i in range(2 * MOST_CUTS)] for add in (0, 7_000))
+    assert len(cuts_of("text", first, second)) == MOST_CUTS
 
 
 def test_a_value_of_one_word_is_cut_as_a_whole() -> None:

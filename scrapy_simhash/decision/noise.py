@@ -39,6 +39,9 @@ MAX_AROUND = 60
 NEARBY = 0.8
 # So many times more texts than different ones say of what kind something is.
 MANY = 4
+# Of a value, so many changes are looked at, and so many cuts of a place: each reads all its texts.
+MOST_RUNS = 32
+MOST_CUTS = 256
 # So many words before and behind a change tell it from others in the value.
 NEAR_WORDS = 3
 
@@ -315,14 +318,13 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
     kind = atoms[0].kind
     if sorted(one) == sorted(two):
         return set()
+    cuts: set[Cut] = set()
     if kind == "address":
-        found = _changes_of_addresses(one, two)
+        cuts = _changes_of_addresses(one, two)
     elif len(one) == len(two):
         pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        found = {cut for a, b in pairs for cut in _change(a, b, kind == "text", len(one) == 1)}
-    else:
-        found = set()
-    cuts = found
+        cuts = {cut for a, b in pairs for cut in _change(a, b, kind == "text", len(one) == 1)}
+    cuts = {*in_order(cuts)[:MOST_CUTS]}
     is_beside = all(atom.is_beside for atom in atoms)
     if not cuts and (is_beside or not set(one) & set(two)):
         cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
@@ -367,7 +369,7 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut]:
             return [("between", before, behind)]
         return []
     cuts: list[Cut] = []
-    for start, end in runs:
+    for start, end in runs[:MOST_RUNS]:
         before = "".join(mine[max(0, start - NEAR_WORDS) : start])[-MAX_AROUND:]
         behind = "".join(mine[end : end + NEAR_WORDS])[:MAX_AROUND]
         ends = AT_START * (start <= NEAR_WORDS) + AT_END * (end + NEAR_WORDS >= len(mine))
@@ -387,9 +389,9 @@ def _runs(mine: list[str], its: list[str]) -> list[tuple[int, int]]:
     Between two runs, and at both ends, the values have the same words.
     """
     if len(mine) == len(its):
-        differing = [at for at, (a, b) in enumerate(zip(mine, its, strict=True)) if a != b]
-        starts = [at for at in differing if at - 1 not in differing]
-        ends = [at + 1 for at in differing if at + 1 not in differing]
+        differing = {at for at, (a, b) in enumerate(zip(mine, its, strict=True)) if a != b}
+        starts = [at for at in range(len(mine)) if at in differing and at - 1 not in differing]
+        ends = [at + 1 for at in range(len(mine)) if at in differing and at + 1 not in differing]
         return [*zip(starts, ends, strict=True)]
     before = behind = 0
     most = min(len(mine), len(its))
