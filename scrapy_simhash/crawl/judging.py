@@ -215,7 +215,7 @@ class SimhashDownloaderMiddleware:
             request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
-        address = self._address_of(request)
+        address = self._address_of(request.url)
         self._reach.hand([address])
         self._reach.note_asked(address)
         return None if self._validators is None else self._validators.prepare(request)
@@ -223,19 +223,18 @@ class SimhashDownloaderMiddleware:
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
         self._facts.note_made(request, response)
-        address = self._address_of(request)
+        address = self._address_of(request.url)
         self._reach.note_asked(address)
         if self._walls is not None:
             self._walls.note_origin(request, response, not self._reach.unmet([address]))
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""
-        self._reach.take_back(self._address_of(request))
+        self._reach.take_back(self._address_of(request.url))
 
-    def _address_of(self, request: Request) -> str:
-        """Return the address of a request without the parameters that change by themselves."""
-        cuts = self.index.learned.noise(section_of(request.url)).cuts
-        return stripped(request.url, cuts.parameters)
+    def _address_of(self, url: str) -> str:
+        """Return an address without the parameters that change by themselves."""
+        return stripped(url, self.index.learned.noise(section_of(url)).cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
@@ -359,7 +358,7 @@ class SimhashDownloaderMiddleware:
             self._visits.consider(request, response, page)
         action = self._policy.action(request, response, decision)
         if action == "pass":
-            self._reach.hand([response.url], self.index.learned.noise(page.section).cuts)
+            self._reach.hand([self._address_of(response.url)])
             if self._facts.leads_on(request):
                 self._reach.hand_all(page.holds.addresses)
         await self.index.learn(page, by_text)

@@ -285,10 +285,9 @@ class Reach:
         # Links that are known by some keys alone, the oldest first.
         self._waiting: dict[str, tuple[Key, ...]] = {}
 
-    def hand(self, addresses: Iterable[str], cuts: Cuts = NO_CUTS) -> None:
-        """Note that the spider gets these addresses, in a page or as that of a request."""
-        names = cuts.parameters
-        self._handed.add((stripped(one, names) for one in addresses) if names else addresses)
+    def hand(self, addresses: Iterable[str]) -> None:
+        """Note that the spider gets these addresses, without what changes by itself."""
+        self._handed.add(addresses)
 
     def hand_all(self, addresses: Addresses) -> None:
         """Note that the spider gets what is on a page, without what changes by itself."""
@@ -389,9 +388,10 @@ class Reach:
             about = (rule for rule in rules if _may_be_about(rule, link))
             return any(is_known(rule.rewritten(link)) for rule in about)
 
-        rule = _rule_of(Address.of(url), Address.of(kept_url))
+        address = Address.of(url)
+        rule = _rule_of(address, Address.of(kept_url))
         session = Session(url, kept_url)
-        parameters = _rules_of(session.names, Address.of(url).host)
+        parameters = _rules_of(session.names, address.host)
         of_pages = [*parameters, *([rule] if rule and rule.kind != "parameter" else [])]
         for one in of_pages:
             self._rules[one].note_copy(kept_url)
@@ -404,10 +404,10 @@ class Reach:
         trusted = [one for one in self._rules if self._is_trusted(one)]
         of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)]
         carried = session.carried(held.of("link"))
-        ways = partial(_ways, session, rule, _rules_of(carried, Address.of(url).host))
+        ways = partial(_ways, session, rule, [one for one in parameters if one.drop in carried])
         if len(new) > MOST_NEW:
             by = [*of_page, *([rule] if rule else [])]
-            are_aliases = all(is_known_by(by, address) for address in new)
+            are_aliases = all(is_known_by(by, one) for one in new)
             if rule is not None:
                 self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
             return NewAddresses({*new}, are_aliases)
@@ -418,16 +418,16 @@ class Reach:
             )
 
         doubtful: dict[str, list[Key]] = {}
-        for address in new:
-            found = [keys for other, keys in ways(address) if is_it(other, is_known)]
+        for link in new:
+            found = [keys for other, keys in ways(link) if is_it(other, is_known)]
             missing = [[key for key in keys if not self._is_trusted(key)] for keys in found]
             if [] not in missing:
-                doubtful[address] = missing[0] if missing else []
+                doubtful[link] = missing[0] if missing else []
         if not all(self._rules[one].is_of_many for one in of_pages):
             ways = partial(_ways, session, rule, parameters)
-            for address in of_kept:
-                if any(keys and is_it(other, is_theirs) for other, keys in ways(address)):
-                    doubtful[address] = [*of_pages]
+            for link in of_kept:
+                if any(keys and is_it(other, is_theirs) for other, keys in ways(link)):
+                    doubtful[link] = [*of_pages]
         waiting = {one: keys for one, keys in doubtful.items() if keys}
         self._wait(waiting)
         is_right = rule is not None and len(waiting) == len(doubtful)
@@ -451,7 +451,7 @@ class Reach:
         """
         if not kept:
             return []
-        content = held.in_content(*LEADING)
+        content = held.of(*LEADING, are_values=True)
         mine = (one for one in content if not is_theirs(one) and one in self._handed)
         return [*islice(mine, MOST_NEW)]
 

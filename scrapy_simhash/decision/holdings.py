@@ -65,6 +65,8 @@ MAX_TOLD = 100
 
 # The values of kept pages are read again for each of their copies.
 UNPACKED_KEPT = 256
+# Of so many sections, it is remembered where they repeat something.
+MOST_TEMPLATES = 16
 
 
 # The kinds of values, by their numbers: those of addresses are as here, too.  What ends a chain is
@@ -73,7 +75,7 @@ KINDS = ("text", "element", "data", "link", "media", "name", "end")
 # The kinds of addresses that the spider must have been handed.
 LEADING = ("link", "media")
 # An address that is beside the content is no value.
-_BESIDE_BIT = 0x80
+_BESIDE_KIND = 0x80
 
 
 class PageAddress(NamedTuple):
@@ -117,35 +119,33 @@ class Addresses(NamedTuple):
         """The different addresses."""
         return self.joined.split("\n") if self.hashes else []
 
-    def rows_of(self, *kinds: str) -> list[int]:
-        """Return which addresses have one of some kinds, in the order of the page, each once."""
-        numbers = {KINDS.index(kind) for kind in kinds}
-        pairs = zip(self.rows, self.kinds, strict=True)
-        return [*dict.fromkeys(row for row, kind in pairs if kind & ~_BESIDE_BIT in numbers)]
+    def rows_of(self, *kinds: str, are_values: bool = False) -> list[int]:
+        """Return which addresses have one of some kinds, in the order of the page, each once.
 
-    def of(self, *kinds: str) -> list[str]:
-        """Return the addresses of some kinds, in the order of the page, each once."""
+        *are_values*: only those that are values of the page.
+        """
+        numbers = {KINDS.index(kind) for kind in kinds}
+        if not are_values:
+            numbers |= {number | _BESIDE_KIND for number in numbers}
+        pairs = zip(self.rows, self.kinds, strict=True)
+        return [*dict.fromkeys(row for row, kind in pairs if kind in numbers)]
+
+    def of(self, *kinds: str, are_values: bool = False) -> list[str]:
+        """Return the addresses that :meth:`rows_of` says."""
         if not self.kinds:
             return []
         texts = self.texts
-        return [texts[row] for row in self.rows_of(*kinds)]
-
-    def in_content(self, *kinds: str) -> list[str]:
-        """Return the addresses of some kinds that are values of the page, each once."""
-        texts = self.texts
-        numbers = {KINDS.index(kind) for kind in kinds}
-        pairs = zip(self.rows, self.kinds, strict=True)
-        return [*dict.fromkeys(texts[row] for row, kind in pairs if kind in numbers)]
+        return [texts[row] for row in self.rows_of(*kinds, are_values=are_values)]
 
     def at(self, number: int) -> PageAddress:
         """Return the address that comes at one place of the page."""
         kind = self.kinds[number]
         return PageAddress(
-            KINDS[kind & ~_BESIDE_BIT],
+            KINDS[kind & ~_BESIDE_KIND],
             self.places[number],
             self.anchors[number],
             self.texts[self.rows[number]],
-            bool(kind & _BESIDE_BIT),
+            bool(kind & _BESIDE_KIND),
             self.ids[number],
         )
 
@@ -153,7 +153,7 @@ class Addresses(NamedTuple):
         """Return at which places of the page each address is that is a value, by the value's id."""
         found: dict[int, list[int]] = defaultdict(list)
         for number, (value, kind) in enumerate(zip(self.ids, self.kinds, strict=True)):
-            if not kind & _BESIDE_BIT:
+            if not kind & _BESIDE_KIND:
                 found[value].append(number)
         return found
 
@@ -167,7 +167,7 @@ class Addresses(NamedTuple):
         if not more:
             return self
         count = len(self.hashes)
-        link = KINDS.index("link") | _BESIDE_BIT
+        link = KINDS.index("link") | _BESIDE_KIND
         none = array("Q", [0] * len(more))
         return Addresses(
             "\n".join((*self.texts, *more)),
@@ -308,6 +308,13 @@ def _unpacked(stored: bytes) -> _Kept:
     return _Kept(places, unpack_hashes(stored[at:]))
 
 
+@lru_cache(MOST_TEMPLATES)
+def _places_in_content(template: frozenset[int]) -> frozenset[int]:
+    """Return where a section repeats something in the content."""
+    places = {value & PLACE for value in template} - {NOWHERE}
+    return frozenset(place for place in places if not place & (BESIDE_BIT | HEAD_BIT))
+
+
 class Comparable:
     """The values of a page at *url*, to be compared with those of kept pages.
 
@@ -351,9 +358,7 @@ class Comparable:
         template = self._template_of(section) if is_elsewhere else frozenset()
         mine = self._by_hash()
         missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
-        # Where another section repeats something in the content.
-        there = {value & PLACE for value in template}
-        there = {place for place in there if not place & (BESIDE_BIT | HEAD_BIT)} - {NOWHERE}
+        there = _places_in_content(template)
         misplaced = self._misplaced(kept, there, template)
         if not missing and not misplaced:
             return []

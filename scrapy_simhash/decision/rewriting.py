@@ -97,7 +97,8 @@ class Session:
         self._host = own.netloc
         self._own, self._kept = _parameters(own.query), _parameters(kept.query)
         differing = {name for name, _ in self._own.items() ^ self._kept.items()}
-        self._names = differing if len(differing) <= MOST_PARAMETERS else set()
+        # The parameters that the two addresses differ in, if they are few.
+        self.names = differing if len(differing) <= MOST_PARAMETERS else set()
         self._named = [
             (one, other)
             for one, other in zip(_names_of(url), _names_of(kept_url), strict=True)
@@ -109,26 +110,21 @@ class Session:
 
         A session is in all or in none, the number of what a page is about in some.
         """
-        if not self._names:
+        if not self.names:
             return set()
         pairs = [link.partition("?")[::2] for link in links]
         queries = [_parameters(query) for start, query in pairs if self._host in start]
         least = max(LEAST_CARRIERS, MOST_CARRY * len(queries))
         return {
             name
-            for name in self._names
+            for name in self.names
             if sum(one.get(name) == self._own.get(name) for one in queries) >= least
         }
-
-    @property
-    def names(self) -> set[str]:
-        """The parameters that the two addresses differ in, if they are few."""
-        return self._names
 
     def differing(self, one: str, other: str) -> set[str]:
         """Return in which of these parameters two links differ."""
         mine, its = (_parameters(link.partition("?")[2]) for link in (one, other))
-        return {name for name in self._names if mine.get(name) != its.get(name)}
+        return {name for name in self.names if mine.get(name) != its.get(name)}
 
     def named(self, address: str) -> Iterator[str]:
         """Yield what a link that names the copy would be on the kept page."""
@@ -144,15 +140,15 @@ class Session:
         Whether that one has a parameter of its own in its links is not known: both are tried.
         """
         start, _, query = address.partition("?")
-        if not self._names or self._host not in start:
+        if not self.names or self._host not in start:
             return
         found = _parameters(query)
-        if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self._names):
+        if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self.names):
             return  # the next page of a list, say
-        own_ones = {name: value for name, value in found.items() if name not in self._names}
+        own_ones = {name: value for name, value in found.items() if name not in self.names}
         # A link without a parameter that the copy has is in no session.
         names = (name for name in self._kept if name in found or name not in self._own)
-        given = [{name: self._kept[name]} for name in names if name in self._names]
+        given = [{name: self._kept[name]} for name in names if name in self.names]
         for more in ({}, *given, {n: v for one in given for n, v in one.items()}):
             # In the place where the link had it, if it had it.
             changed = {name: {**own_ones, **more}.get(name) for name in (*found, *own_ones, *more)}

@@ -249,8 +249,8 @@ class LocalIndex(Index):
         """Return what a page is judged by; candidates are looked up only on demand."""
 
     @abstractmethod
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
-        """Store *page* in the place of *own*, or as a new row."""
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> int:
+        """Store *page* in the place of *own*, or as a new row; return the id of the row."""
 
     @abstractmethod
     def _remove(self, row: Row) -> None:
@@ -267,11 +267,9 @@ class LocalIndex(Index):
         own, place, kept = found.own, judged.place(found.own), judged.representative
         if own is not None and place is not own:
             self._delete(own)
-        self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+        row_id = self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
         if judged.decision.verdict == "variant":
-            row = self._row_of_request(page.scope, page.request_fingerprint)
-            if row is not None:
-                self._variants.add(page.holds.own, row.id)
+            self._variants.add(page.holds.own, row_id)
         if (left := judged.left) is not None:
             self._write(left.page, None, left.id)
         return judged.decision
@@ -289,10 +287,12 @@ class LocalIndex(Index):
     def _found(self, page: Page) -> Found:
         """Return what a page is judged by, with variants of its text that share its rare values."""
         found = self._look_up(page)
-        ids = self._variants.like(page.holds.own) if page.own_values is not None else ()
-        rows = (self._row(row_id) for row_id in ids)
-        alike = [row for row in rows if row is not None and row.is_kept]
-        return replace(found, alike=[row for row in alike if row.page.scope == page.scope])
+        ids = self._variants.like(page.holds.own) if page.own_values is not None else []
+        if not ids:
+            return found
+        rows = map(self._row, ids)
+        alike = (one for one in rows if one is not None and one.is_kept)
+        return replace(found, alike=(one for one in alike if one.page.scope == page.scope))
 
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         if not decision.stands_for_others:

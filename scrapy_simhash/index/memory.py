@@ -95,7 +95,7 @@ class MemoryIndex(LocalIndex):
                 seen.add(row_id)
                 yield self._rows[row_id], distance
 
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> int:
         if own is not None:
             self._remove(own)
         row_id = next(self._ids) if own is None else own.id
@@ -103,10 +103,11 @@ class MemoryIndex(LocalIndex):
         self._ids_by_request[page.scope, page.request_fingerprint] = row_id
         if representative is not None:
             self._groups[representative].add(row_id)
-            return
+            return row_id
         insort(self._ids_by_text[page.scope, page.digest], row_id)
         for view, fingerprint in self.parameters.views(page):
             self._tables.add(page.scope, view, fingerprint, row_id)
+        return row_id
 
     def _remove(self, row: Row) -> None:
         page = row.page

@@ -330,7 +330,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                     seen.add(row_id)
                     yield row, distance
 
-    def _write(self, page: Page, own: Row | None, representative: int | None) -> None:
+    def _write(self, page: Page, own: Row | None, representative: int | None) -> int:
         is_found_anew = representative is None
         if own is None:
             row_id = self._next_change()
@@ -347,6 +347,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 entry = page.scope, view, fingerprint, row_id
                 self._tables.add(*entry)
                 self._entered.append(entry)
+        return row_id
 
     def _remove(self, row: Row) -> None:
         self._rows.delete(row.id)
