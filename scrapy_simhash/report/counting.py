@@ -96,20 +96,11 @@ class Heaviest(dict[Key, Row]):
         yield from sorted(self.items(), key=lambda item: -self._weight(item[1]))
 
     def _let_go(self) -> None:
+        ranked = list(self.top())
         half = self.limit // 2
-        weights = sorted(map(self._weight, self.values()), reverse=True)
-        lightest = weights[half - 1]  # of those that stay
-        room = weights[:half].count(lightest)
-        self.missing += weights[half]
-        kept = {}
-        for key, row in self.items():
-            weight = self._weight(row)
-            if weight == lightest:
-                room -= 1
-            if weight > lightest or (weight == lightest and room >= 0):
-                kept[key] = row
-        self.clear()
-        self.update(kept)
+        self.missing += self._weight(ranked[half][1])
+        for key, _ in ranked[half:]:
+            del self[key]
 
 
 class Timeline:
