@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
@@ -26,7 +26,7 @@ from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import counted
 from scrapy_simhash.url_rules.book import SiteRules
-from scrapy_simhash.url_rules.evidence import Hypothesis, RuleWait
+from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern, site_of_host
 
@@ -39,47 +39,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The trials of a rule in a folder, or in a template of addresses; *stage* if it may act."""
-
-    name: str
-    keys: int
-    failures: int
-    stage: str | None
-
-
-@dataclass(frozen=True)
 class FoundRule:
-    """A rule for addresses and the evidence for it; times are in seconds.
+    """A rule of a site with the evidence for it, and the address that was asked about."""
 
-    It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.  Of its
-    failures, *other_texts* were pages with another text, and *only_links* had only new links or
-    media.  *canonical* and *template* are what it makes of the address that was asked about,
-    *stage* how sure it is there, if it may act.
-    """
-
-    number: int
     site: str
-    advice: str
-    kind: str
-    host: str
-    drop: str
-    keep: str
-    began: int
-    learned: int | None
-    seen: int
-    keys: int
-    failures: int
-    other_texts: int
-    only_links: int
-    rate: float
-    folders: list[Folder]
-    holds: list[str]
-    waits_for: RuleWait | None
-    approved: bool
-    canonical: str | None = None
-    template: str | None = None
-    stage: str | None = None
+    evidence: Hypothesis
+    asked: Address | None
+
+    @property
+    def canonical(self) -> Address | None:
+        """What the rule makes of the address; None if it leaves it as it is."""
+        return None if self.asked is None else self.evidence.rule.applied(self.asked)
+
+    @property
+    def template(self) -> str | None:
+        """The folder pattern of that."""
+        return None if self.asked is None else folder_pattern(self.canonical or self.asked)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that is known of the rule, in values that JSON has; times are in seconds.
+
+        It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.  Of
+        its failures, *other_texts* were pages with another text, and *only_links* had only new
+        links or media.  *stage* is how sure it is at the address, or in a folder, if it may act.
+        """
+        one, canonical, template = self.evidence, self.canonical, self.template
+        return {
+            "number": one.number,
+            "site": self.site,
+            **one.rule.as_row(),
+            "began": int(one.began),
+            "learned": None if one.learned is None else int(one.learned),
+            "seen": int(one.seen),
+            "keys": one.keys,
+            "failures": one.failures,
+            "other_texts": one.other_texts,
+            "only_links": one.leading,
+            "rate": round(one.rate, 3),
+            "folders": [
+                {"name": of, "keys": own.right, "failures": own.wrong, "stage": one.stage(of)}
+                for of, own in one.trials.items()
+            ],
+            "holds": one.acts(),
+            "waits_for": one.waits_for(),
+            "approved": bool(one.approved),
+            "canonical": None if canonical is None else canonical.url,
+            "template": template,
+            "stage": None if template is None else one.stage(template),
+        }
 
 
 @dataclass(frozen=True)
@@ -141,23 +148,28 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
                 )
             address = Address.of(options.explain)
             site = site_of_host(address.host)
+        only_approved = options.approved or options.disapprove is not None
+
+        def is_meant(one: Hypothesis) -> bool:
+            return (
+                (not numbers or one.number in numbers)
+                and (bool(one.approved) or not only_approved)
+                and (address is None or address.host in (one.rule.host, one.rule.keep))
+            )
+
         async with open_existing(options.index) as index:
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
                 raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")
-            known = {
-                of: [
-                    one
-                    for one in rules.hypotheses.values()
-                    if (not numbers or one.number in numbers)
-                    and (one.approved or not (options.approved or options.disapprove is not None))
-                    and (address is None or address.host in (one.rule.host, one.rule.keep))
-                ]
-                for of, rules in rules_of.items()
-            }
+            found = [rule for rule in _found(rules_of, address) if is_meant(rule.evidence)]
             if numbers is not None:
-                return await _changed(index, known, options)
-        return FoundRules(_all_found(known, address))
+                return await _changed(index, found, options)
+        return FoundRules(found)
+
+    def as_json(self, found: FoundRules | Parked) -> object:
+        if isinstance(found, Parked):
+            return asdict(found)
+        return {**vars(found), "rules": [rule.as_json() for rule in found.rules]}
 
     def show(self, found: FoundRules | Parked, console: Console) -> None:
         if isinstance(found, Parked):
@@ -168,7 +180,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             console.print(f"{found.disapproved:,} rules are approved no more")
         elif not found.rules:
             console.print("No rule")
-        elif found.rules[0].template is not None:
+        elif found.rules[0].asked is not None:
             for rule in found.rules:
                 for line in _explained(rule):
                     print_line(console, line)
@@ -177,7 +189,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
                 print_line(console, line)
             if found.approved is not None:
                 console.print(_OF_APPROVED, markup=False, soft_wrap=True)
-            elif not all(rule.holds for rule in found.rules):
+            elif not all(rule.evidence.acts() for rule in found.rules):
                 console.print(_OF_WAITING, markup=False, soft_wrap=True)
 
 
@@ -192,17 +204,17 @@ A rule that you know to be right need not wait: --approve N"""
 
 
 async def _changed(
-    index: LastingIndex, known: dict[str, list[Hypothesis]], options: argparse.Namespace
+    index: LastingIndex, found: list[FoundRule], options: argparse.Namespace
 ) -> FoundRules:
     """Forget, approve or disapprove rules.
 
     :raises SettingsError: a rule that is to be approved is wrong wherever it was tried.
     """
-    changed = 0
-    for site, meant in known.items():
-        where = {one.rule: one.approvable() if options.approve else () for one in meant}
-        for one in meant if options.approve else ():
-            if not where[one.rule]:
+    for site, of_site in groupby(found, key=lambda rule: rule.site):
+        where: dict[AddressRule, Sequence[str]] = {}
+        for one in (rule.evidence for rule in of_site):
+            where[one.rule] = one.approvable() if options.approve else ()
+            if options.approve and not where[one.rule]:
                 raise SettingsError(
                     f"rule {one.number} cannot be approved: {one.other_texts:,} pages had another "
                     "text, wherever it was tried"
@@ -216,100 +228,65 @@ async def _changed(
                     rules.hypotheses[rule].approve(names, time.time())
 
         await index.learned.change_rules(site, change)
-        changed += len(meant)
     if options.forget is not None:
-        return FoundRules([], forgotten=changed)
+        return FoundRules([], forgotten=len(found))
     if options.disapprove is not None:
-        return FoundRules([], disapproved=changed)
-    rules_of = await rules_in(index, None)
-    numbers = {(of, one.number) for of, meant in known.items() for one in meant}
-    now = {
-        of: [one for one in rules.hypotheses.values() if (of, one.number) in numbers]
-        for of, rules in rules_of.items()
-    }
-    return FoundRules(_all_found(now, None), approved=changed)
+        return FoundRules([], disapproved=len(found))
+    approved = {(rule.site, rule.evidence.number) for rule in found}
+    now = _found(await rules_in(index, None), None)
+    rules = [rule for rule in now if (rule.site, rule.evidence.number) in approved]
+    return FoundRules(rules, approved=len(found))
 
 
-def _all_found(known: Mapping[str, list[Hypothesis]], address: Address | None) -> list[FoundRule]:
-    found = [_found(of, one, address) for of, meant in known.items() for one in meant]
-    return sorted(found, key=lambda rule: (rule.site, rule.number))
-
-
-def _found(site: str, one: Hypothesis, address: Address | None) -> FoundRule:
-    rule = one.rule
-    canonical = None if address is None else rule.applied(address)
-    template = None if address is None else folder_pattern(canonical or address)
-    return FoundRule(
-        number=one.number,
-        site=site,
-        **rule.as_row(),
-        began=int(one.began),
-        learned=None if one.learned is None else int(one.learned),
-        seen=int(one.seen),
-        keys=one.keys,
-        failures=one.failures,
-        other_texts=one.other_texts,
-        only_links=one.leading,
-        rate=round(one.rate, 3),
-        folders=[
-            Folder(name, trials.right, trials.wrong, one.stage(name))
-            for name, trials in one.trials.items()
-        ],
-        holds=one.acts(),
-        waits_for=one.waits_for(),
-        approved=bool(one.approved),
-        canonical=None if canonical is None else canonical.url,
-        template=template,
-        stage=None if template is None else one.stage(template),
-    )
+def _found(rules_of: Mapping[str, SiteRules], asked: Address | None) -> list[FoundRule]:
+    """Return all rules by their sites and numbers."""
+    found = [
+        FoundRule(of, one, asked) for of in rules_of for one in rules_of[of].hypotheses.values()
+    ]
+    return sorted(found, key=lambda rule: (rule.site, rule.evidence.number))
 
 
 def _listed(rules: list[FoundRule]) -> Iterator[str]:
     """Yield each rule, what is known of it, and whether it acts or what it waits for."""
     for site, of_site in groupby(rules, key=lambda rule: rule.site):
         yield site
-        for rule in of_site:
+        for one in (rule.evidence for rule in of_site):
             counts = (
-                (rule.keys, "pair(s) of addresses with one page"),
-                (rule.other_texts, "with another text"),
-                (rule.only_links, "with only new links"),
+                (one.keys, "pair(s) of addresses with one page"),
+                (one.other_texts, "with another text"),
+                (one.leading, "with only new links"),
             )
             said = ", ".join(counted(pairs, what) for pairs, what in counts if pairs)
-            yield f"{rule.number:3}. {rule.advice}"
-            yield f"     {said}: right for at least {rule.rate:.1%}" if said else "     not tried"
-            yield f"     {_state(rule)}"
+            yield f"{one.number:3}. {one.rule}"
+            yield f"     {said}: right for at least {one.rate:.1%}" if said else "     not tried"
+            yield f"     {_state(one)}"
 
 
-def _state(rule: FoundRule) -> str:
-    if rule.holds:
-        since = "approved" if rule.approved else f"learned {_day(rule.learned or rule.seen)}"
-        where = "everywhere" if "/" in rule.holds else f"in {', '.join(rule.holds)}"
-        return f"{since}: acts {where}"
-    if rule.waits_for is None:
-        return (
-            "acts nowhere: it was wrong at least once in each folder"
-            if rule.failures
-            else "on trial"
-        )
-    return f"waits: {rule.waits_for}"
+def _state(one: Hypothesis) -> str:
+    if holds := one.acts():
+        since = "approved" if one.approved else f"learned {_day(one.learned or one.seen)}"
+        return f"{since}: acts {'everywhere' if '/' in holds else 'in ' + ', '.join(holds)}"
+    if wait := one.waits_for():
+        return f"waits: {wait}"
+    return "acts nowhere: it was wrong at least once in each folder" if one.failures else "on trial"
 
 
-def _explained(rule: FoundRule) -> Iterator[str]:
+def _explained(found: FoundRule) -> Iterator[str]:
     """Yield what a rule makes of the address, and why it may act there or may not."""
-    yield f"{rule.number}. {rule.advice}"
-    yield f"   takes it for {rule.canonical or 'what it is'}"
-    by_name = {folder.name: folder for folder in rule.folders}
-    own = by_name.get(rule.template or "")
-    if own is None:
-        yield f"   nothing is known of {rule.template}"
+    one, canonical, template = found.evidence, found.canonical, found.template or ""
+    yield f"{one.number}. {one.rule}"
+    yield f"   takes it for {'what it is' if canonical is None else canonical.url}"
+    if (own := one.trials.get(template)) is None:
+        yield f"   nothing is known of {template}"
     else:
-        yield f"   {rule.template}: {own.keys:,} keys, {own.failures:,} failures"
-        yield f"   everywhere: {rule.keys:,} keys, {rule.failures:,} failures"
-    stage = "approved" if rule.approved else rule.stage
-    yield f"   it {f'may act: {stage}' if rule.stage else 'may not act'}"
+        yield f"   {template}: {own.right:,} keys, {own.wrong:,} failures"
+        yield f"   everywhere: {one.keys:,} keys, {one.failures:,} failures"
+    stage = one.stage(template)
+    sure = "approved" if one.approved else stage
+    yield f"   it may act: {sure}" if stage else "   it may not act"
 
 
-def _day(seconds: int) -> str:
+def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
 
 
@@ -336,7 +313,8 @@ def _parked(place: Path, output: Path | None) -> Parked:
         raise SettingsError(f"there are no parked requests in {place}, or beside it")
     if output is None:
         return Parked(_counted(files))
-    _refuse_existing(output)
+    if output.exists():
+        raise SettingsError(f"{output} is there already: name another file")
     with replacing(output) as unfinished, unfinished.open("w") as lines:
         counts = _counted(files, lines)
     return Parked(counts, written=sum(one.requests for one in counts))
@@ -380,12 +358,3 @@ def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount
         except sqlite3.Error as exc:
             raise SettingsError(f"{file} cannot be read: {exc}") from exc
     return [ParkedCount(file, rule, count) for (file, rule), count in counts.most_common()]
-
-
-def _refuse_existing(file: Path) -> None:
-    """Refuse to write a file that is there already.
-
-    :raises SettingsError: it is.
-    """
-    if file.exists():
-        raise SettingsError(f"{file} is there already: name another file")
