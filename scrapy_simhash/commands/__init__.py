@@ -17,6 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
     from scrapy_simhash.commands.base import R, Subcommand
 
 FAILED = 2
+SUBCOMMANDS = (
+    "report:ReportCommand",
+    "check:CheckCommand",
+    "check:ExplainCommand",
+    "tending:StatsCommand",
+    "rules:RulesCommand",
+    "calibrate:CalibrateCommand",
+    "tending:ForgetCommand",
+    "transfer:ImportCommand",
+    "transfer:ExportCommand",
+    "tending:RepairCommand",
+    "batch:BatchCommand",
+    "design:DesignCommand",
+    "design:MatchCommand",
+    "design:PackCommand",
+)
 # Subcommands whose names begin with one of these words, and what they are about.
 GROUPS = {"tables": "Plan permuted tables, and match or pack files of fingerprints"}
 
@@ -40,31 +57,7 @@ def subcommands() -> Sequence[Subcommand[Any]]:
     Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take 0.1 s
     to import, and the garbage collector would walk their 10,000 objects: so they are imported here.
     """
-    from scrapy_simhash.commands.batch import BatchCommand
-    from scrapy_simhash.commands.calibrate import CalibrateCommand
-    from scrapy_simhash.commands.check import CheckCommand, ExplainCommand
-    from scrapy_simhash.commands.design import DesignCommand, MatchCommand, PackCommand
-    from scrapy_simhash.commands.report import ReportCommand
-    from scrapy_simhash.commands.rules import RulesCommand
-    from scrapy_simhash.commands.tending import ForgetCommand, RepairCommand, StatsCommand
-    from scrapy_simhash.commands.transfer import ExportCommand, ImportCommand
-
-    return (
-        ReportCommand(),
-        CheckCommand(),
-        ExplainCommand(),
-        StatsCommand(),
-        RulesCommand(),
-        CalibrateCommand(),
-        ForgetCommand(),
-        ImportCommand(),
-        ExportCommand(),
-        RepairCommand(),
-        BatchCommand(),
-        DesignCommand(),
-        MatchCommand(),
-        PackCommand(),
-    )
+    return [resolve_name(f"{__name__}.{one}")() for one in SUBCOMMANDS]
 
 
 class SimhashCommand(ScrapyCommand):

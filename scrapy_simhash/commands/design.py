@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.filesize import decimal
@@ -31,13 +31,14 @@ from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from typing_extensions import Self
 
     from scrapy_simhash.tables.batch.snapshot import MatchedPair
 
 # The paper's batch has a million queries: the tables of the queries are planned for that.
 PLANNED_QUERIES = 1_000_000
 
+# A row of what is found, in values that JSON has.
+Cost = dict[str, Any]
 # Fingerprints, and the item of each.
 Block = tuple["array[int]", "array[int]"]
 
@@ -45,60 +46,18 @@ _FINGERPRINT = re.compile(r"[0-9A-Fa-f]{16}")
 
 
 @dataclass(frozen=True)
-class DesignCost:
-    """A design of permuted tables, and what it costs for a number of pages."""
-
-    name: str
-    tables: int
-    key_bits: int
-    radius: int
-    probes: int
-    candidates: float
-    bytes_per_fingerprint: float
-    bytes: float
-    microseconds_per_check: float
-    chosen: bool
-
-    @classmethod
-    def of(cls, found: Design, pages: int, chosen: bool) -> DesignCost:
-        """Return what a design costs for *pages*."""
-        return cls(
-            name=found.name,
-            tables=len(found.tables),
-            key_bits=min(table.key_bits for table in found.tables),
-            radius=max(table.radius for table in found.tables),
-            probes=found.probes,
-            candidates=found.candidates(pages),
-            bytes_per_fingerprint=found.bytes_per_fingerprint,
-            bytes=found.bytes_per_fingerprint * pages,
-            microseconds_per_check=found.seconds_per_check(pages) * 1e6,
-            chosen=chosen,
-        )
-
-
-@dataclass(frozen=True)
-class RedisCost:
-    """What an index in Redis takes: what finds a page there, and bytes beside URL and sketch."""
-
-    found_by: str
-    bytes_per_page: float
-    bytes: float
-
-    @classmethod
-    def of(cls, found_by: str, bytes_per_page: float, pages: int) -> Self:
-        return cls(found_by, bytes_per_page, bytes_per_page * pages)
-
-
-@dataclass(frozen=True)
 class Designs:
-    """The designs for a number of pages and a distance, one of them chosen."""
+    """The designs for a number of pages and a distance, one of them chosen, with their costs.
+
+    What an index in Redis takes is beside URL and sketch, and beside the URL if it does not verify.
+    """
 
     pages: int
     distance: int
     memory: int | None
-    designs: list[DesignCost]
-    redis: RedisCost
-    redis_unverified: RedisCost
+    designs: list[Cost]
+    redis: Cost
+    redis_unverified: Cost
 
 
 class DesignCommand(Subcommand[Designs]):
@@ -128,9 +87,9 @@ class DesignCommand(Subcommand[Designs]):
             pages=pages,
             distance=distance,
             memory=options.memory,
-            designs=[DesignCost.of(one, pages, one == chosen) for one in designs(distance)],
-            redis=RedisCost.of(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages),
-            redis_unverified=RedisCost.of(in_redis.name, bytes_per_page(in_redis, pages), pages),
+            designs=[_cost(one, pages, one == chosen) for one in designs(distance)],
+            redis=_cost_in_redis(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages),
+            redis_unverified=_cost_in_redis(in_redis.name, bytes_per_page(in_redis, pages), pages),
         )
 
     def show(self, found: Designs, console: Console) -> None:
@@ -145,27 +104,46 @@ class DesignCommand(Subcommand[Designs]):
             table.add_column(heading, justify="right", no_wrap=True)
         for row in found.designs:
             table.add_row(
-                row.name,
-                str(row.tables),
-                str(row.key_bits),
-                str(row.probes),
-                f"{row.candidates:,.{0 if row.candidates >= 100 else 2}f}",
-                f"{row.bytes_per_fingerprint:.0f}",
-                decimal(int(row.bytes)),
-                f"{row.microseconds_per_check:,.2f}",
-                style="bold" if row.chosen else None,
+                row["name"],
+                str(row["tables"]),
+                str(row["key_bits"]),
+                str(row["probes"]),
+                f"{row['candidates']:,.{0 if row['candidates'] >= 100 else 2}f}",
+                f"{row['bytes_per_fingerprint']:.0f}",
+                decimal(int(row["bytes"])),
+                f"{row['microseconds_per_check']:,.2f}",
+                style="bold" if row["chosen"] else None,
             )
         console.print(table)
-        chosen = next(row.name for row in found.designs if row.chosen)
+        chosen = next(row["name"] for row in found.designs if row["chosen"])
         console.print(f"Chosen: {chosen}")
         for redis, when in (
             (found.redis, "beside URL and sketch"),
             (found.redis_unverified, "beside the URL with SIMHASH_SHARE = 0"),
         ):
             console.print(
-                f"In Redis: {redis.found_by}, {redis.bytes_per_page:.0f} bytes a page {when}, "
-                f"{decimal(int(redis.bytes))} in all"
+                f"In Redis: {redis['found_by']}, {redis['bytes_per_page']:.0f} bytes a page {when},"
+                f" {decimal(int(redis['bytes']))} in all"
             )
+
+
+def _cost(found: Design, pages: int, is_chosen: bool) -> Cost:
+    return {
+        "name": found.name,
+        "tables": len(found.tables),
+        "key_bits": min(table.key_bits for table in found.tables),
+        "radius": max(table.radius for table in found.tables),
+        "probes": found.probes,
+        "candidates": found.candidates(pages),
+        "bytes_per_fingerprint": found.bytes_per_fingerprint,
+        "bytes": found.bytes_per_fingerprint * pages,
+        "microseconds_per_check": found.seconds_per_check(pages) * 1e6,
+        "chosen": is_chosen,
+    }
+
+
+def _cost_in_redis(found_by: str, page_bytes: float, pages: int) -> Cost:
+    return {"found_by": found_by, "bytes_per_page": page_bytes, "bytes": page_bytes * pages}
 
 
 def count(text: str) -> int:
