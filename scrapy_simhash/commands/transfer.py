@@ -369,7 +369,7 @@ def record_of(row: Row) -> Record:
     record: Record = {"id": row.id, "representative": row.representative}
     for field in _FIELDS:
         value = getattr(row.page, field.name)
-        record[field.name] = None if value is None else _FORMS[field.kind].write(value)
+        record[field.name] = None if value is None else _written(field.kind, value)
     return record
 
 
@@ -382,78 +382,56 @@ def page_from(line: Line) -> Page:
     for field in _FIELDS:
         if field.name not in line.record:
             raise SourceError(f"{line.place} must be whole: {field.name} is missing")
-        value, form = line.record[field.name], _FORMS[field.kind]
+        value = line.record[field.name]
         try:
             is_none = field.optional and value is None
-            values[field.name] = None if is_none else form.read(value)
-        except (TypeError, ValueError) as exc:
+            values[field.name] = None if is_none else _read(field.kind, value)
+        except ValueError as exc:
             raise SourceError(
-                f"{line.place} must be whole: {field.name} must be {form.words}: got {value!r}"
+                f"{line.place} must be whole: {field.name} must be {_WORDS[field.kind]}: "
+                f"got {value!r}"
             ) from exc
     return Page(**values)
 
 
-class _Form(NamedTuple):
-    """How values of a kind stand in JSON, in words; *read* raises TypeError or ValueError."""
-
-    words: str
-    write: Callable[[Any], object]
-    read: Callable[[Any], object]
-
-
-def _unchanged(value: object) -> object:
-    return value
-
-
-def _read_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _read_digest(value: str) -> bytes:
-    digest = bytes.fromhex(value)
-    if len(digest) != DIGEST_BYTES:
-        raise ValueError
-    return digest
-
-
-def _read_bits(value: str) -> int:
-    if not _BITS.fullmatch(value):
-        raise ValueError
-    return int(value, 16)
-
-
-def _write_sketch(sketch: bytes) -> str:
-    return b64encode(sketch).decode("ascii")
-
-
-def _read_sketch(value: str) -> bytes:
-    sketch = b64decode(_read_text(value), validate=True)
-    if not is_sketch(sketch):
-        raise ValueError
-    return sketch
-
-
-def _read_integer(least: int, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError
-    return value
-
-
-def _read_seconds(value: object) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not isfinite(value):
-        raise ValueError
-    return value
-
-
-_FORMS: dict[Kind, _Form] = {
-    Kind.TEXT: _Form("text", _unchanged, _read_text),
-    Kind.BYTES: _Form("bytes in hexadecimal", bytes.hex, bytes.fromhex),
-    Kind.SKETCH: _Form("a sketch in base64", _write_sketch, _read_sketch),
-    Kind.DIGEST: _Form("16 bytes in hexadecimal", bytes.hex, _read_digest),
-    Kind.BITS: _Form("16 hexadecimal digits", "{:016x}".format, _read_bits),
-    Kind.COUNT: _Form("a whole number of at least 0", _unchanged, partial(_read_integer, 0)),
-    Kind.NUMBER: _Form("a whole number of at least 1", _unchanged, partial(_read_integer, 1)),
-    Kind.SECONDS: _Form("a number of seconds", _unchanged, _read_seconds),
+# How values of a kind stand in JSON; no field that is exported has another one.
+_WORDS = {
+    Kind.TEXT: "text",
+    Kind.BYTES: "bytes in hexadecimal",
+    Kind.SKETCH: "a sketch in base64",
+    Kind.DIGEST: "16 bytes in hexadecimal",
+    Kind.BITS: "16 hexadecimal digits",
+    Kind.COUNT: "a whole number of at least 0",
+    Kind.SECONDS: "a number of seconds",
 }
+
+
+def _written(kind: Kind, value: Any) -> object:
+    if kind in (Kind.BYTES, Kind.DIGEST):
+        return value.hex()
+    if kind is Kind.SKETCH:
+        return b64encode(value).decode("ascii")
+    return f"{value:016x}" if kind is Kind.BITS else value
+
+
+def _read(kind: Kind, value: object) -> object:
+    """Return the value that :func:`_written` wrote.
+
+    :raises ValueError: it is not of its kind.
+    """
+    match kind, value:
+        case Kind.TEXT, str():
+            return value
+        case Kind.BYTES, str():
+            return bytes.fromhex(value)
+        case Kind.DIGEST, str() if len(digest := bytes.fromhex(value)) == DIGEST_BYTES:
+            return digest
+        case Kind.BITS, str() if _BITS.fullmatch(value):
+            return int(value, 16)
+        case Kind.SKETCH, str() if is_sketch(sketch := b64decode(value, validate=True)):
+            return sketch
+        case Kind.COUNT, int() if not isinstance(value, bool) and value >= 0:
+            return value
+        case Kind.SECONDS, int() | float() if not isinstance(value, bool) and isfinite(value):
+            return value
+    raise ValueError(value)
