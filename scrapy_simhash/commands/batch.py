@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,20 +33,16 @@ MANY_PAGES = 50_000_000
 
 @dataclass(frozen=True)
 class BatchResult:
-    """How many pages of an archive got which verdict, and where each decision is.
+    """The pages of an archive by verdict, reason and whether they are crowded.
 
-    *not_judged* are the pages of a verdict ``skipped``, by their reasons, *not_read* the records
-    that are no pages or could not be read, by their kinds.
+    *unread* are the records that are no pages or could not be read.  Each decision is in *output*,
+    and *clean* removes what the stages of the batch have left.
     """
 
-    pages: int
-    kept: int
-    near_duplicates: int
-    exact_duplicates: int
-    crowded: int
-    not_judged: Mapping[str, int]
-    not_read: Mapping[str, Any]
+    counts: Counter[tuple[str, str, bool]]
+    unread: Unread
     output: str
+    clean: Callable[[], None]
 
 
 class BatchCommand(Subcommand[BatchResult]):
@@ -129,51 +125,58 @@ class BatchCommand(Subcommand[BatchResult]):
             check_sources(source.place for source in sources)
         run = _on_spark if options.engine == "spark" else _on_this_machine
         # Its readers have event loops of their own.
-        ran = await asyncio.to_thread(run, options, sources, choices)
+        found = await asyncio.to_thread(run, options, sources, choices)
         if options.kept:
             write_kept(Path(options.out), Path(options.kept))
         if options.report:
             out = Path(options.out)
             write_page(html_of(batch_report(out, out.name)), Path(options.report))
         if not options.work:
-            ran.clean()
-        return _result(ran, options.out)
+            found.clean()
+        return found
+
+    def as_json(self, found: BatchResult) -> dict[str, Any]:
+        verdicts: Counter[str] = Counter()
+        skipped: Counter[str] = Counter()
+        for (verdict, reason, _), pages in found.counts.items():
+            verdicts[verdict] += pages
+            if verdict == "skipped":
+                skipped[reason] += pages
+        return {
+            "pages": found.counts.total(),
+            "kept": verdicts["unique"],
+            "near_duplicates": verdicts["near_duplicate"],
+            "exact_duplicates": verdicts["exact_duplicate"],
+            "crowded": sum(pages for (*_, is_crowded), pages in found.counts.items() if is_crowded),
+            "not_judged": skipped,
+            "not_read": found.unread.as_json(),
+            "output": found.output,
+        }
 
     def show(self, found: BatchResult, console: Console) -> None:
-        dropped = found.near_duplicates + found.exact_duplicates
+        counts = self.as_json(found)
+        dropped = counts["near_duplicates"] + counts["exact_duplicates"]
         console.print(
-            f"{found.pages:,} pages: {found.kept:,} kept, {dropped:,} duplicates "
-            f"({found.exact_duplicates:,} exact), {sum(found.not_judged.values()):,} not judged"
+            f"{counts['pages']:,} pages: {counts['kept']:,} kept, {dropped:,} duplicates "
+            f"({counts['exact_duplicates']:,} exact), {counts['not_judged'].total():,} not judged"
         )
-        for reason, number in found.not_judged.items():
+        for reason, number in counts["not_judged"].items():
             console.print(f"not judged ({reason}): {number:,}")
-        for line in Unread.from_json(found.not_read).lines():
+        for line in found.unread.lines():
             print_line(console, line)
-        if found.crowded:
+        if crowded := counts["crowded"]:
             console.print(
-                f"{found.crowded:,} kept pages were not compared with all that are like them: "
+                f"{crowded:,} kept pages were not compared with all that are like them: "
                 f"there are too many"
             )
-        if found.pages > MANY_PAGES:
+        if counts["pages"] > MANY_PAGES:
             console.print("One machine takes days for so many pages: see docs/archives.md")
         print_line(console, f"Each decision is in {found.output}")
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What an engine has done: pages by verdict, reason and whether they are crowded.
-
-    *clean* removes what its stages have left.
-    """
-
-    counts: Counter[tuple[str, str, bool]]
-    unread: Unread
-    clean: Callable[[], None]
-
-
 def _on_this_machine(
     options: argparse.Namespace, sources: Sequence[Input], choices: Choices
-) -> Ran:
+) -> BatchResult:
     import pyarrow.parquet as pq
 
     from scrapy_simhash.batch import local
@@ -188,10 +191,12 @@ def _on_this_machine(
     for batch in pq.ParquetFile(out).iter_batches(columns=["verdict", "reason", "crowded"]):
         verdicts, reasons, crowded = batch.to_pydict().values()
         counts.update(zip(verdicts, reasons, map(bool, crowded), strict=True))
-    return Ran(counts, unread, partial(shutil.rmtree, work))
+    return BatchResult(counts, unread, options.out, partial(shutil.rmtree, work))
 
 
-def _on_spark(options: argparse.Namespace, sources: Sequence[Input], choices: Choices) -> Ran:
+def _on_spark(
+    options: argparse.Namespace, sources: Sequence[Input], choices: Choices
+) -> BatchResult:
     try:
         from scrapy_simhash.spark import duplicates
         from scrapy_simhash.spark.engine import in_short
@@ -210,23 +215,4 @@ def _on_spark(options: argparse.Namespace, sources: Sequence[Input], choices: Ch
         decisions, unread = duplicates.run(engine, sources, choices, options.out, options.known)
         groups = decisions.groupBy("verdict", "reason", "crowded").count().collect()
     counts = Counter({(row[0], row[1], bool(row[2])): row[3] for row in groups})
-    return Ran(counts, unread, partial(engine.remove, work))
-
-
-def _result(ran: Ran, output: str) -> BatchResult:
-    verdicts: Counter[str] = Counter()
-    skipped: Counter[str] = Counter()
-    for (verdict, reason, _), number in ran.counts.items():
-        verdicts[verdict] += number
-        if verdict == "skipped":
-            skipped[reason] += number
-    return BatchResult(
-        pages=ran.counts.total(),
-        kept=verdicts["unique"],
-        near_duplicates=verdicts["near_duplicate"],
-        exact_duplicates=verdicts["exact_duplicate"],
-        crowded=sum(number for (_, _, crowded), number in ran.counts.items() if crowded),
-        not_judged=dict(skipped),  # asdict() takes a Counter apart
-        not_read=ran.unread.as_json(),
-        output=output,
-    )
+    return BatchResult(counts, unread, options.out, partial(engine.remove, work))
