@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import CrawlInfo, report_of
-from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.record import Action, Record
 
 _COLUMNS = ("url", "verdict", "reason", "representative", "distance", "share", "crowded")
 
@@ -31,23 +31,8 @@ def batch_report(decisions: Path, name: str) -> dict[str, Any]:
             decision = Decision(
                 verdict, reason, representative, distance, share, is_crowded=bool(crowded)
             )
-            collector.add(_record(url, decision, last))
+            action: Action = "drop" if decision.is_duplicate else "pass"
+            collector.add(
+                Record(url=url, decision=decision, body_bytes=0, action=action, judged_at=last)
+            )
     return report_of(collector, CrawlInfo(name=name))
-
-
-def _record(url: str, decision: Decision, date: float) -> Record:
-    return Record(
-        url=url,
-        decision=decision,
-        body_bytes=0,
-        action="drop" if decision.is_duplicate else "pass",
-        is_start_request=False,
-        fingerprint=None,
-        tokens=None,
-        analysis_seconds=None,
-        index_seconds=None,
-        is_recalled=False,
-        error=None,
-        redirects=(),
-        judged_at=date,
-    )

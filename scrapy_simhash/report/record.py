@@ -34,7 +34,7 @@ T = TypeVar("T")
 _is_fingerprint = re.compile("[0-9a-f]{16}").fullmatch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One page of a crawl: what was decided, what became of it, and what it took.
 
@@ -56,15 +56,15 @@ class Record:
     decision: Decision
     body_bytes: int
     action: Action
-    is_start_request: bool
-    fingerprint: int | None
-    tokens: int | None
-    analysis_seconds: float | None
-    index_seconds: float | None
-    is_recalled: bool
-    error: str | None
-    redirects: tuple[str, ...]
     judged_at: float
+    is_start_request: bool = False
+    fingerprint: int | None = None
+    tokens: int | None = None
+    analysis_seconds: float | None = None
+    index_seconds: float | None = None
+    is_recalled: bool = False
+    error: str | None = None
+    redirects: tuple[str, ...] = ()
     is_duplicate: bool = field(init=False, repr=False, compare=False)
     kept_url: str = field(init=False, repr=False, compare=False)
     address: Address = field(init=False, repr=False, compare=False)
@@ -105,6 +105,7 @@ class Record:
             decision=_rounded(decision),
             body_bytes=body_bytes,
             action=action,
+            judged_at=int(time.time() * 1000) / 1000,  # the feed writes milliseconds
             is_start_request=is_start_request,
             fingerprint=None if analysis is None else analysis.fingerprint,
             tokens=None if analysis is None else analysis.tokens,
@@ -113,7 +114,6 @@ class Record:
             is_recalled=analysis is not None and analysis.recalled,
             error=error,
             redirects=redirects,
-            judged_at=int(time.time() * 1000) / 1000,  # the feed writes milliseconds
         )
 
     @classmethod
@@ -129,19 +129,18 @@ class Record:
         """
         error = mapping["error"]
         return cls(
-            _url(mapping["url"]),
-            _decision_in(mapping),
-            int(mapping["body_bytes"]),
-            cast("Action", str(mapping["action"])),
-            mapping.get("start_request") is True,
-            _fingerprint(mapping.get("fingerprint")),
-            _if_of(int, mapping.get("tokens")),
-            _seconds(mapping["analysis_seconds"]),
-            _seconds(mapping["index_seconds"]),
-            False,
-            None if error is None else str(error),
-            _texts(mapping.get("redirects")),
-            datetime.fromisoformat(mapping["time"]).timestamp(),
+            url=_url(mapping["url"]),
+            decision=_decision_in(mapping),
+            body_bytes=int(mapping["body_bytes"]),
+            action=cast("Action", str(mapping["action"])),
+            judged_at=datetime.fromisoformat(mapping["time"]).timestamp(),
+            is_start_request=mapping.get("start_request") is True,
+            fingerprint=_fingerprint(mapping.get("fingerprint")),
+            tokens=_if_of(int, mapping.get("tokens")),
+            analysis_seconds=_seconds(mapping["analysis_seconds"]),
+            index_seconds=_seconds(mapping["index_seconds"]),
+            error=None if error is None else str(error),
+            redirects=_texts(mapping.get("redirects")),
         )
 
     def as_json(self) -> dict[str, Any]:
