@@ -101,20 +101,15 @@ class SimhashAccount:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
-        feed = None
-        if settings.decisions_file is not None:
-            name, place = "SIMHASH_DECISIONS_FILE", settings.decisions_file
-            path = file_path(name, place, crawler.spidercls.name)
-            try:
-                feed = DecisionsFeed(path)
-            except (OSError, ValueError) as exc:
-                raise unwritable(name, place, exc) from exc
+        path = file_path(crawler, "SIMHASH_DECISIONS_FILE", settings.decisions_file)
+        try:
+            feed = None if path is None else DecisionsFeed(path)
+        except (OSError, ValueError) as exc:
+            raise unwritable("SIMHASH_DECISIONS_FILE", path, exc) from exc
         observed = None
         if settings.action == "observe":
-            observed = "the report (set SIMHASH_REPORT_FILE)"
-            if settings.report_file is not None:
-                report = settings.report_file
-                observed = str(file_path("SIMHASH_REPORT_FILE", report, crawler.spidercls.name))
+            report = file_path(crawler, "SIMHASH_REPORT_FILE", settings.report_file)
+            observed = str(report or "the report (set SIMHASH_REPORT_FILE)")
         extension = cls(crawler.stats, feed, observed)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
@@ -220,8 +215,7 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         (ours["flagged"], "flagged"),
         (ours["links_not_followed"], "of their links not followed"),
     )
-    if said := _listed(done):
-        lines.append(said)
+    lines += filter(None, [_listed(done)])
     if ours["dropped"]:
         lines.append(
             "dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
@@ -231,23 +225,20 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         lines.append(f"variants are near a kept page, and are kept, too: {variants}")
     if elsewhere := ours["of_another_site"]:
         lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
-    if visits := ours["second_visits"]:
-        lines.append(f"{counted(visits, 'second visit(s)')}, to learn what changes by itself")
-    if again := ours["asked_again"]:
-        lines.append(counted(again, "page(s) asked for again, since a wall had stood in for them"))
-    rules = (
-        (ours["rules/learned"], "rule(s) for addresses learned"),
-        (ours["rules/known"], f"duplicate(s) foretold, of {ours['rules/known_bytes']:,} bytes"),
+    further = (
+        [(ours["second_visits"], "second visit(s), to learn what changes by itself")],
+        [(ours["asked_again"], "page(s) asked for again, since a wall had stood in for them")],
+        [
+            (ours["rules/learned"], "rule(s) for addresses learned"),
+            (ours["rules/known"], f"duplicate(s) foretold, of {ours['rules/known_bytes']:,} bytes"),
+        ],
+        [
+            (ours["rules/parked"], "request(s) parked by these rules"),
+            (ours["rules/released"], "of them sent after all"),
+            (ours["rules/audited"], "of them sent to look whether the rules are right"),
+        ],
     )
-    if said := _listed(rules):
-        lines.append(said)
-    parked = (
-        (ours["rules/parked"], "request(s) parked by these rules"),
-        (ours["rules/released"], "of them sent after all"),
-        (ours["rules/audited"], "of them sent to look whether the rules are right"),
-    )
-    if said := _listed(parked):
-        lines.append(said)
+    lines += filter(None, map(_listed, further))
     if skipped := ours["skipped"]:
         reasons = sorted(name for name in ours if name.startswith("skipped/"))
         listed = ", ".join(f"{name.rpartition('/')[2]} {ours[name]:,}" for name in reasons)

@@ -55,12 +55,11 @@ class SimhashPrometheus:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
-        if settings.prometheus_file is None:
+        path = file_path(crawler, "SIMHASH_PROMETHEUS_FILE", settings.prometheus_file)
+        if path is None:
             raise NotConfigured  # without a message: this is the default
         extra_version("prometheus_client", "SIMHASH_PROMETHEUS_FILE", extra="prometheus")
-        name = crawler.spidercls.name
-        path = file_path("SIMHASH_PROMETHEUS_FILE", settings.prometheus_file, name)
-        extension = cls(crawler.stats, name, path)
+        extension = cls(crawler.stats, crawler.spidercls.name, path)
         crawler.signals.connect(extension.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension

@@ -79,9 +79,8 @@ class SimhashReport:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = active_settings(crawler)
         writing = None
-        if settings.report_file is not None:
-            name = crawler.spidercls.name
-            path = file_path("SIMHASH_REPORT_FILE", settings.report_file, name)
+        path = file_path(crawler, "SIMHASH_REPORT_FILE", settings.report_file)
+        if path is not None:
             pipeline = Pipeline.of(settings)
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
             writing = Writing(path, workers, settings.page_timeout)

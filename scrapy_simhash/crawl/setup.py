@@ -194,25 +194,29 @@ def _data_folder() -> Path:
     return folder / quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
 
 
-def file_path(setting: str, path: str, spider_name: str) -> Path:
-    """Return the path of a file; ``%(name)s`` and ``%(time)s`` are those of Scrapy's feeds.
+def file_path(crawler: Crawler, setting: str, path: str | None) -> Path | None:
+    """Return the path of a file of a crawl, whose folder is created; None if there is to be none.
+
+    ``%(name)s`` and ``%(time)s`` are those of Scrapy's feeds.
 
     :raises SettingsError: the path has another %, or its folder cannot be created.
     """
+    if path is None:
+        return None
     started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
     try:
-        found = Path(path % {"name": spider_name, "time": started})
+        found = Path(path % {"name": crawler.spidercls.name, "time": started})
         found.parent.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise unwritable(setting, path, exc) from exc
     return found
 
 
-def unwritable(setting: str, path: str, exc: Exception) -> SettingsError:
+def unwritable(setting: str, path: object, exc: Exception) -> SettingsError:
     """Return the error of a file that cannot be written."""
     return SettingsError(
         f"{setting} must be a path that can be written, with no % but in %(name)s and %(time)s: "
-        f"got {path!r} ({exc})"
+        f"got {str(path)!r} ({exc})"
     )
 
 
