@@ -11,12 +11,12 @@ import fnmatch
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from loky import cpu_count
 
@@ -46,16 +46,6 @@ _REDIS = (REDIS_OF_CRAWL, "rediss:", "redis+", "rediss+")
 # line counts as one.  redis-py also reads a password from the query.
 _LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):.*@")
 _QUERY = re.compile(r"(?<=password=)[^&'\"\n]*")
-
-
-class SettingsSource(Protocol):
-    """The part of Scrapy's settings that is used here."""
-
-    def get(self, name: str) -> Any:
-        """Return the value of a setting, None if there is none."""
-
-    def keys(self) -> Iterable[str]:
-        """Return the names of all settings."""
 
 
 class Requirement(NamedTuple):
@@ -310,7 +300,7 @@ class SimhashSettings:
         }
 
     @classmethod
-    def is_enabled(cls, source: SettingsSource) -> bool:
+    def is_enabled(cls, source: Mapping[Any, Any]) -> bool:
         """Whether the plug-in is switched on; no other setting is read.
 
         :raises SettingsError: ``SIMHASH_ENABLED`` breaks its rule.
@@ -319,14 +309,14 @@ class SimhashSettings:
         return value is None or bool(_checked(f"{PREFIX}ENABLED", _BOOLEAN, value))
 
     @classmethod
-    def read(cls, source: SettingsSource) -> SimhashSettings:
+    def read(cls, source: Mapping[Any, Any]) -> SimhashSettings:
         """Return the settings in *source*; a setting that is missing or None has its default.
 
         :raises SettingsError: a value breaks its rule, or a name that begins with
             ``SIMHASH_`` is unknown.
         """
         names = {setting_name(one.name): one for one in fields(cls)}
-        for name in source.keys():  # noqa: SIM118 - not a dict
+        for name in source:
             if name.startswith(PREFIX) and name not in names:
                 close = difflib.get_close_matches(name, names, n=1)
                 hint = f"; did you mean {close[0]}?" if close else ""
@@ -334,8 +324,7 @@ class SimhashSettings:
         values = {}
         for name, one in names.items():
             value = source.get(name)
-            if value is None:
-                value = one.default
+            value = one.default if value is None else value
             if value is not None:
                 values[one.name] = _checked(name, one.metadata["rule"], value)
         return cls(**values)

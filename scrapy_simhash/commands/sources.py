@@ -15,7 +15,7 @@ import zlib
 from ast import literal_eval
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
@@ -277,11 +277,8 @@ def _dbm_pages(path: Path) -> Iterator[Fetched]:
 
 def _files(files: list[Path]) -> Iterator[Fetched]:
     for path in files:
-        try:
-            response = HtmlResponse(path.resolve().as_uri(), body=path.read_bytes())
-        except OSError:
-            continue
-        yield from _page(response, fingerprint(Request(response.url)))
+        with suppress(SourceError):
+            yield load(os.fspath(path))
 
 
 def _warc_pages(path: Path, unread: Unread) -> Iterator[Fetched]:

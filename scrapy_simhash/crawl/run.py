@@ -197,7 +197,13 @@ class JobState(Generic[T]):
         if self._path is None or not self._path.exists():
             return None
         try:
-            return self._read(self._path.read_bytes())
+            data = self._path.read_bytes()
+            if not data.startswith(self._magic):
+                raise ValueError("it does not begin as it should")
+            # Scrapy unpickles the other files in a JOBDIR, too.
+            state = pickle.loads(data[len(self._magic) :])  # noqa: S301
+            if not isinstance(state, self._kind):
+                raise TypeError(f"it holds a {type(state).__name__}")
         except Exception as exc:  # a damaged pickle may raise whatever it likes
             aside = self._path.with_suffix(".unreadable")
             self._path.replace(aside)
@@ -207,6 +213,7 @@ class JobState(Generic[T]):
                 {"name": self._name, "path": self._path, "error": exc, "aside": aside},
             )
             return None
+        return state
 
     def save(self, state: T) -> None:
         """Write *state*; if the process is killed, the old file or the new one is left."""
@@ -227,15 +234,6 @@ class JobState(Generic[T]):
         if self._path is not None:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
-
-    def _read(self, data: bytes) -> T:
-        if not data.startswith(self._magic):
-            raise ValueError("it does not begin as it should")
-        # Scrapy unpickles the other files in a JOBDIR, too.
-        state = pickle.loads(data[len(self._magic) :])  # noqa: S301
-        if not isinstance(state, self._kind):
-            raise TypeError(f"it holds a {type(state).__name__}")
-        return state
 
 
 class FailedPage(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile, zip_longest
 from time import monotonic
@@ -42,6 +42,10 @@ MAX_BLOCKS = 1000
 _pieces = regex.compile(rf"(?:[{UNSPACED}]|[^\s{UNSPACED}]+)\s*").findall
 
 
+# Where two texts differ: "first" and "second", and what both have "before" and "after" it.
+Difference = dict[str, str]
+
+
 class Side(NamedTuple):
     """A page as it came."""
 
@@ -72,16 +76,6 @@ class Pair:
     def add(self, side: Side, share: float) -> None:
         if side.url != self.first.url and share < self.share:
             self.second, self.share = side, share
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where two texts differ: *first* and *second*, and what both have *before* and *after* it."""
-
-    before: str
-    first: str
-    second: str
-    after: str
 
 
 class Pairs:
@@ -130,7 +124,16 @@ class Pairs:
                 logger.debug("Not compared: %s: %s", pair.first.url, exc)
             else:
                 if rows:
-                    found.append(_shown(kept, pair, rows))
+                    found.append(
+                        {
+                            "representative": shortened(kept),
+                            "pages": pair.members,
+                            "first": shortened(pair.first.url),
+                            "second": shortened(pair.second.url),
+                            "differences": len(rows),
+                            "rows": rows[:SHOWN_ROWS],
+                        }
+                    )
         return found
 
     def _has_room(self, weight: tuple[bool, int]) -> bool:
@@ -163,18 +166,6 @@ def differences(first: Side, second: Side) -> list[Difference]:
     return found
 
 
-def _shown(kept: str, pair: Pair, rows: list[Difference]) -> dict[str, Any]:
-    assert pair.second is not None  # noqa: S101 - the caller looked
-    return {
-        "representative": shortened(kept),
-        "pages": pair.members,
-        "first": shortened(pair.first.url),
-        "second": shortened(pair.second.url),
-        "differences": len(rows),
-        "rows": [asdict(row) for row in rows[:SHOWN_ROWS]],
-    }
-
-
 def _texts(side: Side) -> list[str]:
     """Return the texts of a page's blocks, without those beside its content if it has others."""
     tree = parse(decode(side.body, side.encoding))
@@ -189,12 +180,13 @@ def _row(first: list[str], second: list[str]) -> Difference:
     first, second, before = first[start:], second[start:], first[:start]
     end = _alike(first[::-1], second[::-1])
     after = first[len(first) - end :]
-    return Difference(
-        before=shortened("".join(before[-CONTEXT_PIECES:])),
-        first=shortened("".join(first[: len(first) - end])),
-        second=shortened("".join(second[: len(second) - end])),
-        after=shortened("".join(after[:CONTEXT_PIECES])),
-    )
+    pieces = {
+        "before": before[-CONTEXT_PIECES:],
+        "first": first[: len(first) - end],
+        "second": second[: len(second) - end],
+        "after": after[:CONTEXT_PIECES],
+    }
+    return {name: shortened("".join(some)) for name, some in pieces.items()}
 
 
 def _alike(first: Sequence[str], second: Sequence[str]) -> int:
