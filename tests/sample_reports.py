@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_simhash.crawl.rules import NAMED_PATTERNS, ROWS
+from scrapy_simhash.report.alarms import AlarmWatch
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
@@ -62,7 +63,8 @@ def everywhere(text: str) -> dict[str, Any]:
     told = [{"kind": "text", "place": text, "text": text}]
     records += [variant(f"{text}variant", text, "new_text", new=told)]
     records += [skipped(text, "timed_out", text), skipped(text, text)]
-    collector = Collector(duplicate_share=0)
+    collector = Collector()
+    collector.watch = AlarmWatch(0)
     for one in records:
         collector.add(one)
     about = CrawlInfo(

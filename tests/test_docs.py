@@ -111,7 +111,7 @@ def test_every_field_of_the_report_stands_in_the_docs() -> None:
     from scrapy_simhash.report.collector import Collector
     from scrapy_simhash.report.document import CrawlInfo, report_of
 
-    report = report_of(Collector(duplicate_share=1), CrawlInfo())
+    report = report_of(Collector(), CrawlInfo())
     rows = table("report.md", 0, 1)
     documented = [name.strip() for row in rows for name in row[0].split(",")]
     assert set(report) <= set(documented)

@@ -135,7 +135,7 @@ def test_rule_says_what_it_would_have_saved_in_both_directions() -> None:
 
 
 def test_sections_are_bounded_however_many_there_are() -> None:
-    collector = Collector(duplicate_share=1)
+    collector = Collector()
     for i in range(3 * SECTIONS):
         name = "".join(chr(ord("a") + int(digit)) for digit in str(i))
         collector.add(record(f"{SITE}/{name}{'x' * 5000}/"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from rich.console import Console
 from rich.progress import Progress
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-_INDEX = "the path of an index file, or the URL of a Redis server"
+INDEX_HELP = "the path of an index file, or the URL of a Redis server"
 
-# What a subcommand finds: a frozen dataclass.
-R = TypeVar("R", bound="DataclassInstance")
+# What a subcommand finds: mostly a frozen dataclass.
+R = TypeVar("R")
 
 
 class Subcommand(ABC, Generic[R]):
@@ -52,22 +52,17 @@ class Subcommand(ABC, Generic[R]):
         """Print what was found for people to read."""
 
     def as_json(self, found: R) -> object:
-        """Return what was found as values that JSON has."""
-        return asdict(found)
+        """Return what was found, a dataclass, as values that JSON has."""
+        return asdict(cast("DataclassInstance", found))
 
     def exit_code(self, found: R) -> int:
         """Return the exit code that says what was found."""
         return 0
 
 
-def add_index(parser: argparse.ArgumentParser, name: str = "index") -> None:
-    """Declare the argument that nearly every subcommand has."""
-    parser.add_argument(name, metavar=name.upper(), help=_INDEX)
-
-
 def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
-    """Declare the same, and ``--spider``, which may stand for it: see :func:`find_index`."""
-    parser.add_argument("index", metavar="INDEX", nargs="?", help=f"{_INDEX}; or --spider")
+    """Declare ``INDEX``, and ``--spider``, which may stand for it: see :func:`find_index`."""
+    parser.add_argument("index", metavar="INDEX", nargs="?", help=f"{INDEX_HELP}; or --spider")
     parser.add_argument(
         "--spider", default="", help="the index of this spider, or one of its scope"
     )

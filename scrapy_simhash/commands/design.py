@@ -166,14 +166,7 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True)
-class Matches:
-    """All pairs within the distance."""
-
-    pairs: list[MatchedPair]
-
-
-class MatchCommand(Subcommand[Matches]):
+class MatchCommand(Subcommand["list[MatchedPair]"]):
     """Finds all pairs within k bits; the second file may be larger than memory."""
 
     name = "tables match"
@@ -184,7 +177,7 @@ class MatchCommand(Subcommand[Matches]):
         parser.add_argument("stored", help="the same; read once, in order, of any size")
         add_distance(parser)
 
-    async def find(self, options: argparse.Namespace) -> Matches:
+    async def find(self, options: argparse.Namespace) -> list[MatchedPair]:
         from scrapy_simhash.tables.batch.snapshot import stream_matches
 
         chosen = design(PLANNED_QUERIES, options.distance)
@@ -192,18 +185,18 @@ class MatchCommand(Subcommand[Matches]):
         for fingerprints, items in read_blocks(options.queries, "reading queries"):
             tables.add_many(fingerprints, items)
         stored = read_blocks(options.stored, "matching")
-        return Matches([pair for pairs in stream_matches(tables, stored) for pair in pairs])
+        return [pair for pairs in stream_matches(tables, stored) for pair in pairs]
 
-    def show(self, found: Matches, console: Console) -> None:
-        for pair in found.pairs:
+    def show(self, found: list[MatchedPair], console: Console) -> None:
+        for pair in found:
             console.print(
                 f"query {pair.query}  stored {pair.stored}  distance {pair.distance}",
                 highlight=False,
             )
-        console.print(f"{len(found.pairs):,} pairs", highlight=False)
+        console.print(f"{len(found):,} pairs", highlight=False)
 
-    def as_json(self, found: Matches) -> object:
-        return [pair._asdict() for pair in found.pairs]
+    def as_json(self, found: list[MatchedPair]) -> object:
+        return [pair._asdict() for pair in found]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +25,11 @@ if TYPE_CHECKING:
 # Between two steps of the progress bar: a step for each line takes as long as the line does.
 CHUNK_BYTES = 1 << 20
 
-# JSON, as docs/report.md describes it.
+# The JSON of a report, as docs/report.md describes it, or of a comparison of two.
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Reported:
-    """The JSON of a report, or of a comparison of two reports."""
-
-    document: Document
-    is_comparison: bool = False
-
-
-class ReportCommand(Subcommand[Reported]):
+class ReportCommand(Subcommand[Document]):
     """Reads decisions feeds, of one crawl or of several, and shows what is in them."""
 
     name = "report"
@@ -54,14 +45,14 @@ class ReportCommand(Subcommand[Reported]):
             "--compare", nargs=2, type=Path, metavar=("A", "B"), help="two feeds, side by side"
         )
 
-    async def find(self, options: argparse.Namespace) -> Reported:
+    async def find(self, options: argparse.Namespace) -> Document:
         if bool(options.feeds) == bool(options.compare):
             raise FeedError("name one or more decisions feeds, or two to --compare")
         if options.compare:
             if options.output or options.open:
                 raise FeedError("a comparison is not written as HTML; take --json")
             one, other = (_report([feed]) for feed in options.compare)
-            return Reported(comparison_of(one, other), is_comparison=True)
+            return comparison_of(one, other)
         if options.open and not options.output:
             raise FeedError("say where to write the page that --open shows: --output FILE")
         report = _report(options.feeds)
@@ -69,24 +60,24 @@ class ReportCommand(Subcommand[Reported]):
             write_page(html_of(report), options.output)
         if options.open:
             _open(options.output)
-        return Reported(report)
+        return report
 
-    def show(self, found: Reported, console: Console) -> None:
-        if found.is_comparison:
-            console.print(_comparison(found.document))
+    def show(self, found: Document, console: Console) -> None:
+        if "totals" not in found:
+            console.print(_comparison(found))
             return
-        totals = found.document["totals"]
+        totals = found["totals"]
         console.print(
             f"{totals['judged']:,} pages judged, {totals['duplicates']:,} duplicates "
             f"({totals['duplicate_share']:.1%}), {totals['dropped']:,} dropped, "
             f"{totals['skipped']:,} not judged, {totals['unreadable_lines']:,} unreadable lines",
             highlight=False,
         )
-        for table in short_tables(found.document):
+        for table in short_tables(found):
             console.print(table)
 
-    def as_json(self, found: Reported) -> object:
-        return found.document
+    def as_json(self, found: Document) -> object:
+        return found
 
 
 def _report(feeds: list[Path]) -> Document:

@@ -13,8 +13,8 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from scrapy_simhash.commands.base import (
+    INDEX_HELP,
     Subcommand,
-    add_index,
     add_index_or_spider,
     cell,
     print_line,
@@ -102,7 +102,7 @@ class ForgetCommand(Subcommand[Forgotten]):
     summary = "Take pages out of an index: one, those of a site or of a spider, or old ones"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_index(parser)
+        parser.add_argument("index", metavar="INDEX", help=INDEX_HELP)
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--url", help="the page at this address")
         which.add_argument("--site", help="the pages of this host, or of this registered domain")

@@ -86,11 +86,8 @@ class SimhashReport:
             writing = Writing(path, workers, settings.page_timeout)
         state = JobState(crawler, "report", Collector)
         check_alarms(settings.on_alarm or (), ALARMS)
-        collector = state.load()
-        if collector is None:
-            collector = Collector(settings.pauses)
-        else:
-            collector.watch = collector.watch.resumed(settings.pauses)
+        collector = state.load() or Collector()
+        collector.watch = collector.watch.resumed(settings.pauses)
         extension = cls(crawler, collector, state, settings.closing_alarms, writing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)

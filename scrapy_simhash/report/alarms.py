@@ -132,7 +132,7 @@ class AlarmWatch:
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
     def resumed(self, pauses: Mapping[str, float]) -> AlarmWatch:
-        """Return the watch for a crawl that is resumed.
+        """Return the watch for a crawl that begins, or is resumed.
 
         It raises alarms for what it sees itself: the pages that closed the crawl before must not
         close it again.  It knows the hosts that had text before.

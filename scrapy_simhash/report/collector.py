@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -145,16 +145,11 @@ class Skipped:
 class Collector:
     """What is kept of all records: less than 30 MB at any number of pages.
 
-    It can be pickled, so that a crawl that is resumed goes on counting.  *duplicate_share* and
-    *pauses* are those of :class:`~scrapy_simhash.report.alarms.AlarmWatch`.
+    It can be pickled, so that a crawl that is resumed goes on counting.
     """
 
-    def __init__(
-        self,
-        pauses: Mapping[str, float] | None = None,
-        duplicate_share: float = DUPLICATE_SHARE,
-    ) -> None:
-        self.watch = AlarmWatch(duplicate_share, pauses)
+    def __init__(self) -> None:
+        self.watch = AlarmWatch(DUPLICATE_SHARE)
         # By name and subject: the first of each.
         self.alarms: dict[tuple[str, str], Alarm] = {}
         self.pages = 0

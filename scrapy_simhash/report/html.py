@@ -96,7 +96,9 @@ def _environment() -> Environment:
         percent=lambda share: f"{share:.1%}",
         size=lambda number: decimal(int(number)),
     )
-    environment.globals.update(COLUMN_PIXELS=COLUMN_PIXELS, LABELS=LABELS)
+    environment.globals.update(
+        COLUMN_PIXELS=COLUMN_PIXELS, LABELS=LABELS, EXPLAINED=EXPLAINED, WHYS_SHOWN=WHYS_SHOWN
+    )
     environment.tests["linkable"] = linkable
     return environment
 
@@ -166,19 +168,9 @@ class Bar(NamedTuple):
         return f"{counted(self.pages, 'page(s)')}: {parts}" if parts else "no pages"
 
 
-class Entry(NamedTuple):
-    """An outcome in the legend, and the most frequent reasons for it."""
-
-    outcome: Outcome
-    pages: int
-    share: float
-    whys: tuple[tuple[str, int], ...]
-
-
 class Picture(NamedTuple):
     """All bars of the picture: those of *columns* stand, and are *highest* pages at the most."""
 
-    legend: tuple[Entry, ...]
     whole: Bar
     columns: tuple[Bar, ...]
     highest: int
@@ -193,7 +185,6 @@ def picture_of(report: Mapping[str, Any]) -> Picture:
     bins = report["timeline"]["bins"]
     highest = max((row["pages"] for row in bins), default=0)
     return Picture(
-        legend=tuple(_entry(outcome, report["outcomes"]) for outcome in OUTCOMES if whole[outcome]),
         whole=Bar.of("The crawl", whole, 100),
         columns=tuple(
             Bar.of(row["from"], row, COLUMN_PIXELS * row["pages"] / highest) for row in bins
@@ -201,14 +192,6 @@ def picture_of(report: Mapping[str, Any]) -> Picture:
         highest=highest,
         sections=tuple(_sections(report["sections"], whole)),
     )
-
-
-def _entry(outcome: Outcome, rows: list[Mapping[str, Any]]) -> Entry:
-    whys = [(row["why"], row["pages"]) for row in rows if row["outcome"] == outcome]
-    pages = sum(number for _, number in whys)
-    everything = sum(row["pages"] for row in rows)
-    shown = tuple(whys[:WHYS_SHOWN]) if outcome in EXPLAINED else ()
-    return Entry(outcome, pages, pages / everything, shown)
 
 
 def _sections(rows: list[Mapping[str, Any]], whole: Mapping[str, int]) -> list[Bar]:
@@ -270,7 +253,15 @@ def text_of(report: dict[str, Any]) -> str:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
     for heading in headings:
-        counts = heading in ("duplicates", "variants", "of pages", "at page", "keys", "failures")
+        counts = heading in (
+            "duplicates",
+            "variants",
+            "of pages",
+            "at page",
+            "foretold",
+            "right",
+            "wrong",
+        )
         table.add_column(
             heading, justify="right" if counts else "left", overflow="fold", no_wrap=counts
         )
