@@ -24,7 +24,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
-from scrapy_simhash.report.counting import counted
+from scrapy_simhash.report.counting import listed
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -256,7 +256,7 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
                 (one.other_texts, "with another text"),
                 (one.leading, "with only new links"),
             )
-            said = ", ".join(counted(pairs, what) for pairs, what in counts if pairs)
+            said = listed(counts)
             yield f"{one.number:3}. {one.rule}"
             yield f"     {said}: right for at least {one.rate:.1%}" if said else "     not tried"
             yield f"     {_state(one)}"

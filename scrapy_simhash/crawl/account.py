@@ -13,12 +13,10 @@ from scrapy import signals as scrapy_signals
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
-from scrapy_simhash.report.counting import counted
+from scrapy_simhash.report.counting import counted, listed
 from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
@@ -207,7 +205,7 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         (duplicates, f"duplicate(s){of_them}"),
         (ours["passed_again"], f"passed again{moved}"),
     )
-    lines = [f"Near-duplicates: {_listed(counts) or 'no page judged'}"]
+    lines = [f"Near-duplicates: {listed(counts) or 'no page judged'}"]
     if observed is not None:
         lines.append(_advice(ours, observed))
     done = (
@@ -215,13 +213,13 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         (ours["flagged"], "flagged"),
         (ours["links_not_followed"], "of their links not followed"),
     )
-    lines += filter(None, [_listed(done)])
+    lines += filter(None, [listed(done)])
     if ours["dropped"]:
         lines.append(
             "dropped pages were downloaded, but Scrapy's own counts of pages leave them out"
         )
     if ours["variant"]:
-        variants = _listed((ours[f"variant/{reason}"], what) for reason, what in _NEW.items())
+        variants = listed((ours[f"variant/{reason}"], what) for reason, what in _NEW.items())
         lines.append(f"variants are near a kept page, and are kept, too: {variants}")
     if elsewhere := ours["of_another_site"]:
         lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
@@ -238,11 +236,11 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
             (ours["rules/audited"], "of them sent to look whether the rules are right"),
         ],
     )
-    lines += filter(None, map(_listed, further))
+    lines += filter(None, map(listed, further))
     if skipped := ours["skipped"]:
-        reasons = sorted(name for name in ours if name.startswith("skipped/"))
-        listed = ", ".join(f"{name.rpartition('/')[2]} {ours[name]:,}" for name in reasons)
-        lines.append(f"not judged: {skipped:,} ({listed})")
+        names = sorted(name for name in ours if name.startswith("skipped/"))
+        reasons = ", ".join(f"{name.rpartition('/')[2]} {ours[name]:,}" for name in names)
+        lines.append(f"not judged: {skipped:,} ({reasons})")
     if judged:
         share = ours["analyses_avoided"] / judged
         avoided = f"; {share:.1%} had the bytes of an earlier page" if share else ""
@@ -251,11 +249,6 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
             f"{1000 * ours['index_seconds'] / judged:.2f} ms in the index{avoided}"
         )
     return "\n  ".join(lines)
-
-
-def _listed(counts: Iterable[tuple[int, str]]) -> str:
-    """Return the numbers, each with what it counts, without zeros."""
-    return ", ".join(counted(number, what) for number, what in counts if number)
 
 
 def _advice(ours: Counter[str], shown_by: str) -> str:

@@ -7,7 +7,7 @@ texts beside each count, and a sketch has no room for them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappush, heapreplace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -33,6 +33,11 @@ def counted(number: int, what: str) -> str:
     ('1 page judged', '1,234,567 pages judged')
     """
     return f"{number:,} {what}".replace("(s)", "" if number == 1 else "s")
+
+
+def listed(counts: Iterable[tuple[int, str]]) -> str:
+    """Return the numbers, each with what it counts, without zeros."""
+    return ", ".join(counted(number, what) for number, what in counts if number)
 
 
 class Distinct:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.decision.page import VARIANT_REASONS
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
-from scrapy_simhash.report.counting import counted
+from scrapy_simhash.report.counting import counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -152,13 +152,13 @@ def _summary(
 
     The *setting* is the line that makes the step; it is empty if there is none.
     """
+    judged = counted(totals["judged"], "page(s) judged")
     counts = (
         (totals["unique"], "kept"),
         (totals["variant"], "variant(s)"),
         (totals["duplicates"], "duplicate(s)"),
         (totals["refresh"], "passed again"),
     )
-    became = ", ".join(counted(pages, what) for pages, what in counts if pages)
     saved = []
     if totals["observed"]:
         saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
@@ -177,7 +177,7 @@ def _summary(
         saved.append(f"rules for addresses would make about {more:,} requests needless")
     step, setting = _next_step(totals, alarms, more, about)
     return {
-        "happened": f"{counted(totals['judged'], 'page(s) judged')}: {became or 'none kept'}.",
+        "happened": f"{judged}: {listed(counts) or 'none kept'}.",
         "saved": f"{'; '.join(saved) or 'Nothing was saved'}.",
         "next": step,
         "setting": setting,

@@ -30,7 +30,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.report.counting import counted
+from scrapy_simhash.report.counting import counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 # Longer URLs are cut.  The page holds at most 800 of them: even if each character takes 5 bytes in
@@ -210,19 +210,18 @@ def _sections(rows: list[Mapping[str, Any]], whole: Mapping[str, int]) -> list[B
 
 def short_tables(report: dict[str, Any]) -> list[Table]:
     """Return the tables of what stands out, without empty ones."""
-    groups = _table("Kept pages with most duplicates", "duplicates", "kept page")
+    groups = _table("Kept pages with most duplicates", 1, "duplicates", "kept page")
     for row in report["groups"][:TOP]:
         groups.add_row(f"{row['pages']:,}", Text(shown(row["representative"])))
-    novelties = _table("What holds variants apart", "variants", "kind", "place", "such as")
+    novelties = _table("What holds variants apart", 1, "variants", "kind", "place", "such as")
     for row in report["novelties"][:TOP]:
         texts = (Text(shown(one)) for one in (row["kind"], row["place"], row["example"]["text"]))
         novelties.add_row(f"{row['pages']:,}", *texts)
-    rules = _table("What would have avoided downloads", "duplicates", "of pages", "rule", "but")
+    rules = _table("What would have avoided downloads", 2, "duplicates", "of pages", "rule", "but")
     for row in report["suggestions"][:TOP]:
         lost, links = row["sampled_different"], row["sampled_links"]
         looked_at = lost + links + row["sampled_same"]
-        found = ((lost, "have another text"), (links, "only new links"))
-        but = ", ".join(f"{pages:,} {what}" for pages, what in found if pages)
+        but = listed([(lost, "have another text"), (links, "only new links")])
         rules.add_row(
             f"{row['duplicates']:,}",
             f"{row['of_pages']:,}",
@@ -230,12 +229,12 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
             f"of {looked_at:,}, {but}" if but else "",
         )
     learned = _table(
-        "What was learned of addresses", "foretold", "right", "wrong", "rule", "waits for"
+        "What was learned of addresses", 3, "foretold", "right", "wrong", "rule", "waits for"
     )
     for row in report["rules"][:TOP]:
         counts = (f"{row[name]:,}" for name in ("known", "keys", "failures"))
         learned.add_row(*counts, Text(shown(row["advice"])), Text(shown(row["waits_for"] or "")))
-    alarms = _table("Alarms", "at page", "alarm", "where")
+    alarms = _table("Alarms", 1, "at page", "alarm", "where")
     for row in report["alarms"][:TOP]:
         alarms.add_row(f"{row['page']:,}", row["name"], Text(shown(row["subject"])))
     return [table for table in (groups, novelties, rules, learned, alarms) if table.row_count]
@@ -250,19 +249,11 @@ def text_of(report: dict[str, Any]) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines() if line.strip())
 
 
-def _table(title: str, *headings: str) -> Table:
+def _table(title: str, counts: int, *headings: str) -> Table:
+    """Return an empty table, of which the first columns are *counts*."""
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
-    for heading in headings:
-        counts = heading in (
-            "duplicates",
-            "variants",
-            "of pages",
-            "at page",
-            "foretold",
-            "right",
-            "wrong",
-        )
-        table.add_column(
-            heading, justify="right" if counts else "left", overflow="fold", no_wrap=counts
-        )
+    for heading in headings[:counts]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in headings[counts:]:
+        table.add_column(heading, overflow="fold")
     return table
