@@ -73,9 +73,5 @@ class ServerAwayError(IndexUnavailableError):
     """The server of the index does not answer."""
 
 
-class FeedError(SimhashError):
-    """A decisions feed cannot be read, or what was made of it cannot be written."""
-
-
 class SourceError(SimhashError):
-    """A page, a file of fingerprints or another source of a command cannot be read."""
+    """A page, a decisions feed or another source cannot be read, or what is made of it written."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.commands.base import Subcommand, progress
-from scrapy_simhash.errors import FeedError
+from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import CrawlInfo, comparison_of, report_of
@@ -47,14 +47,14 @@ class ReportCommand(Subcommand[Document]):
 
     async def find(self, options: argparse.Namespace) -> Document:
         if bool(options.feeds) == bool(options.compare):
-            raise FeedError("name one or more decisions feeds, or two to --compare")
+            raise SourceError("name one or more decisions feeds, or two to --compare")
         if options.compare:
             if options.output or options.open:
-                raise FeedError("a comparison is not written as HTML; take --json")
+                raise SourceError("a comparison is not written as HTML; take --json")
             one, other = (_report([feed]) for feed in options.compare)
             return comparison_of(one, other)
         if options.open and not options.output:
-            raise FeedError("say where to write the page that --open shows: --output FILE")
+            raise SourceError("say where to write the page that --open shows: --output FILE")
         report = _report(options.feeds)
         if options.output:
             write_page(html_of(report), options.output)
@@ -83,17 +83,17 @@ class ReportCommand(Subcommand[Document]):
 def _report(feeds: list[Path]) -> Document:
     """Read *feeds* into one report.
 
-    :raises FeedError: one cannot be read, or no feed has a decision.
+    :raises SourceError: one cannot be read, or no feed has a decision.
     """
     collector = Collector()
     for feed in feeds:
         try:
             _read(feed, collector)
         except OSError as exc:
-            raise FeedError(f"{feed} cannot be read: {exc.strerror}") from exc
+            raise SourceError(f"{feed} cannot be read: {exc.strerror}") from exc
     if not collector.pages:
         names = ", ".join(map(str, feeds))
-        raise FeedError(
+        raise SourceError(
             f"{names} must hold decisions, one JSON object a line: found none, and "
             f"{collector.unreadable_lines:,} other lines. Name a file that a crawl wrote to "
             "SIMHASH_DECISIONS_FILE."
@@ -111,22 +111,22 @@ def _read(feed: Path, collector: Collector) -> None:
 def write_page(html: str, path: Path) -> None:
     """Write the page of a report, in one step.
 
-    :raises FeedError: it cannot be written.
+    :raises SourceError: it cannot be written.
     """
     try:
         with replacing(path) as unfinished:
             unfinished.write_bytes(html.encode())
     except OSError as exc:
-        raise FeedError(f"{path} cannot be written: {exc.strerror}") from exc
+        raise SourceError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
 def _open(path: Path) -> None:
     """Open the page at *path* in the browser that :mod:`webbrowser` chooses.
 
-    :raises FeedError: there is none.
+    :raises SourceError: there is none.
     """
     if not webbrowser.open(path.resolve().as_uri()):
-        raise FeedError(
+        raise SourceError(
             f"{path} is written, but no browser was found to open it in. Open it yourself, or name "
             "a browser in the environment variable BROWSER."
         )

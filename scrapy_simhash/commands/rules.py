@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,6 +24,7 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import listed
+from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -264,7 +264,7 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
 
 def _state(one: Hypothesis) -> str:
     if holds := one.acts():
-        since = "approved" if one.approved else f"learned {_day(one.learned or one.seen)}"
+        since = "approved" if one.approved else f"learned {iso_time(one.learned or one.seen)[:10]}"
         return f"{since}: acts {'everywhere' if '/' in holds else 'in ' + ', '.join(holds)}"
     if wait := one.waits_for():
         return f"waits: {wait}"
@@ -284,10 +284,6 @@ def _explained(found: FoundRule) -> Iterator[str]:
     stage = one.stage(template)
     sure = "approved" if one.approved else stage
     yield f"   it may act: {sure}" if stage else "   it may not act"
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -23,6 +22,7 @@ from scrapy_simhash.commands.base import (
 from scrapy_simhash.index.opening import file_of, open_existing
 from scrapy_simhash.index.sqlite.repair import Problem, repair
 from scrapy_simhash.index.survey import Survey, ids_where, judged_by, survey
+from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.urls import host_of, scope_key
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ class StatsCommand(Subcommand[Survey]):
 
 
 def _date(seconds: int | None) -> str:
-    if seconds is None:
-        return "-"
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(" ", "minutes")[:16]
+    return "-" if seconds is None else iso_time(seconds)[:16].replace("T", " ")
 
 
 @dataclass(frozen=True)

@@ -114,23 +114,21 @@ class CrawlRun:
         :raises IndexUnavailableError: the index did not take it: no page can be judged yet, since
             nobody knows which pages this crawl has met.
         """
-        if self._run is None:
-            async with self._lock:
-                await self._begin()
-        assert self._run is not None  # noqa: S101 - for mypy
+        async with self._lock:
+            if self._run is None:
+                self._run = await self._begin()
         return self._run
 
-    async def _begin(self) -> None:
-        if self._run is not None:  # another page has waited for it
-            return
+    async def _begin(self) -> Run:
         if monotonic() < self._try_at:
             raise IndexUnavailableError(f"{self._index} does not know of this crawl yet")
         try:
-            self._run = await self._index.begin_crawl(self._spider_name, self._name, self._joins)
+            run = await self._index.begin_crawl(self._spider_name, self._name, self._joins)
         except IndexUnavailableError:
             self._try_at = monotonic() + AGAIN_SECONDS
             raise
-        self._beats = asyncio.ensure_future(self._beat(self._run))
+        self._beats = asyncio.ensure_future(self._beat(run))
+        return run
 
     async def end(self, delivered: bool, is_done: bool) -> None:
         """Note the end of the run.

@@ -231,7 +231,7 @@ class Collector:
         skipped = self.skipped[shortened(record.decision.reason)]
         skipped.pages += 1
         if len(skipped.examples) < EXAMPLES:
-            error = None if record.error is None else shortened(record.error)
+            error = record.error and shortened(record.error)
             skipped.examples.append({"url": shortened(record.url), "error": error})
         self.sites[record.address.host].skipped += 1
 

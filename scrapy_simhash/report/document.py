@@ -159,17 +159,15 @@ def _summary(
         (totals["duplicates"], "duplicate(s)"),
         (totals["refresh"], "passed again"),
     )
-    saved = []
-    if totals["observed"]:
-        saved.append(f"{totals['observed']:,} would be dropped, and their links not followed")
-    if totals["dropped"]:
-        # A batch has no bodies, and follows no links.
-        more_saved = ", and their links not followed" if totals["body_bytes"] else ""
-        saved.append(f"{totals['dropped']:,} were dropped{more_saved}")
-    if totals["flagged"]:
-        saved.append(f"{totals['flagged']:,} were flagged, and their links not followed")
-    if totals["parked"]:
-        saved.append(f"{counted(totals['parked'], 'request(s)')} parked by rules, and not sent")
+    # A batch has no bodies, and follows no links.
+    links = ", and their links not followed" if totals["body_bytes"] else ""
+    done = (
+        (totals["observed"], f"would be dropped{links}"),
+        (totals["dropped"], f"were dropped{links}"),
+        (totals["flagged"], f"were flagged{links}"),
+        (totals["parked"], "request(s) parked by rules, and not sent"),
+    )
+    saved = [counted(pages, what) for pages, what in done if pages]
     more = (
         0 if _has(about, "SIMHASH_RULES", "use") else sum(row["duplicates"] for row in suggestions)
     )
