@@ -18,7 +18,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -91,17 +91,17 @@ class ExportCommand(Subcommand[Exported]):
         )
 
     async def find(self, options: argparse.Namespace) -> Exported | None:
-        write = _write_groups if options.groups else _write
+        form = Path(options.output).suffix
+        write = partial(_write_groups, form=form) if options.groups else _write
         async with open_existing(options.index) as index:
             if options.output == "-":
-                await write(index, sys.stdout, "")
+                await write(index, sys.stdout)
                 return None
-            form = Path(options.output).suffix
             if options.groups and form == ".parquet":
                 extra_version("pyarrow", "A .parquet file", "batch")
             try:
                 with Path(options.output).open("x", encoding="utf-8", newline="") as file:
-                    written = await write(index, file, form)
+                    written = await write(index, file)
             except OSError as exc:
                 raise SimhashError(f"{options.output} cannot be made: {exc}") from exc
         return Exported(written, options.output)
@@ -110,7 +110,7 @@ class ExportCommand(Subcommand[Exported]):
         print_line(console, f"{found.pages:,} pages written to {found.output}")
 
 
-async def _write(index: LastingIndex, file: TextIO, _form: str) -> int:
+async def _write(index: LastingIndex, file: TextIO) -> int:
     file.write(json.dumps(header_of(index.parameters)) + "\n")
     written = 0
     with progress("Writing pages", (await index.counts()).pages) as advance:
@@ -122,12 +122,9 @@ async def _write(index: LastingIndex, file: TextIO, _form: str) -> int:
 
 
 async def _write_groups(index: LastingIndex, file: TextIO, form: str) -> int:
-    """Write the groups in the form of a file's suffix: JSON lines, unless it is another one."""
     written, rows = 0, []
-    with (
-        progress("Writing groups", (await index.counts()).pages) as advance,
-        _TABLES.get(form, _json_lines)(file) as write,
-    ):
+    with progress("Writing groups", (await index.counts()).pages) as advance, ExitStack() as stack:
+        write = _writer(file, form, stack)
         async for member in members(index):
             judged_at = datetime.fromtimestamp(member.judged_at, timezone.utc)
             rows.append(member._asdict() | {"judged_at": judged_at})
@@ -140,31 +137,22 @@ async def _write_groups(index: LastingIndex, file: TextIO, form: str) -> int:
     return written
 
 
-@contextmanager
-def _json_lines(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
+def _writer(file: TextIO, form: str, stack: ExitStack) -> Callable[[list[Record]], object]:
+    """Return what writes rows to a file: as JSON lines, unless its suffix is another *form*."""
+    if form == ".csv":
+        table = csv.DictWriter(file, Member._fields)
+        table.writeheader()
+        return table.writerows
+    if form == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        types = {"share": pa.float64(), "judged_at": pa.timestamp("s", "UTC")}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in Member._fields])
+        parquet = stack.enter_context(pq.ParquetWriter(file.buffer, schema))
+        return lambda rows: parquet.write_table(pa.Table.from_pylist(rows, schema))
     dumps = partial(json.dumps, ensure_ascii=False, default=datetime.isoformat)
-    yield lambda rows: file.writelines(f"{dumps(row)}\n" for row in rows)
-
-
-@contextmanager
-def _csv(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
-    writer = csv.DictWriter(file, Member._fields)
-    writer.writeheader()
-    yield writer.writerows
-
-
-@contextmanager
-def _parquet(file: TextIO) -> Iterator[Callable[[list[Record]], object]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {"share": pa.float64(), "judged_at": pa.timestamp("s", "UTC")}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in Member._fields])
-    with pq.ParquetWriter(file.buffer, schema) as writer:
-        yield lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema))
-
-
-_TABLES = {".csv": _csv, ".parquet": _parquet}
+    return lambda rows: file.writelines(f"{dumps(row)}\n" for row in rows)
 
 
 @dataclass(frozen=True)

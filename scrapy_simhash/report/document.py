@@ -361,28 +361,19 @@ def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
     Sites and differences of either report have a row, with 0 for the report that lacks them.
     """
-
-    def counts(report: dict[str, Any], section: str) -> dict[str, float]:
-        if section == "totals":
-            return {name: report["totals"][name] for name in COMPARED}
-        key, number = columns[section]
-        return {row[key]: row[number] for row in report[section]}
-
-    columns = {
-        "skipped": ("reason", "pages"),
-        "sites": ("site", "duplicates"),
-        "differences": ("advice", "duplicates"),
-    }
-    rows = []
-    for section in ("totals", *columns):
-        first, second = counts(one, section), counts(other, section)
-        rows += [
-            {
-                "section": section,
-                "name": name,
-                "one": first.get(name, 0),
-                "other": second.get(name, 0),
-            }
-            for name in {**first, **second}
-        ]
+    counts, others = _compared(one), _compared(other)
+    rows = [
+        {"section": section, "name": name, "one": first.get(name, 0), "other": second.get(name, 0)}
+        for (section, first), second in zip(counts.items(), others.values(), strict=True)
+        for name in {**first, **second}
+    ]
     return {"schema": SCHEMA, "names": [one["name"], other["name"]], "rows": rows}
+
+
+def _compared(report: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return {
+        "totals": {name: report["totals"][name] for name in COMPARED},
+        "skipped": {row["reason"]: row["pages"] for row in report["skipped"]},
+        "sites": {row["site"]: row["duplicates"] for row in report["sites"]},
+        "differences": {row["advice"]: row["duplicates"] for row in report["differences"]},
+    }
