@@ -38,7 +38,7 @@ def pages(draw: st.DrawFn) -> Page:
 
 @given(pages(), st.booleans())
 def test_a_page_comes_back_from_redis_as_it_was(page: Page, is_kept: bool) -> None:
-    scope = Scope(page.scope, ("", ""))
+    scope = Scope(page.scope, ("", "", ""))
     representative = None if is_kept else scope.base + 7
     stored = pack(page, 0 if is_kept else 7, call=3)
     assert unpack(5, scope, stored) == StoredRow(Row(scope.base + 5, page, representative), 0)
@@ -46,7 +46,7 @@ def test_a_page_comes_back_from_redis_as_it_was(page: Page, is_kept: bool) -> No
 
 @given(pages())
 def test_a_page_that_was_cut_before_its_sketch_has_none(page: Page) -> None:
-    scope = Scope(page.scope, ("", ""))
+    scope = Scope(page.scope, ("", "", ""))
     stored = pack(page, 0, call=3)
     brief = unpack(5, scope, stored[: len(stored) - len(page.sketch or b"")]).row.page
     values: dict[str, Any] = {field.name: getattr(page, field.name) for field in STORED}

@@ -5,10 +5,11 @@
     simhash:1:{@}:about                  the parameters of the index
     simhash:1:{@}:scopes, :crawls, :running, :named, :templates
     simhash:1:5d41402a:{a.example}:pages     the pages of a scope by id
-    simhash:1:5d41402a:{a.example}:buckets   its tables, look-ups by request and text, counters
+    simhash:1:5d41402a:{a.example}:buckets   its tables, look-ups by request and text, a counter
+    simhash:1:5d41402a:{a.example}:groups    which pages point to which
 
 A key begins with the prefix and the format; then come a hash of the scheme, and the scope.  The
-part in braces (the hash tag) decides in which slot of a cluster a key is: so a script finds both
+part in braces (the hash tag) decides in which slot of a cluster a key is: so a script finds all
 keys of one scope in one slot.  ``@`` is the tag of an index with only one scope.
 """
 
@@ -163,7 +164,7 @@ class Scope:
     """
 
     name: str
-    keys: tuple[str, str]
+    keys: tuple[str, str, str]
     last: int = 0
     connections: int = 0
     base: int = field(init=False)
@@ -192,4 +193,4 @@ class Keys:
         """Return a scope of the index."""
         scheme = blake2b(self.scheme.encode(), digest_size=4).hexdigest()
         start = f"{self.prefix}:{FORMAT}:{scheme}:{{{quote(name, safe='') or GLOBAL_TAG}}}"
-        return Scope(name, (f"{start}:pages", f"{start}:buckets"))
+        return Scope(name, (f"{start}:pages", f"{start}:buckets", f"{start}:groups"))

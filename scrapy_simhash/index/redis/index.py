@@ -52,7 +52,7 @@ T = TypeVar("T")
 # contradicts itself.
 TRIES = 100
 
-_FORGET = Script("buckets.lua", "groups.lua", "forget.lua")
+_FORGET = Script("buckets.lua", "forget.lua")
 _UNDELIVER = Script("buckets.lua", "undeliver.lua")
 _NO_ID = bytes(ID_BYTES)
 
@@ -75,9 +75,7 @@ class RedisIndex(LastingIndex):
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
         near, pages = _run_apart(self._open())
         self._buckets = Buckets(near, pages)
-        self._script = Script(
-            "buckets.lua", "groups.lua", "look_up.lua", near.script, "add_page.lua"
-        )
+        self._script = Script("buckets.lua", "look_up.lua", near.script, "add_page.lua")
 
     @classmethod
     def existing(cls, url: str) -> Self | None:

@@ -29,11 +29,11 @@ from scrapy_simhash.index.base import (
     this_process,
 )
 from scrapy_simhash.index.redis.address import Keys, Scope, base_of
-from scrapy_simhash.index.redis.buckets import NearKeys, plan
+from scrapy_simhash.index.redis.buckets import ID_BYTES, NearKeys, plan
 from scrapy_simhash.index.redis.rows import (
+    MAX_NUMBER,
     StoredRow,
     number_of,
-    numbers_of,
     pack_id,
     unpack,
 )
@@ -243,16 +243,18 @@ class Store:
         return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 
     async def oldest_of_group(self, scope: Scope, number: int) -> list[int]:
-        """Return the numbers of the oldest pages that point to a representative: the first part."""
-        ids = await self.server.command("HGET", scope.keys[1], b"g" + pack_id(number))
-        return numbers_of(ids or b"")
+        """Return the numbers of the oldest pages that point to a representative, not of all."""
+        first = b"[" + pack_id(number)
+        span = first, first + pack_id(MAX_NUMBER), "BYLEX", "LIMIT", 0, SCANNED_AT_ONCE
+        found = await self.server.command("ZRANGE", scope.keys[2], *span)
+        return [number_of(member[ID_BYTES:]) for member in found]
 
     async def counts(self) -> Counts:
         """Return how many pages there are, in all scopes."""
         pages = duplicates = 0
         for scope in await self.all_scopes():
             pages += int(await self.server.command("HLEN", scope.keys[0]))
-            duplicates += int(await self.server.command("HGET", scope.keys[1], "d") or 0)
+            duplicates += int(await self.server.command("ZCARD", scope.keys[2]))
         return Counts(pages, pages - duplicates)
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:

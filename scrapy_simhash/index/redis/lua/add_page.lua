@@ -1,8 +1,8 @@
 -- Looks up the rows that a page is judged by, and writes the page if it was judged by these rows.
 --
--- Before this file, groups.lua keeps groups, look_up.lua reads the buckets, and near_tables.lua or
--- near_keys.lua says what is near a page: near_by() returns the ids and whether some were left out,
--- put_near(id) lets a page be found.
+-- Before this file, look_up.lua reads the buckets, and near_tables.lua or near_keys.lua says what is
+-- near a page: near_by() returns the ids and whether some were left out, put_near(id) lets a page be
+-- found.
 --
 -- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here; 'keep':
 -- write a representative, whatever it is like, if its request is not one already.
@@ -91,14 +91,10 @@ if check or (not keep and judged_by ~= ARGV[9] and not nothing_to_judge) then
   }
 end
 
-local change, duplicates = next_change(), 0
-local function leave_own_group()
-  leave_group(representative_of(own_page), own)
-  duplicates = -1
-end
+local change = next_change()
 local moves = ARGV[11] ~= '' and not nothing_to_judge
 if moves and own then
-  leave_own_group()
+  leave_group(representative_of(own_page), own)
   redis.call('HDEL', KEYS[1], own)
   cut(names[1], string.sub(ARGV[5], 1, CHECK) .. own)
 end
@@ -110,7 +106,7 @@ redis.call('HSET', KEYS[1], id, change .. representative .. string.sub(ARGV[8], 
 if is_kept then
   for_each(ARGV[10], cut)
 elseif own then
-  leave_own_group()
+  leave_group(representative_of(own_page), own)
 end
 if left then
   local copy = next_change()
@@ -120,17 +116,14 @@ if left then
     put(field, check .. copy)
   end)
   enter_group(id, copy)
-  duplicates = duplicates + 1
 end
 if moves or not own then put(names[1], string.sub(ARGV[5], 1, CHECK) .. id) end
 if representative ~= NONE then
   enter_group(representative, id)
-  duplicates = duplicates + 1
 else
   local text = string.sub(ARGV[6], 1, CHECK)
   if text ~= '' and has_room(names[2], text) then put(names[2], text .. id) end
   put_near(id)
 end
-count_duplicates(duplicates)
 store_buckets()
 return { id, representative }

@@ -1,6 +1,7 @@
 -- Packed buckets: fields of the hash KEYS[2], each a string of entries of one width, the oldest
 -- first.  An entry ends with the id of its page (4 bytes, big-endian).  KEYS[1] is the hash of the
--- pages by id.  This file is put before each script that changes pages.
+-- pages by id, KEYS[3] the sorted set of groups: the id of each representative, with that of a page
+-- that points to it.  This file is put before each script that changes pages.
 --
 -- Before this file, rows.py puts the positions of each part of a page: CHANGE, CHANGE_END and so
 -- on, and HEAD_LENGTH.
@@ -96,6 +97,10 @@ local function next_change()
   return struct.pack('>I4', redis.call('HINCRBY', KEYS[2], 'n', 1))
 end
 
-local function count_duplicates(more)
-  if more ~= 0 then redis.call('HINCRBY', KEYS[2], 'd', more) end
+local function enter_group(representative, id)
+  redis.call('ZADD', KEYS[3], 0, representative .. id)
+end
+
+local function leave_group(representative, id)
+  redis.call('ZREM', KEYS[3], representative .. id)
 end

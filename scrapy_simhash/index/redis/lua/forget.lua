@@ -14,15 +14,14 @@ local function is_as_seen(seen)
 end
 
 local page, next = is_as_seen(ARGV[1]), heir ~= '' and is_as_seen(ARGV[3])
-if not page or string.sub(bucket(group_of(id)), 1, 4) ~= heir then return 0 end
+local last = '[' .. id .. '\255\255\255\255'
+local oldest = redis.call('ZRANGE', KEYS[3], '[' .. id, last, 'BYLEX', 'LIMIT', 0, 1)[1]
+if not page or string.sub(oldest or '', 5) ~= heir then return 0 end
 if heir ~= '' and not next then return 0 end
 
 for_each(ARGV[2], cut)
 local representative = representative_of(page)
-if representative ~= NONE then
-  leave_group(representative, id)
-  count_duplicates(-1)
-end
+if representative ~= NONE then leave_group(representative, id) end
 if heir == '' then
   redis.call('HDEL', KEYS[1], id)
 else
@@ -31,7 +30,6 @@ else
     .. string.sub(without_crawls(next), REPRESENTATIVE_END + 1))
   leave_group(id, heir)
   for_each(ARGV[4], put)
-  count_duplicates(-1)
 end
 store_buckets()
 return 1
