@@ -13,7 +13,7 @@ from scrapy_simhash.decision.page import met_by
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import opening
 from tests.indexes import Blocking, groups, ids_by_name, open_index
-from tests.pages import PARAMETERS, UNIQUE, VERIFIED, near, page, page_with_content
+from tests.pages import PARAMETERS, UNIQUE, near, page
 
 
 @pytest.fixture
@@ -115,15 +115,6 @@ def test_page_without_blocks_teaches_nothing(lasting_place: str) -> None:
         assert index.check_and_add(page("a", 0b0)) == UNIQUE
     with open_index(lasting_place, PARAMETERS) as index:
         assert index.templates() == []
-
-
-def test_rows_without_sketches_are_the_rows_otherwise(lasting_place: str) -> None:
-    with open_index(lasting_place, VERIFIED) as index:
-        for name, content in [("a", range(100)), ("b", range(1, 101)), ("c", range(500, 600))]:
-            index.check_and_add(page_with_content(name, content))
-        wanted = [replace(row, page=replace(row.page, sketch=None)) for row in index.rows()]
-        assert index.brief_rows() == wanted
-        assert len(wanted) == 3
 
 
 def test_index_in_memory_does_not_last() -> None:

@@ -334,7 +334,7 @@ def _html(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
 def _index(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
     path = Path(place)
     with schema.errors_translated(path), closing(schema.read_only(path)) as connection:
-        for row in Rows(connection).all_brief():
+        for row in Rows(connection).all():
             page = row.page
             date = int(page.judged_at * 1_000_000)
             yield _record(place, row.id, page.url, date, page.fingerprint)

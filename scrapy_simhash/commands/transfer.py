@@ -250,7 +250,7 @@ async def _built_like(options: argparse.Namespace, pipeline: Pipeline) -> Import
             f"{masked(options.index)} is there already; name one that is not"
         )
     async with open_existing(options.like) as old:
-        requests = {row.page.url: row.page.request_fingerprint async for row in old.brief_rows()}
+        requests = {row.page.url: row.page.request_fingerprint async for row in old.rows()}
 
     def wanted(page: Fetched) -> Fetched | None:
         request = requests.get(page.url)

@@ -189,10 +189,6 @@ class LastingIndex(Index):
     """An index that outlives its process: it can be looked into, and copied."""
 
     @abstractmethod
-    def brief_rows(self) -> AsyncIterator[Row]:
-        """Yield every stored page as :meth:`rows` does, but without its sketch."""
-
-    @abstractmethod
     async def row(self, row_id: int) -> Row | None:
         """Return the row with an id."""
 

@@ -62,7 +62,7 @@ class Survey:
 
 
 async def survey(place: str) -> Survey:
-    """Return a summary of the index at *place*.  Cost: reads the rows once, without sketches.
+    """Return a summary of the index at *place*.  Cost: reads the rows once.
 
     :raises SimhashError: there is no index, or it cannot be used.
     """
@@ -70,7 +70,7 @@ async def survey(place: str) -> Survey:
     groups: Counter[int] = Counter()
     first, last = inf, -inf
     async with open_existing(place) as index:
-        async for row in index.brief_rows():
+        async for row in index.rows():
             judged_by[row.page.crawl] += 1
             first, last = min(first, row.page.judged_at), max(last, row.page.judged_at)
             if row.representative is not None:
@@ -132,7 +132,7 @@ async def groups(place: str) -> AsyncGenerator[Member, None]:
 async def members(index: LastingIndex) -> AsyncGenerator[Member, None]:
     """Yield all pages of an open index as :func:`groups` does."""
     duplicates: defaultdict[int, list[int]] = defaultdict(list)
-    async for row in index.brief_rows():
+    async for row in index.rows():
         if row.representative is not None:
             duplicates[row.representative].append(row.id)
     async for row in index.rows():
@@ -160,7 +160,7 @@ def _duplicate(page: Page, kept: Page, learned: Learned) -> Member:
 
 async def ids_where(index: LastingIndex, is_meant: Callable[[Page], bool]) -> list[int]:
     """Return the ids of the pages that are meant."""
-    return [row.id async for row in index.brief_rows() if is_meant(row.page)]
+    return [row.id async for row in index.rows() if is_meant(row.page)]
 
 
 async def judged_by(index: LastingIndex, spider: str) -> Callable[[Page], bool]:

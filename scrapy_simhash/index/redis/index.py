@@ -196,10 +196,7 @@ class RedisIndex(LastingIndex):
         return await self._store.counts()
 
     def rows(self) -> AsyncIterator[Row]:
-        return self._store.rows(self._store.stored)
-
-    def brief_rows(self) -> AsyncIterator[Row]:
-        return self._store.rows(self._store.scan)
+        return self._store.rows()
 
     async def row(self, row_id: int) -> Row | None:
         found = await self._store.row(row_id)

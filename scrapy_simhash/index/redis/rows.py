@@ -125,7 +125,7 @@ def pack(page: Page, representative: int, call: int) -> bytes:
 
 
 def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
-    """Return the row stored under a number in a scope; a row without its last bytes has no sketch.
+    """Return the row stored under a number in a scope.
 
     :raises IndexFormatError: it is not a stored page.
     """
@@ -137,14 +137,16 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
             value = stored[at : at + length]
             found[name] = value.decode("utf-8", "surrogatepass") if is_text else value
             at += length
-    except (struct.error, UnicodeDecodeError, TypeError) as exc:
+        if at != len(stored):
+            raise ValueError(f"its length is {len(stored)}, not {at}")
+    except (struct.error, ValueError, TypeError) as exc:
         raise IndexFormatError(f"page {number} is damaged: {exc}") from exc
     for name in _NUMBERS:
         found[name] = found[name] or None
     present = values[_PRESENT_AT]
-    if present != _ALL_PRESENT or at > len(stored):
+    if present != _ALL_PRESENT:
         for name, bit in _PRESENT_BITS.items():
-            if not present & bit or (at > len(stored) and name == _LONG_NAMES[-1][0]):
+            if not present & bit:
                 found[name] = None
     row = Row(
         id=scope.base + number,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -41,10 +41,9 @@ from scrapy_simhash.index.redis.server import Script, Server
 
 logger = logging.getLogger(__name__)
 
-# This many ids are scanned at once: the server does nothing else for about 1 ms.
+# This many rows, or members of a group, are read at once: the server does nothing else for 1 ms.
 SCANNED_AT_ONCE = 1_000
 
-_SCAN = Script("scan.lua")
 _BEGIN = Script("running.lua", "begin_crawl.lua")
 _BEAT = Script("running.lua", "beat.lua")
 
@@ -52,10 +51,6 @@ _BEAT = Script("running.lua", "beat.lua")
 _MUST_BE_SAME = ("scheme", "scope", "min_tokens", "is_verified")
 
 _KEEP = "It was left as it is; name another index (?prefix= at the end of the URL)"
-
-
-# Returns the rows of a scope with numbers in a range.
-ReadSpan = Callable[[Scope, range], Awaitable[list[StoredRow]]]
 
 
 @dataclass(frozen=True)
@@ -227,20 +222,14 @@ class Store:
         found = await self.stored(scope, [row_id - scope.base])
         return (scope, found[0]) if found else None
 
-    async def rows(self, read: ReadSpan) -> AsyncIterator[Row]:
-        """Yield all rows, scope by scope, as *read* returns those of a span: oldest first."""
+    async def rows(self) -> AsyncIterator[Row]:
+        """Yield all rows, scope by scope, oldest first."""
         for scope in await self.all_scopes():
             last = int(await self.server.command("HGET", scope.keys[1], "n") or 0)
             for first in range(1, last + 1, SCANNED_AT_ONCE):
                 span = range(first, min(first + SCANNED_AT_ONCE, last + 1))
-                for stored in await read(scope, span):
+                for stored in await self.stored(scope, span):
                     yield stored.row
-
-    async def scan(self, scope: Scope, numbers: range) -> list[StoredRow]:
-        """Return the rows of a span without sketches."""
-        found = await self.script(scope, _SCAN, numbers.start, numbers.stop - 1)
-        pairs = zip(found[::2], found[1::2], strict=True)
-        return [unpack(number_of(row_id), scope, page) for row_id, page in pairs]
 
     async def oldest_of_group(self, scope: Scope, number: int) -> list[int]:
         """Return the numbers of the oldest pages that point to a representative, not of all."""

@@ -163,11 +163,6 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             for row in self._rows.all():
                 yield row
 
-    async def brief_rows(self) -> AsyncIterator[Row]:
-        with schema.errors_translated(self.path):
-            for row in self._rows.all_brief():
-                yield row
-
     async def row(self, row_id: int) -> Row | None:
         return self._rows.by_id(row_id)
 

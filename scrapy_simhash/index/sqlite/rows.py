@@ -97,12 +97,7 @@ _WRITTEN = [
 ]
 
 _NAMES = ["representative", *(field.name for field in STORED)]
-_BRIEF_NAMES = [
-    "representative",
-    *("NULL" if field.kind is Kind.SKETCH else field.name for field in STORED),
-]
 _SELECT = f"SELECT id, {', '.join(_NAMES)} FROM pages "  # noqa: S608 - constants
-_SELECT_BRIEF = f"SELECT id, {', '.join(_BRIEF_NAMES)} FROM pages ORDER BY id"  # noqa: S608
 _INSERT = f"INSERT INTO pages (id, {', '.join(_NAMES)}) VALUES (?{', ?' * len(_NAMES)})"  # noqa: S608
 _SET = ", ".join(f"{name} = ?" for name in _NAMES)
 _UPDATE = f"UPDATE pages SET change = coalesce(?, change), {_SET} WHERE id = ?"  # noqa: S608
@@ -163,10 +158,6 @@ class Rows:
     def all(self) -> Iterator[Row]:
         """Yield all rows, oldest first."""
         return self._select("ORDER BY id")
-
-    def all_brief(self) -> Iterator[Row]:
-        """Yield all rows without their sketches, oldest first."""
-        return map(row_of, self._connection.execute(_SELECT_BRIEF))
 
     def insert(self, row_id: int, page: Page, representative: int | None) -> None:
         """Store a page as a new row."""
