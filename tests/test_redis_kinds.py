@@ -200,13 +200,14 @@ def test_tls_is_spoken_with_a_server_that_is_known(
 def test_url_says_all_that_is_needed() -> None:
     url = "rediss+sentinel://crawler:p%40ss@a:1,[::1]:2/main/3?prefix=news&client_name=c1"
     address = ServerAddress.from_url(url)
-    assert (address.kind, address.is_tls, address.service) == ("sentinel", True, "main")
+    options = address.options
+    assert (address.kind, options["ssl"], address.service) == ("sentinel", True, "main")
     assert address.hosts == (("a", 1), ("::1", 2))
-    assert (address.user, address.password, address.database) == ("crawler", "p@ss", 3)
-    assert (address.prefix, address.client_name) == ("news", "c1")
+    assert (options["username"], options["password"], address.database) == ("crawler", "p@ss", 3)
+    assert (address.prefix, options["client_name"]) == ("news", "c1")
     assert str(address) == url.replace("p%40ss", "***")
     assert "p@ss" not in repr(address)
-    assert ServerAddress.from_url("redis://:secret@host").user is None
+    assert ServerAddress.from_url("redis://:secret@host").options["username"] is None
     assert ServerAddress.from_url("redis://host").hosts == (("host", 6379),)
 
 

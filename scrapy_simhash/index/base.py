@@ -185,6 +185,11 @@ class CrawlRecord:
     finished_at: int | None
 
 
+def absent(place: object) -> IndexUnavailableError:
+    """Return the error that there is no index at a place, which shows no password."""
+    return IndexUnavailableError(f"{place} is not there: no crawl has made an index yet")
+
+
 class LastingIndex(Index):
     """An index that outlives its process: it can be looked into, and copied."""
 

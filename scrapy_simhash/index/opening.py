@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Index, LastingIndex
+from scrapy_simhash.index.base import Index, LastingIndex, absent
 from scrapy_simhash.settings import MEMORY, extra_version, is_in_redis, masked
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.redis.index import RedisIndex
-    from scrapy_simhash.index.sqlite.index import SQLiteIndex
 
 
 def open_index(place: str, parameters: Parameters) -> Index:
@@ -35,16 +30,31 @@ def open_index(place: str, parameters: Parameters) -> Index:
     return open_lasting(place, parameters)
 
 
-def open_lasting(place: str, parameters: Parameters) -> LastingIndex:
+def open_lasting(place: str, parameters: Parameters | None) -> LastingIndex:
     """Return the index at *place*, which outlives this process; see :func:`open_index`.
+
+    Without *parameters*, it is one that is there, as it was built.
 
     :raises IndexUnavailableError: *place* is in memory.
     """
     if place == MEMORY:
         raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
     if is_in_redis(place):
-        return _redis_index()(place, parameters)
-    return _sqlite_index()(place, parameters)
+        extra_version("redis", "an index in Redis")
+        from scrapy_simhash.index.redis.index import RedisIndex
+
+        return RedisIndex(place, parameters)
+    from scrapy_simhash.index.sqlite.index import SQLiteIndex
+
+    return SQLiteIndex(place, parameters)
+
+
+def open_existing(place: str) -> LastingIndex:
+    """Return the index at *place* as it was built, to be tended, not to judge pages with.
+
+    :raises SimhashError: there is none, or it cannot be used.
+    """
+    return open_lasting(place, None)
 
 
 def observed_place(place: str) -> str:
@@ -60,24 +70,6 @@ def observed_place(place: str) -> str:
     options = dict(parse_qsl(url.query))
     options["prefix"] = f"{options.get('prefix', PREFIX)}-observed"
     return url._replace(query=urlencode(options)).geturl()
-
-
-def open_existing(place: str) -> LastingIndex:
-    """Return the index at *place* as it was built, to be tended, not to judge pages with.
-
-    :raises SimhashError: there is none, or it cannot be used.
-    """
-    found: LastingIndex | None = None
-    if is_in_redis(place):
-        found = _redis_index().existing(place)
-    elif Path(place).exists():
-        from scrapy_simhash.index.sqlite.schema import stored_parameters
-
-        stored = stored_parameters(Path(place))
-        found = _sqlite_index()(place, Parameters(stored["scheme"], stored["scope"], distance=0))
-    if found is None:
-        raise _absent(place)
-    return found
 
 
 def is_index(place: str) -> bool:
@@ -115,22 +107,5 @@ def file_of(place: str, doing: str) -> Path:
             f'"scrapy simhash import".'
         )
     if not Path(place).exists():
-        raise _absent(place)
+        raise absent(masked(place))
     return Path(place)
-
-
-def _redis_index() -> type[RedisIndex]:
-    extra_version("redis", "an index in Redis")
-    from scrapy_simhash.index.redis.index import RedisIndex
-
-    return RedisIndex
-
-
-def _sqlite_index() -> type[SQLiteIndex]:
-    from scrapy_simhash.index.sqlite.index import SQLiteIndex
-
-    return SQLiteIndex
-
-
-def _absent(place: str) -> IndexUnavailableError:
-    return IndexUnavailableError(f"{masked(place)} is not there: no crawl has made an index yet")

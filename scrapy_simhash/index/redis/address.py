@@ -4,13 +4,13 @@
 
     simhash:1:{@}:about                  the parameters of the index
     simhash:1:{@}:scopes, :crawls, :running, :named, :templates
-    simhash:1:5d41402a:{a.example}:pages     the pages of a scope by id
-    simhash:1:5d41402a:{a.example}:buckets   its tables, look-ups by request and text, a counter
-    simhash:1:5d41402a:{a.example}:groups    which pages point to which
+    simhash:1:{a.example}:pages          the pages of a scope by id
+    simhash:1:{a.example}:buckets        its tables, look-ups by request and text, a counter
+    simhash:1:{a.example}:groups         which pages point to which
 
-A key begins with the prefix and the format; then come a hash of the scheme, and the scope.  The
-part in braces (the hash tag) decides in which slot of a cluster a key is: so a script finds all
-keys of one scope in one slot.  ``@`` is the tag of an index with only one scope.
+A key begins with the prefix and the format; then comes the scope.  The part in braces (the hash
+tag) decides in which slot of a cluster a key is: so a script finds all keys of one scope in one
+slot.  ``@`` is the tag of an index with only one scope.
 """
 
 from __future__ import annotations
@@ -51,24 +51,20 @@ class ServerAddress:
     A new index is planned for a number of *pages* in its largest scope.
 
     *hosts* are (name, port): the server, some nodes of the cluster, or the sentinels, which know
-    the server as *service*.  *tls* are further arguments of redis-py.
+    the server as *service*.  *options* are the arguments of redis-py for the login, the client's
+    name and TLS; *shown* is the URL without its password.
     """
 
     kind: str
     hosts: tuple[tuple[str, int], ...]
-    is_tls: bool = False
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    database: int = 0
-    service: str = ""
-    prefix: str = PREFIX
-    pages: int = PAGES
-    client_name: str = CLIENT_NAME
-    tls: tuple[tuple[str, str], ...] = ()
-    shown: str = ""
+    database: int
+    service: str
+    prefix: str
+    pages: int
+    options: dict[str, Any] = field(repr=False)
+    shown: str
 
     def __str__(self) -> str:
-        """Return the URL without its password."""
         return self.shown
 
     @classmethod
@@ -101,40 +97,22 @@ class ServerAddress:
         hosts = _hosts(url.netloc, SENTINEL_PORT if kind == "sentinel" else PORT)
         if not kind and len(hosts) > 1:
             raise ValueError("there must be one host")
-        options = dict(parse_qsl(url.query, strict_parsing=True) if url.query else ())
-        options = {"prefix": PREFIX, "pages": str(PAGES), "client_name": CLIENT_NAME, **options}
-        prefix, client_name = options.pop("prefix"), options.pop("client_name")
-        if (pages := int(options.pop("pages"))) < 1:
+        query = dict(parse_qsl(url.query, strict_parsing=True) if url.query else ())
+        prefix, pages = query.pop("prefix", PREFIX), int(query.pop("pages", PAGES))
+        options: dict[str, Any] = {
+            "username": user,
+            "password": password,
+            "client_name": query.pop("client_name", CLIENT_NAME),
+        }
+        if pages < 1:
             raise ValueError("pages must be at least 1")
-        if unknown := [name for name in options if name not in _TLS_FILES]:
+        if unknown := [name for name in query if name not in _TLS_FILES]:
             raise ValueError(f"{unknown[0]} is not known here")
         if "{" in prefix or "}" in prefix:
             raise ValueError("prefix must be without braces, which choose the shard of a cluster")
-        return cls(
-            kind=_KINDS[kind],
-            hosts=hosts,
-            is_tls=scheme == "rediss",
-            user=user,
-            password=password,
-            database=database,
-            service=service,
-            prefix=prefix,
-            pages=pages,
-            client_name=client_name,
-            tls=tuple(options.items()),
-            shown=shown,
-        )
-
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of redis-py for the login, the client's name and TLS."""
-        options: dict[str, Any] = {
-            "username": self.user,
-            "password": self.password,
-            "client_name": self.client_name,
-        }
-        if self.is_tls:
-            options.update(ssl=True, **dict(self.tls))
-        return options
+        if scheme == "rediss":
+            options.update(ssl=True, **query)
+        return cls(_KINDS[kind], hosts, database, service, prefix, pages, options, shown)
 
 
 def _user(netloc: str) -> tuple[str | None, str | None]:
@@ -179,18 +157,6 @@ def base_of(row_id: int) -> int:
     return row_id >> _ID_BITS << _ID_BITS
 
 
-@dataclass(frozen=True)
-class Keys:
-    """The keys of an index."""
-
-    prefix: str
-    scheme: str
-
-    def of_index(self, part: str) -> str:
-        return f"{self.prefix}:{FORMAT}:{{{GLOBAL_TAG}}}:{part}"
-
-    def scope(self, name: str) -> Scope:
-        """Return a scope of the index."""
-        scheme = blake2b(self.scheme.encode(), digest_size=4).hexdigest()
-        start = f"{self.prefix}:{FORMAT}:{scheme}:{{{quote(name, safe='') or GLOBAL_TAG}}}"
-        return Scope(name, (f"{start}:pages", f"{start}:buckets", f"{start}:groups"))
+def key_of(prefix: str, part: str, scope: str = "") -> str:
+    """Return the key of a part of an index, or of one of its scopes."""
+    return f"{prefix}:{FORMAT}:{{{quote(scope, safe='') or GLOBAL_TAG}}}:{part}"

@@ -36,7 +36,6 @@ from typing import NamedTuple, TypeAlias
 
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.sketch import keys
-from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.tables.design import BITS, Design, Table, block_design, split_design
 
 # With 1 million pages, buckets of 15 entries were the quickest to read: reading one at random took
@@ -170,17 +169,6 @@ def bytes_per_page(design: Design, pages: int) -> float:
     return PAGE_BYTES + own + ENTRY_BYTES * len(tables)
 
 
-def design_named(name: str, distance: int) -> Design:
-    """Return the design of a stored index.
-
-    :raises IndexFormatError: there is no design of this name.
-    """
-    for design in (split_design(distance), block_design(distance, distance + 1)):
-        if design.name == name:
-            return design
-    raise IndexFormatError(f"The index has tables {name!r}, which this version does not know")
-
-
 def _repeat(width: int, count: int) -> int:
     """Return the factor that repeats a number of *width* bits *count* times, side by side."""
     return sum(1 << width * place for place in range(count))
@@ -246,17 +234,16 @@ def _packed(design: Design, pages: int) -> list[PackedTable]:
 
 
 class NearTables:
-    """The permuted tables of an index, by the *design* that is planned for *pages* in a scope.
+    """The permuted tables of an index that are planned for *pages* in a scope.
 
     A page with fewer than *min_tokens* is near no other.
     """
 
     script = "near_tables.lua"
 
-    def __init__(self, design: Design, min_tokens: int, pages: int) -> None:
-        self.name = design.name
+    def __init__(self, distance: int, min_tokens: int, pages: int) -> None:
         self._min_tokens = min_tokens
-        self._tables = _packed(design, pages)
+        self._tables = _packed(plan(distance, pages), pages)
 
     def has_text(self, page: Page) -> bool:
         """Whether a page is found by its text."""

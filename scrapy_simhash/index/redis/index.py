@@ -19,16 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scrapy_simhash.decision.judge import MAX_COMPARED, Parameters, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run
+from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run, absent
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
 from scrapy_simhash.index.redis.buckets import (
     ID_BYTES,
     Buckets,
-    Near,
-    NearKeys,
-    NearTables,
     Question,
-    design_named,
 )
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
@@ -44,7 +40,7 @@ from scrapy_simhash.index.redis.store import IndexInfo, Store
 from scrapy_simhash.index.site_knowledge import Learned
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 T = TypeVar("T")
 
@@ -58,7 +54,7 @@ _NO_ID = bytes(ID_BYTES)
 
 
 class RedisIndex(LastingIndex):
-    """An index in the server at a URL, created if there is none.
+    """An index in the server at a URL, created if there is none, and *parameters* are given.
 
     A page is on the server before :meth:`add` returns.  Whether it survives a restart of
     the server depends on the server's persistence (docs/redis.md).
@@ -68,34 +64,24 @@ class RedisIndex(LastingIndex):
     :raises IndexUnavailableError: the server cannot be reached, or evicts keys.
     """
 
-    def __init__(self, url: str, parameters: Parameters) -> None:
-        self.parameters = parameters
+    def __init__(self, url: str, parameters: Parameters | None) -> None:
         self._store = Store(Server(ServerAddress.from_url(url)))
-        self.learned = Learned(parameters.share, self._store.exchange_state)
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
-        near, pages = _run_apart(self._open())
-        self._buckets = Buckets(near, pages)
+        about = _run_apart(self._open(parameters))
+        near = about.near
+        self._buckets = Buckets(near, about.pages)
         self._script = Script("buckets.lua", "look_up.lua", near.script, "add_page.lua")
 
-    @classmethod
-    def existing(cls, url: str) -> Self | None:
-        """Return the index at *url* as it was built, for maintenance; None if there is none."""
-        about = _run_apart(_about(url))
-        if about is None:
-            return None
-        share = 1.0 if about.is_verified else None
-        parameters = Parameters(about.scheme, about.scope, about.distance, about.min_tokens, share)
-        return cls(url, parameters)
-
-    async def _open(self) -> tuple[Near, int]:
+    async def _open(self, parameters: Parameters | None) -> IndexInfo:
         try:
-            about = await self._store.open(self.parameters)
+            about = await self._store.open(parameters)
+            if about is None:
+                raise absent(self)
+            self.parameters = parameters or about.parameters
+            self.learned = Learned(self.parameters.share, self._store.exchange_state)
             async for site, state in self._store.templates():
                 self.learned.restore(site, state)
-            if about.is_verified:
-                return NearKeys(about.pages), about.pages
-            design = design_named(about.tables, about.distance)
-            return NearTables(design, about.min_tokens, about.pages), about.pages
+            return about
         finally:
             await self._store.server.close_client()
 
@@ -328,14 +314,6 @@ class RedisIndex(LastingIndex):
             puts += self._buckets.entries(heir.row.page, row_id)
         answer = await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
         return bool(answer)
-
-
-async def _about(url: str) -> IndexInfo | None:
-    server = Server(ServerAddress.from_url(url))
-    try:
-        return await Store(server).about()
-    finally:
-        await server.close_client()
 
 
 def _own_row(scope: Scope, answer: list[Any]) -> Row | None:

@@ -257,7 +257,7 @@ class Server:
     def _new_client(self) -> _Client:
         address = self.address
         options = {
-            **address.options(),
+            **address.options,
             "socket_timeout": TRY_SECONDS,
             "socket_connect_timeout": TRY_SECONDS,
             "retry": Retry(NoBackoff(), 0),  # this class repeats calls itself

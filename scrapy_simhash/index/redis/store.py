@@ -28,8 +28,8 @@ from scrapy_simhash.index.base import (
     is_dead,
     this_process,
 )
-from scrapy_simhash.index.redis.address import Keys, Scope, base_of
-from scrapy_simhash.index.redis.buckets import ID_BYTES, NearKeys, plan
+from scrapy_simhash.index.redis.address import Scope, base_of, key_of
+from scrapy_simhash.index.redis.buckets import ID_BYTES, Near, NearKeys, NearTables
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
     StoredRow,
@@ -55,7 +55,7 @@ _KEEP = "It was left as it is; name another index (?prefix= at the end of the UR
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """The parameters of an index in Redis; its *tables*, or its keys, are planned for *pages*."""
+    """The parameters of an index in Redis; its tables, or its keys, are planned for *pages*."""
 
     scheme: str
     scope: str
@@ -63,7 +63,19 @@ class IndexInfo:
     min_tokens: int
     is_verified: bool
     pages: int
-    tables: str
+
+    @property
+    def near(self) -> Near:
+        """What finds the pages that are near another."""
+        if self.is_verified:
+            return NearKeys(self.pages)
+        return NearTables(self.distance, self.min_tokens, self.pages)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters with which the index can be tended."""
+        share = 1.0 if self.is_verified else None
+        return Parameters(self.scheme, self.scope, self.distance, self.min_tokens, share)
 
 
 class Store:
@@ -72,50 +84,41 @@ class Store:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.losses = 0
-        self._about = ""
-        self._keys = Keys(server.address.prefix, "")
+        self._about = b""
         self._scopes: dict[str, Scope] = {}
-        names = ("crawls", "running", "named")
-        self.crawls = Crawls(server, tuple(map(self._keys.of_index, names)))
+        self.crawls = Crawls(server, tuple(map(self._key, ("crawls", "running", "named"))))
 
-    async def about(self) -> IndexInfo | None:
-        """Return the parameters of the index, None if there is none.
+    def _key(self, part: str) -> str:
+        return key_of(self.server.address.prefix, part)
+
+    async def open(self, parameters: Parameters | None) -> IndexInfo | None:
+        """Return what the index was built for; if there is none, create it for *parameters*.
 
         :raises IndexFormatError: it is damaged.
-        """
-        stored = await self.server.command("GET", self._keys.of_index("about"))
-        if stored is None:
-            return None
-        try:
-            return IndexInfo(**json.loads(stored))
-        except (ValueError, TypeError) as exc:
-            raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
-
-    async def open(self, parameters: Parameters) -> IndexInfo:
-        """Return the parameters of the index; if there is none, create it with these.
-
         :raises IndexUnavailableError: the server evicts keys.
         :raises IndexMismatchError: the index was built with other parameters.
         """
         await self._refuse_eviction()
-        pages = self.server.address.pages
-        wanted = IndexInfo(
-            scheme=parameters.scheme,
-            scope=parameters.scope,
-            distance=parameters.distance,
-            min_tokens=parameters.min_tokens,
-            is_verified=parameters.share is not None,
-            pages=pages,
-            tables=NearKeys.name if parameters.share else plan(parameters.distance, pages).name,
-        )
-        key = self._keys.of_index("about")
-        await self.server.command("SET", key, json.dumps(asdict(wanted)), "NX")
-        about = await self.about()
-        if about is None:
-            raise IndexUnavailableError(f"{self.server.address} did not keep what was written")
-        self._refuse_mismatch(about, wanted)
-        self._keys = Keys(self._keys.prefix, about.scheme)
-        self._about = json.dumps(asdict(about))
+        if parameters is not None:
+            wanted = IndexInfo(
+                scheme=parameters.scheme,
+                scope=parameters.scope,
+                distance=parameters.distance,
+                min_tokens=parameters.min_tokens,
+                is_verified=bool(parameters.share),
+                pages=self.server.address.pages,
+            )
+            await self.server.command("SET", self._key("about"), json.dumps(asdict(wanted)), "NX")
+        stored = await self.server.command("GET", self._key("about"))
+        if stored is None:
+            return None
+        try:
+            about = IndexInfo(**json.loads(stored))
+        except (ValueError, TypeError) as exc:
+            raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
+        if parameters is not None:
+            self._refuse_mismatch(about, wanted)
+        self._about = stored
         return about
 
     def _refuse_mismatch(self, about: IndexInfo, wanted: IndexInfo) -> None:
@@ -144,14 +147,18 @@ class Store:
         """Return the scope of a name; this process notes it in the index when it first occurs."""
         scope = self._scopes.get(name)
         if scope is None:
-            scope = self._keys.scope(name)
-            await self.server.command("SADD", self._keys.of_index("scopes"), name)
+            prefix = self.server.address.prefix
+            pages, buckets, groups = (
+                key_of(prefix, part, name) for part in ("pages", "buckets", "groups")
+            )
+            scope = Scope(name, (pages, buckets, groups))
+            await self.server.command("SADD", self._key("scopes"), name)
             self._scopes[name] = scope
         return scope
 
     async def all_scopes(self) -> list[Scope]:
         """Return all scopes noted in the index, by name."""
-        names = await self.server.command("SMEMBERS", self._keys.of_index("scopes"))
+        names = await self.server.command("SMEMBERS", self._key("scopes"))
         return [await self.scope(name) for name in sorted(name.decode() for name in names)]
 
     async def scope_of(self, row_id: int) -> Scope | None:
@@ -176,7 +183,7 @@ class Store:
 
     async def look_for_flush(self) -> None:
         """Check that the index is there: somebody may have emptied the server meanwhile."""
-        if await self.server.command("GET", self._keys.of_index("about")) is None:
+        if await self.server.command("GET", self._key("about")) is None:
             for scope in self._scopes.values():
                 scope.last = 0
             await self._lost()
@@ -198,9 +205,9 @@ class Store:
             'will be kept once more. See "Persistence" in docs/redis.md.',
             self.server.address,
         )
-        await self.server.command("SET", self._keys.of_index("about"), self._about, "NX")
+        await self.server.command("SET", self._key("about"), self._about, "NX")
         if self._scopes:
-            await self.server.command("SADD", self._keys.of_index("scopes"), *self._scopes)
+            await self.server.command("SADD", self._key("scopes"), *self._scopes)
 
     async def stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
         """Return the rows with these numbers in a scope; missing rows are left out."""
@@ -248,7 +255,7 @@ class Store:
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield each site with a stored template, and its state."""
-        key, cursor = self._keys.of_index("templates"), b"0"
+        key, cursor = self._key("templates"), b"0"
         while True:
             cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", 20)
             for site, state in found.items():
@@ -258,7 +265,7 @@ class Store:
 
     async def exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
         """Store what *merge* makes of the stored state of a key, and return it."""
-        templates = self._keys.of_index("templates")
+        templates = self._key("templates")
         state = merge(await self.server.command("HGET", templates, key))
         await self.server.command("HSET", templates, key, state)
         return state

@@ -61,7 +61,7 @@ _Waiting = tuple[Page, "asyncio.Future[Decision]"]
 
 
 class SQLiteIndex(LocalIndex, LastingIndex):
-    """An index file, created if there is none.
+    """An index file, created if there is none, and *parameters* are given.
 
     A page is committed before :meth:`add` returns: killing the process at any point loses no page.
     (Commits are not flushed to the disk one by one: if the machine itself fails, the last pages may
@@ -74,11 +74,14 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         machine.
     """
 
-    def __init__(self, path: str | os.PathLike[str], parameters: Parameters) -> None:
+    def __init__(self, path: str | os.PathLike[str], parameters: Parameters | None) -> None:
         super().__init__()
-        self.parameters = parameters
         self.path = Path(path)
         self._place = os.fspath(path)
+        schema.refuse_network(self.path)
+        if parameters is not None and not self.path.exists():
+            schema.create(self.path, parameters)
+        self.parameters = parameters = schema.checked(self.path, parameters)
         self.learned = Learned(parameters.share, self._exchange_state)
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
@@ -91,10 +94,6 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}",
             parameters.views_of,
         )
-        schema.refuse_network(self.path)
-        if not self.path.exists():
-            schema.create(self.path, parameters)
-        schema.check(self.path, parameters)
         self._load()
         self._connection = schema.writable(self.path)
         self._connection.execute("PRAGMA busy_timeout = 0")

@@ -25,6 +25,7 @@ from scrapy_simhash.errors import (
     differing,
 )
 from scrapy_simhash.files import replacing
+from scrapy_simhash.index.base import absent
 from scrapy_simhash.index.sqlite.rows import COLUMNS
 
 APPLICATION_ID = int.from_bytes(b"SIMH", "big")
@@ -170,9 +171,16 @@ def create(path: Path, parameters: Parameters) -> None:
         raise IndexUnavailableError(f"{path} cannot be made: {exc}") from exc
 
 
-def check(path: Path, parameters: Parameters) -> None:
-    """Refuse a file that is not an index for *parameters*; the file stays unchanged."""
+def checked(path: Path, parameters: Parameters | None) -> Parameters:
+    """Return *parameters*, or those of the file, which stays unchanged.
+
+    :raises FingerprintIndexError: it is not an index for *parameters*, or not there.
+    """
+    if not path.exists():
+        raise absent(path)
     stored = stored_parameters(path)
+    if parameters is None:
+        return Parameters(stored["scheme"], stored["scope"], distance=0)
     for name, wanted in (("scheme", parameters.scheme), ("scope", parameters.scope)):
         if stored.get(name) != wanted:
             has, asked = differing(stored.get(name), wanted)
@@ -181,6 +189,7 @@ def check(path: Path, parameters: Parameters) -> None:
                 f"{_KEEP}, set what it was built with, or make it anew by "
                 f'"scrapy simhash import --like".'
             )
+    return parameters
 
 
 def stored_parameters(path: Path, advice: str = _REPAIR) -> dict[str, str]:
