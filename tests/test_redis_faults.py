@@ -195,6 +195,26 @@ def test_page_whose_answer_was_lost_is_no_duplicate_of_itself(
         assert index.counts().pages == 3
 
 
+def test_page_whose_forgetting_was_not_answered_takes_no_heir_with_it(
+    url_behind_proxy: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heir has its id by then."""
+    with opened(url_behind_proxy) as index:
+        for name, fingerprint in [("a", 0b00), ("b", 0b01), ("c", 0b10)]:
+            index.check_and_add(page(name, fingerprint))
+        kept, _, last = (row.id for row in index.rows())
+        index.forget([last])  # the server knows the script from now on
+        script = index._store.script
+
+        async def unanswered(*arguments: Any) -> Any:
+            proxy.swallowed = 1
+            return await script(*arguments)
+
+        monkeypatch.setattr(index._store, "script", unanswered)
+        assert index.forget([kept]) == 1
+        assert [row.page.url[-1] for row in index.rows()] == ["b"]
+
+
 def test_cut_network_lets_pages_pass_and_recovers(url_behind_proxy: str, proxy: Proxy) -> None:
     with opened(url_behind_proxy) as index:
         assert judged(index, "a", 0b0) == "unique"

@@ -13,6 +13,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,8 +49,7 @@ T = TypeVar("T")
 # contradicts itself.
 TRIES = 100
 
-_FORGET = Script("buckets.lua", "forget.lua")
-_UNDELIVER = Script("buckets.lua", "undeliver.lua")
+_CHANGE = Script("buckets.lua", "change_page.lua")
 _NO_ID = bytes(ID_BYTES)
 
 
@@ -147,7 +147,7 @@ class RedisIndex(LastingIndex):
         if row is None or not row.is_kept:
             return
         step = self._with_group if decision.is_kept else self._undeliver
-        await self._until_done(row.id, step)
+        await self._until_done(row.id, step, request_fingerprint)
 
     async def forget(self, ids: Iterable[int]) -> int:
         wanted = sorted(set(ids))
@@ -266,12 +266,23 @@ class RedisIndex(LastingIndex):
         return _own_row(scope, await self._ask(scope, "check", question))
 
     async def _until_done(
-        self, row_id: int, step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]]
+        self,
+        row_id: int,
+        step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]],
+        request_fingerprint: bytes | None = None,
     ) -> None:
-        """Repeat a step with the present state of a row, until it succeeds or the row is gone."""
+        """Repeat a step with the present state of a row, until it succeeds or its page is gone.
+
+        Another page may have its place by then, by the step itself, if its answer was lost.
+        """
         for _ in range(TRIES):
             found = await self._store.row(row_id)
-            if found is None or await step(*found):
+            if found is None:
+                return
+            request = found[1].row.page.request_fingerprint
+            if request != (request_fingerprint := request_fingerprint or request):
+                return
+            if await step(*found):
                 return
         raise IndexUnavailableError(
             f"row {row_id} cannot be changed: it is not what it was read as"
@@ -279,7 +290,12 @@ class RedisIndex(LastingIndex):
 
     async def _undeliver(self, scope: Scope, stored: StoredRow) -> bool:
         """Make the crawls that judged and met a row unknown."""
-        return bool(await self._store.script(scope, _UNDELIVER, _seen(scope, stored)))
+        return await self._change(scope, _seen(scope, stored), self._undelivered(stored))
+
+    def _undelivered(self, stored: StoredRow) -> bytes:
+        """Return what is stored of a representative that no crawl has passed on."""
+        page = replace(stored.row.page, crawl=None, met_by=None)
+        return pack(page, 0, next(self._calls))
 
     async def _with_group(self, scope: Scope, stored: StoredRow) -> bool:
         """Forget a row and all that point to it."""
@@ -302,18 +318,29 @@ class RedisIndex(LastingIndex):
 
     async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""
-        row, puts, seen = stored.row, b"", b""
+        row, record, puts, seen = stored.row, b"", b"", b""
         row_id = pack_id(row.id - scope.base)
         cuts = self._buckets.request_entry(row.page.request_fingerprint, row_id)
         if row.is_kept:
             cuts += self._buckets.entries(row.page, row_id)
         if heir is not None:
             seen, request = _seen(scope, heir), heir.row.page.request_fingerprint
+            record = self._undelivered(heir)
             cuts += self._buckets.request_entry(request, pack_id(heir.row.id - scope.base))
             puts = self._buckets.request_entry(request, row_id)
             puts += self._buckets.entries(heir.row.page, row_id)
-        answer = await self._store.script(scope, _FORGET, _seen(scope, stored), cuts, seen, puts)
-        return bool(answer)
+        return await self._change(scope, _seen(scope, stored), record, cuts, seen, puts)
+
+    async def _change(
+        self,
+        scope: Scope,
+        seen: bytes,
+        record: bytes,
+        cuts: bytes = b"",
+        heir: bytes = b"",
+        puts: bytes = b"",
+    ) -> bool:
+        return bool(await self._store.script(scope, _CHANGE, seen, record, cuts, heir, puts))
 
 
 def _own_row(scope: Scope, answer: list[Any]) -> Row | None:

@@ -18,12 +18,6 @@ local function representative_of(page)
   return string.sub(page, REPRESENTATIVE, REPRESENTATIVE_END)
 end
 
--- Returns a page of which no crawl is known that judged or met it.
-local function without_crawls(page)
-  page = string.sub(page, 1, CRAWL - 1) .. NONE .. string.sub(page, CRAWL_END + 1)
-  return string.sub(page, 1, MET_BY - 1) .. string.rep('\0', 16) .. string.sub(page, MET_BY_END + 1)
-end
-
 local function bucket(field)
   local entries = known[field]
   if entries == nil then
