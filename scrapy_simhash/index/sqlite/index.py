@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -91,7 +92,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         self._entered: list[tuple[str, View, int, int]] = []
         self._waiting: list[_Waiting] = []
         self._segments = Segments(
-            f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)}",
+            f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)} {sys.byteorder}",
             parameters.views_of,
         )
         self._load()

@@ -7,11 +7,12 @@ changes of a row do not matter: everything that the tables find is looked up in 
 
 ::
 
-    checksum | length | groups | length | ids | fingerprints
-       16        4                 4            8 each
+    checksum | groups | ids    | fingerprints
+       16      a line   4 each   8 each
 
-Groups (scope, view, count) are JSON, ids have 4 bytes each, and both are compressed.  Numbers are
-little-endian.  The checksum is BLAKE2b of everything after it, and of the segment's place.
+Groups (scope, view, count) are a line of JSON, which is compressed together with the ids.  The
+checksum is BLAKE2b of everything after it, and of the segment's place.  Numbers are in the byte
+order that *made_for* names.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import struct
-import sys
 import zlib
 from array import array
 from collections import Counter
@@ -39,7 +38,6 @@ SPAN = 100_000
 MOST_STALE = 2
 
 _optional_unsigned = optional(unsigned)
-_LENGTH = struct.Struct("<I")
 _CHECKSUM_BYTES = 16
 
 # The highest number of the sequence: forgotten pages may have had higher numbers than the rows.
@@ -188,11 +186,9 @@ def encoded(groups: Iterable[TableEntries], place: bytes) -> bytes:
     """Return a segment as bytes.  No step holds the interpreter's lock for long."""
     groups = list(groups)
     about = json.dumps([(group.scope, group.view, len(group.ids)) for group in groups]).encode()
-    ids = zlib.compress(b"".join(_little_endian(group.ids) for group in groups), 1)
-    about = zlib.compress(about, 1)
-    fingerprints = [_little_endian(group.fingerprints) for group in groups]
-    parts = [_LENGTH.pack(len(about)), about, _LENGTH.pack(len(ids)), ids, *fingerprints]
-    payload = b"".join(parts)
+    ids = [group.ids.tobytes() for group in groups]
+    fingerprints = [group.fingerprints.tobytes() for group in groups]
+    payload = b"".join([zlib.compress(b"".join([about, b"\n", *ids]), 1), *fingerprints])
     return _checksum(payload, place) + payload
 
 
@@ -205,27 +201,19 @@ def decoded(data: Any, place: bytes) -> list[TableEntries]:
         payload := data[_CHECKSUM_BYTES:], place
     ):
         raise ValueError("a segment is damaged")
-    about, rest = _part(payload)
-    packed_ids, fingerprints = _part(rest)
-    ids = memoryview(zlib.decompress(packed_ids))
+    unpacker = zlib.decompressobj()
+    about, _, ids = unpacker.decompress(payload).partition(b"\n")
+    fingerprints = unpacker.unused_data
     groups: list[TableEntries] = []
     start = 0
-    for scope, view, count in json.loads(zlib.decompress(about)):
+    for scope, view, count in json.loads(about):
         end = start + count
-        own_fingerprints = _numbers("Q", fingerprints[8 * start : 8 * end])
+        own_fingerprints = array("Q", fingerprints[8 * start : 8 * end])
         groups.append(
-            TableEntries(scope, view, own_fingerprints, _numbers("I", ids[4 * start : 4 * end]))
+            TableEntries(scope, view, own_fingerprints, array("I", ids[4 * start : 4 * end]))
         )
         start = end
     return groups
-
-
-def _part(data: bytes | memoryview) -> tuple[memoryview, memoryview]:
-    """Split bytes that begin with a length into the part of that length and the rest."""
-    view = memoryview(data)
-    (length,) = _LENGTH.unpack_from(view)
-    end = _LENGTH.size + length
-    return view[_LENGTH.size : end], view[end:]
 
 
 def _place(since: int, until: int, made_for: str) -> bytes:
@@ -236,17 +224,3 @@ def _checksum(payload: bytes, place: bytes) -> bytes:
     digest = hashlib.blake2b(payload, digest_size=_CHECKSUM_BYTES)
     digest.update(place)
     return digest.digest()
-
-
-def _little_endian(numbers: array[int]) -> bytes:
-    if sys.byteorder == "big":
-        numbers = numbers[:]
-        numbers.byteswap()
-    return numbers.tobytes()
-
-
-def _numbers(typecode: str, data: memoryview) -> array[int]:
-    numbers = array(typecode, bytes(data))
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
