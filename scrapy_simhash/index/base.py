@@ -122,13 +122,19 @@ class Index(ABC):
                     await self.add(early)
                 await asyncio.sleep(0)  # each takes milliseconds
 
-    @abstractmethod
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         """Take back the *decision* on a page that the spider could not use.
 
         A page that was new is forgotten with all that points to it, so that the next copy of it
         is kept; one that was met again stays, but does not count as passed on.
         """
+        if decision.stands_for_others:
+            self.learned.forget(scope, request_fingerprint)
+            await self._take_back(scope, request_fingerprint, was_new=decision.is_kept)
+
+    @abstractmethod
+    async def _take_back(self, scope: str, request_fingerprint: bytes, was_new: bool) -> None:
+        """Take back a page, if it is a representative: see :meth:`withdraw`."""
 
     @abstractmethod
     async def forget(self, ids: Iterable[int]) -> int:
@@ -212,9 +218,16 @@ class LastingIndex(Index):
         A page whose request is there already stays as it is.
         """
 
-    @abstractmethod
     async def adopt_crawl(self, crawl: CrawlRecord) -> int:
         """Return the number of a crawl as of this index, which takes it over if need be."""
+        for known in await self.crawls():
+            if replace(known, id=crawl.id) == crawl:
+                return known.id
+        return await self._add_crawl(crawl)
+
+    @abstractmethod
+    async def _add_crawl(self, crawl: CrawlRecord) -> int:
+        """Add a crawl of another index, and return its number here."""
 
 
 class LocalIndex(Index):
@@ -295,15 +308,12 @@ class LocalIndex(Index):
         alike = (one for one in rows if one is not None and one.is_kept)
         return replace(found, alike=(one for one in alike if one.page.scope == page.scope))
 
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.stands_for_others:
-            return
-        self.learned.forget(scope, request_fingerprint)
+    async def _take_back(self, scope: str, request_fingerprint: bytes, was_new: bool) -> None:
         with self._transaction():
             row = self._row_of_request(scope, request_fingerprint)
             if row is None or not row.is_kept:
                 return
-            if decision.is_kept:
+            if was_new:
                 for one in [*self._duplicates_of(row.id), row]:
                     self._remove(one)
             else:

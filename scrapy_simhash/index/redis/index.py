@@ -139,15 +139,11 @@ class RedisIndex(LastingIndex):
         answer = await self._ask(scope, "check", self._buckets.question(page), self._most(page))
         return self._judge(page, await self._found(scope, page, answer)).decision
 
-    async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
-        if not decision.stands_for_others:
-            return
-        self.learned.forget(scope, request_fingerprint)
+    async def _take_back(self, scope: str, request_fingerprint: bytes, was_new: bool) -> None:
         row = await self._row_of_request(scope, request_fingerprint)
-        if row is None or not row.is_kept:
-            return
-        step = self._with_group if decision.is_kept else self._undeliver
-        await self._until_done(row.id, step, request_fingerprint)
+        if row is not None and row.is_kept:
+            step = self._with_group if was_new else self._undeliver
+            await self._until_done(row.id, step, request_fingerprint)
 
     async def forget(self, ids: Iterable[int]) -> int:
         wanted = sorted(set(ids))
@@ -201,8 +197,8 @@ class RedisIndex(LastingIndex):
         row_id, _ = await self._ask(scope, "adopt", self._buckets.question(page), record=record)
         return scope.base + number_of(row_id)
 
-    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        return await self._store.crawls.adopt(crawl)
+    async def _add_crawl(self, crawl: CrawlRecord) -> int:
+        return await self._store.crawls.add(crawl)
 
     async def close(self) -> None:
         """Store what was learned, and close the connections of the running loop."""

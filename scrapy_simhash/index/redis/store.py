@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
@@ -326,11 +326,8 @@ class Crawls:
             found.append(CrawlRecord(int(name), begun["spider"], begun["started"], end))
         return found
 
-    async def adopt(self, crawl: CrawlRecord) -> int:
-        """Return the number here of a run of another index; it is added if it is not there."""
-        for known in await self.all():
-            if replace(known, id=crawl.id) == crawl:
-                return known.id
+    async def add(self, crawl: CrawlRecord) -> int:
+        """Add a run of another index, and return its number here."""
         number = int(await self._server.command("HINCRBY", self._keys[0], "last", 1))
         begun = json.dumps({"spider": crawl.spider, "started": crawl.started_at})
         await self._server.command("HSET", self._keys[0], f"{number}", begun)

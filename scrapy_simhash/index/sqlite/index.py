@@ -184,9 +184,9 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 return self._last_change
             return own.id
 
-    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
+    async def _add_crawl(self, crawl: CrawlRecord) -> int:
         with self._transaction():
-            return self._crawls.adopt(crawl)
+            return self._crawls.add(crawl)
 
     async def close(self) -> None:
         await self.learned.store_all()

@@ -228,14 +228,10 @@ class Crawls:
         query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
         return [CrawlRecord(*found) for found in self._connection.execute(query)]
 
-    def adopt(self, record: CrawlRecord) -> int:
-        """Return the number here of a run of another index; it is added if it is not there."""
-        _, *wanted = vars(record).values()
-        for known in self.all():
-            if list(vars(known).values())[1:] == wanted:
-                return known.id
-        times = record.started_at, record.finished_at
-        return self._insert(None, record.spider, None, "", None, None, *times).id
+    def add(self, crawl: CrawlRecord) -> int:
+        """Add a run of another index, and return its number here."""
+        times = crawl.started_at, crawl.finished_at
+        return self._insert(None, crawl.spider, None, "", None, None, *times).id
 
     def _insert(self, crawl: int | None, *values: object) -> Run:
         """Add a run to a crawl, or to one of its own; *values* are the columns from spider on."""
