@@ -24,6 +24,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import psutil
+
 from scrapy_simhash.decision.judge import Judged, Parameters, judge, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
@@ -367,15 +369,7 @@ def _place() -> str:
 def is_dead(process: str) -> bool:
     """Whether a process is known to have ended; never of a process of another machine."""
     place, _, number = process.rpartition(" ")
-    if place != _place() or not number.isdigit():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):  # that of another user
-        return False
-    return False
+    return place == _place() and number.isdigit() and not psutil.pid_exists(int(number))
 
 
 def crawl_to_join(runs: Iterable[RunningRun], now: float) -> int | None:

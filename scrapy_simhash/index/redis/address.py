@@ -88,7 +88,6 @@ class ServerAddress:
         scheme, _, kind = url.scheme.partition("+")
         if scheme not in ("redis", "rediss") or kind not in _KINDS or url.fragment:
             raise ValueError
-        user, password = _user(url.netloc)
         path = [unquote(part) for part in url.path.split("/") if part]
         service = path.pop(0) if kind == "sentinel" and path else ""
         database = int(path.pop(0)) if path and kind != "cluster" else 0
@@ -100,8 +99,8 @@ class ServerAddress:
         query = dict(parse_qsl(url.query, strict_parsing=True) if url.query else ())
         prefix, pages = query.pop("prefix", PREFIX), int(query.pop("pages", PAGES))
         options: dict[str, Any] = {
-            "username": user,
-            "password": password,
+            "username": unquote(url.username or "") or None,
+            "password": unquote(url.password or "") or None,
             "client_name": query.pop("client_name", CLIENT_NAME),
         }
         if pages < 1:
@@ -113,13 +112,6 @@ class ServerAddress:
         if scheme == "rediss":
             options.update(ssl=True, **query)
         return cls(_KINDS[kind], hosts, database, service, prefix, pages, options, shown)
-
-
-def _user(netloc: str) -> tuple[str | None, str | None]:
-    """Return user and password; a part without a colon is a user, as in other URLs."""
-    before, _, _ = netloc.rpartition("@")
-    user, _, password = before.partition(":")
-    return unquote(user) or None, unquote(password) or None
 
 
 def _hosts(netloc: str, default_port: int) -> tuple[tuple[str, int], ...]:

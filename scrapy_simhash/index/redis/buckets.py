@@ -57,6 +57,8 @@ READ_MICROSECONDS = 1.0
 ENTRY_MICROSECONDS = 0.07
 
 _ALL = (1 << BITS) - 1
+# What changes no bit of a number, or one.
+_FLIPS = [0, *(1 << bit for bit in range(BITS))]
 
 REQUESTS, TEXTS, NEAR = 1, 2, 16
 
@@ -169,16 +171,6 @@ def bytes_per_page(design: Design, pages: int) -> float:
     return PAGE_BYTES + own + ENTRY_BYTES * len(tables)
 
 
-def _repeat(width: int, count: int) -> int:
-    """Return the factor that repeats a number of *width* bits *count* times, side by side."""
-    return sum(1 << width * place for place in range(count))
-
-
-def _beside(width: int, numbers: Sequence[int]) -> int:
-    """Return numbers of *width* bits written side by side, the first one first."""
-    return sum(number << width * place for place, number in enumerate(reversed(numbers)))
-
-
 class PackedTable:
     """A table whose key is one block, in buckets whose numbers have *width* bits."""
 
@@ -194,11 +186,6 @@ class PackedTable:
         # How many buckets a look-up reads, and how many rests it looks for in that of its own key.
         self.fields = 1 + table.radius * self.number_bits
         self.rests = 1 + table.radius * self.rest_bits if self.rest_bits else 0
-        flips = [0, *(1 << bit for bit in range(BITS))]
-        self._field_factor = _repeat(32, self.fields)
-        self._field_flips = _beside(32, flips[: self.fields])
-        self._rest_factor = _repeat(8 * self.rest_bytes, self.rests)
-        self._rest_flips = _beside(8 * self.rest_bytes, flips[: max(1, self.rests)])
 
     def parts(self, fingerprint: int) -> tuple[int, int, int]:
         """Return the number of the bucket, the rest of the key, and all other bits."""
@@ -212,12 +199,10 @@ class PackedTable:
         """Return the names of the buckets to read, and what near_tables.lua has to know."""
         number, rest, other = self.parts(fingerprint)
         name = self._tag << MAX_NUMBER_BITS | number
-        names = (name * self._field_factor ^ self._field_flips).to_bytes(4 * self.fields, "big")
-        rests = (rest * self._rest_factor ^ self._rest_flips).to_bytes(
-            self.rest_bytes * self.rests, "big"
-        )
+        names = [(name ^ flip).to_bytes(4, "big") for flip in _FLIPS[: self.fields]]
+        rests = [(rest ^ flip).to_bytes(self.rest_bytes, "big") for flip in _FLIPS[: self.rests]]
         layout = bytes((self.rest_bytes, self.other_bytes, self.fields, self.rests))
-        return names, layout + rests + other.to_bytes(self.other_bytes, "big")
+        return b"".join(names), b"".join([layout, *rests, other.to_bytes(self.other_bytes, "big")])
 
     def entry(self, fingerprint: int) -> BucketEntry:
         """Return the entry of a fingerprint."""
