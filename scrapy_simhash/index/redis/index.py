@@ -153,7 +153,7 @@ class RedisIndex(LastingIndex):
             for row_id in wanted:
                 row = await self.row(row_id)
                 if row is not None and not (keep_kept and row.is_kept):
-                    await self._until_done(row_id, self._with_heir)
+                    await self._until_done(row_id, self._with_heir, row.page.request_fingerprint)
                     forgotten += 1
         return forgotten
 
