@@ -72,10 +72,10 @@ def decided(
     return path
 
 
-def pages_in(path: Path) -> tuple[list[tuple[str, bytes | None]], Unread]:
+def pages_in(path: Path) -> tuple[list[tuple[str, object]], Unread]:
     unread = Unread()
     (kept,) = inputs([str(path)])
-    return [(one.url[-1], one.html) for one in kept.read(unread)], unread
+    return [(one.url[-1], one.content) for one in kept.read(unread)], unread
 
 
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])

@@ -24,8 +24,8 @@ from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
 from scrapy_simhash.batch import pages, records, warc
-from scrapy_simhash.batch.pages import WarcPage, is_html, microseconds
-from scrapy_simhash.batch.records import ArchivedPage, Columns, inputs
+from scrapy_simhash.batch.pages import ArchivedPage, is_html, microseconds
+from scrapy_simhash.batch.records import Columns, inputs
 from scrapy_simhash.batch.unread import SHOWN, Unread
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import SourceError
@@ -44,7 +44,7 @@ BROTLI_OF_GZIP = bytes.fromhex(
 )
 
 
-def read(data: bytes, name: str = "a.warc") -> tuple[list[WarcPage], Unread]:
+def read(data: bytes, name: str = "a.warc") -> tuple[list[ArchivedPage], Unread]:
     unread = Unread()
 
     def note(kind: str, offset: int) -> None:
@@ -73,8 +73,8 @@ def test_page_of_a_warc_has_the_place_of_its_record(is_packed: bool) -> None:
     found, unread = read(b"".join(parts))
     starts = [0, *accumulate(map(len, parts))]
     assert [one._replace(names=()) for one in found] == [
-        WarcPage(starts[1], f"{PLACE}1", DATE, b"<html>page 1", "utf-8"),
-        WarcPage(starts[3], f"{PLACE}2", DATE + 1_000_000, b"<html>page 2", "utf-8"),
+        ArchivedPage("a.warc", starts[1], f"{PLACE}1", DATE, b"<html>page 1", "utf-8"),
+        ArchivedPage("a.warc", starts[3], f"{PLACE}2", DATE + 1_000_000, b"<html>page 2", "utf-8"),
     ]
     assert unread.counts == {"warcinfo": 1, "request": 1}
     assert unread.places["request"] == [("a.warc", starts[2])]
@@ -369,10 +369,10 @@ def test_lines_of_json_are_read(tmp_path: Path, name: str) -> None:
     assert [one.offset for one in found] == [0, 1, 2, 3, 9]
     html, text, one, other, _ = found
     assert {one.file for one in found} == {str(tmp_path / name)}
-    assert (html.html, html.encoding, html.date) == ("<p>Grüße".encode(), "utf-8", DATE)
-    assert (text.text, text.html, text.date) == ("Grüße", None, 1_500_000)
-    assert (one.fingerprint, other.fingerprint) == (0xFF, (1 << 64) - 1)
-    assert (one.text, one.html, other.date) == (None, None, None)
+    assert (html.content, html.encoding, html.date) == ("<p>Grüße".encode(), "utf-8", DATE)
+    assert (text.content, text.date) == ("Grüße", 1_500_000)
+    assert (one.content, other.content) == (0xFF, (1 << 64) - 1)
+    assert other.date is None
     assert [len(one.payload) for one in found] == [16, 16, 8, 8, 16]
 
 
@@ -408,11 +408,10 @@ def test_rows_of_parquet_are_read(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=3)
     found, unread = batch(tmp_path / "a.parquet", url="address", order="rank")
     assert [one.offset for one in found] == [0, 1, 3]
-    assert [one.html for one in found] == [b"<p>\xe4", b"<p>", None]
+    assert [one.content for one in found] == [b"<p>\xe4", b"<p>", (1 << 64) - 2]
     assert [one.date for one in found] == [DATE + 7, None, DATE + 7]
     assert [one.encoding for one in found] == ["latin-1", None, None]
     assert [one.column for one in found] == [2.5, None, 3]
-    assert found[2].fingerprint == (1 << 64) - 2
     assert unread == {"no_url": 1}
 
 
@@ -451,7 +450,7 @@ def test_folder_is_read_by_the_names_in_it(tmp_path: Path) -> None:
     names = ["a.html", "b/1.htm", "b/2.html"]
     assert [one.file for one in found] == [f"{tmp_path}/{name}" for name in names]
     assert [one.url for one in found] == [(tmp_path / name).as_uri() for name in names]
-    assert [one.html for one in found] == [f"<html>{name}".encode() for name in names]
+    assert [one.content for one in found] == [f"<html>{name}".encode() for name in names]
     assert [one.date for one in found] == [None] * 3
     assert not unread
 
@@ -492,7 +491,7 @@ def test_fingerprints_of_an_index_are_read(tmp_path: Path) -> None:
 
     asyncio.run(made())
     found, unread = batch(path)
-    assert [one.fingerprint for one in found] == [(1 << 64) - 1, 0]
+    assert [one.content for one in found] == [(1 << 64) - 1, 0]
     assert [one.offset for one in found] == [1, 2]
     assert found[0].date is not None
     assert not unread
@@ -527,7 +526,7 @@ def test_columns_that_a_file_lacks_are_named(tmp_path: Path) -> None:
         SourceError, match=r"got body, url\. Say which they are: --column html=NAME"
     ):
         batch(tmp_path / "a.parquet")
-    assert batch(tmp_path / "a.parquet", html="body")[0][0].html == b"<p>"
+    assert batch(tmp_path / "a.parquet", html="body")[0][0].content == b"<p>"
     with pytest.raises(SourceError, match="and rank: got body, url"):
         batch(tmp_path / "a.parquet", html="body", order="rank")
 

@@ -169,7 +169,7 @@ def test_archive_of_what_is_kept_has_the_content_of_revisits(tmp_path: Path) -> 
     pages = list(kept.read(unread))
     assert not unread.counts
     assert len(pages) == 13
-    assert {one.url: one.html for one in pages if one.html} == {
+    assert {one.url: one.content for one in pages if one.content} == {
         f"{A}one": ONE,
         f"{A}other": OTHER,
         f"{B}third": THIRD,

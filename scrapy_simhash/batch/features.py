@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.analysis.fingerprint import TextFingerprint, fingerprint_text
 from scrapy_simhash.batch.fingerprints import features_of, is_columnar
-from scrapy_simhash.batch.records import ArchivedPage, Input, parquet_file
+from scrapy_simhash.batch.pages import ArchivedPage
+from scrapy_simhash.batch.records import Input, parquet_file
 from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import AnalysisError, SourceError
@@ -193,39 +194,38 @@ class FeatureReader:
             "names": record.names or None,
             "refers": record.refers,
         }
-        if record.refers is not None:
+        if record.content is None:
             return row
         try:
-            return row | await self._features(record)
+            return row | await self._features(record, record.content)
         except AnalysisError as exc:
             return row | {"reason": exc.reason}
 
-    async def _features(self, record: ArchivedPage) -> Row:
-        verifies = self._choices.verifies
-        if record.html is None and verifies:
+    async def _features(self, record: ArchivedPage, content: bytes | str | int) -> Row:
+        if self._choices.verifies and not isinstance(content, bytes):
             raise SourceError(
                 f"{record.file} has no HTML, which the verified rule needs: give --rule plain"
             )
-        if record.fingerprint is not None:
-            return {"fingerprint": signed(record.fingerprint), "digest": b"", "tokens": MIN_TOKENS}
+        if isinstance(content, int):
+            return {"fingerprint": signed(content), "digest": b"", "tokens": MIN_TOKENS}
         found: PageAnalysis | TextFingerprint
-        if record.html is None:
-            found = fingerprint_text(record.text or "", self._pipeline.analyser.scheme)
+        if isinstance(content, str):
+            found = fingerprint_text(content, self._pipeline.analyser.scheme)
         else:
-            found = await self._workers.analyse(record.html, record.encoding, record.url)
-        content = found.content if isinstance(found, PageAnalysis) else None
-        if not found.tokens and content is None:
+            found = await self._workers.analyse(content, record.encoding, record.url)
+        view = found.content if isinstance(found, PageAnalysis) else None
+        if not found.tokens and view is None:
             raise AnalysisError("no_text", "there is no text to compare")
         row: Row = {
             "fingerprint": signed(found.fingerprint),
             "digest": found.digest,
             "tokens": found.tokens,
         }
-        if isinstance(found, PageAnalysis) and content is not None:
+        if isinstance(found, PageAnalysis) and view is not None:
             row |= {
                 "canonical": canonical_url(record.url, found.canonical),
-                "sample": sample_key(content.blocks),
-                "blocks": list(map(signed, content.blocks)),
+                "sample": sample_key(view.blocks),
+                "blocks": list(map(signed, view.blocks)),
                 "source": found.source,
             }
         return row

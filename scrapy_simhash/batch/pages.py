@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
@@ -47,23 +48,38 @@ _DATE = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-class WarcPage(NamedTuple):
-    """A page of an archive: *content* is its HTML without the encodings of HTTP, or its text.
+class ArchivedPage(NamedTuple):
+    """A page of an archive: *content* is its HTML without the encodings of HTTP, text, or 64 bits.
 
-    *offset* is where its record begins in the file, *date* in microseconds since the epoch, UTC.
-    *encoding* is that of the HTML, if the server said one.  *links* are the headers ``Link``.
-    *names* are those of its content, by which a revisit refers to it.  A revisit has no content
-    here, but *refers*: the names of what it is a visit of, the surest first.
+    *file* is the path as it was given.  *offset* is where the record begins: bytes in a WARC or WET
+    file (of the record's own member of gzip), else the number of the line or row, from 0, or the id
+    in an index.  *date* is in microseconds since the epoch, UTC.  *encoding* is that of the HTML,
+    if the server said one.  *links* are the headers ``Link``.  *column* is the value of the column
+    by which pages are ordered.  *names* are those of its content, by which a revisit refers to it.
+    A revisit has no content here, but *refers*: the names of what it is a visit of, the surest
+    first.
     """
 
+    file: str
     offset: int
     url: str
     date: int | None
-    content: bytes | str | None
+    content: bytes | str | int | None
     encoding: str | None = None
     links: Sequence[bytes] = ()
+    column: int | float | str | None = None
     names: Sequence[int] = ()
     refers: Sequence[int] | None = None
+
+    @property
+    def payload(self) -> bytes:
+        """A digest of what is judged: 16 bytes, or the eight of a fingerprint."""
+        content = self.content
+        if isinstance(content, int):
+            return content.to_bytes(8, sys.byteorder)
+        if isinstance(content, str):
+            content = content.encode(errors="surrogatepass")
+        return blake2b(content or b"", digest_size=16).digest()
 
 
 class UnreadableError(Exception):
@@ -74,7 +90,7 @@ class UnreadableError(Exception):
         self.kind = kind
 
 
-def pages(records: WarcFile) -> Iterator[WarcPage]:
+def pages(records: WarcFile) -> Iterator[ArchivedPage]:
     """Yield the pages of a WARC or WET file that a crawl would judge: HTML, with a status of 2xx.
 
     A revisit record is a page without its content.
@@ -87,7 +103,7 @@ def pages(records: WarcFile) -> Iterator[WarcPage]:
             records.note(kind if kind in _TYPES else "unknown_type", record.offset)
             continue
         try:
-            yield page_of(record)
+            yield page_of(record, records.place)
         except UnreadableError as exc:
             records.note(exc.kind, record.offset)
 
@@ -100,7 +116,7 @@ def _names(url: str, date: str | None, digest: str | None) -> list[int]:
     return [int.from_bytes(one, "big", signed=True) for one in digests]
 
 
-def page_of(record: WarcRecord) -> WarcPage:
+def page_of(record: WarcRecord, file: str) -> ArchivedPage:
     """Return the page that a record is.
 
     :raises UnreadableError: it is none that a crawl would judge.
@@ -118,12 +134,12 @@ def page_of(record: WarcRecord) -> WarcPage:
     if kind == "revisit":
         of = given.get("warc-refers-to-target-uri", url).strip("<>")
         refers = _names(of, given.get("warc-refers-to-date"), digest)
-        return WarcPage(record.offset, url, date, None, refers=refers)
+        return ArchivedPage(file, record.offset, url, date, None, refers=refers)
     if kind == "conversion":
         if not given.get("content-type", "").startswith("text/plain"):
             raise UnreadableError("conversion")
         text = record.block.decode(errors="replace")
-        return WarcPage(record.offset, url, date, text, names=names)
+        return ArchivedPage(file, record.offset, url, date, text, names=names)
     status = _STATUS.match(record.block)
     if status is None:
         raise UnreadableError("not_http")
@@ -135,7 +151,7 @@ def page_of(record: WarcRecord) -> WarcPage:
     if not is_html(kind, body):
         raise UnreadableError("not_html")
     encoding, links = http_content_type_encoding(kind), headers.get("link", ())
-    return WarcPage(record.offset, url, date, body, encoding, links, names)
+    return ArchivedPage(file, record.offset, url, date, body, encoding, links, names=names)
 
 
 def http_headers(block: bytes) -> tuple[dict[str, list[bytes]], int]:

@@ -18,17 +18,15 @@ import gzip
 import io
 import json
 import re
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import date as Date
 from functools import partial
-from hashlib import blake2b
 from math import isnan
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import pyarrow as pa
@@ -36,6 +34,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from scrapy_simhash.batch.pages import (
+    ArchivedPage,
     UnreadableError,
     is_url,
     microseconds,
@@ -49,8 +48,6 @@ from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.rows import Rows
 
 WARC_SUFFIXES = (".warc", ".warc.gz", ".wet", ".wet.gz")
-# Fingerprints have their own eight.
-PAYLOAD_BYTES = 16
 # In JSON, a byte of a body may take six.
 _MAX_LINE_BYTES = 6 * MAX_BLOCK_BYTES
 # Of pages of 50 KB these take 3 MB.
@@ -67,38 +64,13 @@ _BITS = re.compile(r"[0-9A-Fa-f]{16}")
 _CANNOT_BE_READ = (OSError, pa.ArrowException, BadZipFile)
 
 
-class ArchivedPage(NamedTuple):
-    """A page of an archive as it is judged: one of *html*, *text* and *fingerprint* is not None.
-
-    A revisit has none of them.  *file* is the path as it was given.  *offset* is where the record
-    begins: bytes in a WARC or WET file (of the record's own member of gzip), else the number of the
-    line or row, from 0, or the id in an index.  *date* is in microseconds since the epoch, UTC.
-    *payload* is a digest of what is judged.  *encoding* is that of *html*, if the server said one.
-    *column* is the value of the column by which the pages are ordered.  *names* and *refers* are
-    those of ``WarcPage``.
-    """
-
-    file: str
-    offset: int
-    url: str
-    date: int | None
-    payload: bytes
-    html: bytes | None
-    text: str | None
-    fingerprint: int | None
-    encoding: str | None
-    column: int | float | str | None
-    names: Sequence[int] = ()
-    refers: Sequence[int] | None = None
-
-
 @dataclass(frozen=True)
 class Columns:
     """The names of the columns of Parquet files, and of the keys of JSON Lines.
 
     The pages are in *html*, *text* or *fingerprint*: in the first that a row has.  A fingerprint is
     64 bits: an integer, signed or not, or 16 hexadecimal digits.  *date* is a timestamp, a text of
-    ISO 8601, or a number of seconds since the epoch.  *order* is that of ``ArchivedPage.column``.
+    ISO 8601, or a number of seconds since the epoch.  *order* is what pages are ordered by.
     """
 
     url: str = "url"
@@ -317,8 +289,7 @@ class _Part(io.RawIOBase):
 
 def _warc(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
     with opened(place) as file:
-        for page in pages(WarcFile(file, place, note)):
-            yield _record(place, *page[:5])._replace(names=page.names, refers=page.refers)
+        yield from pages(WarcFile(file, place, note))
 
 
 def _html(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
@@ -328,7 +299,7 @@ def _html(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
         note("too_large", 0)
     else:
         url = place if "://" in place else Path(place).absolute().as_uri()
-        yield _record(place, 0, url, None, body)
+        yield ArchivedPage(place, 0, url, None, body)
 
 
 def _index(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
@@ -337,7 +308,7 @@ def _index(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
         for row in Rows(connection).all():
             page = row.page
             date = int(page.judged_at * 1_000_000)
-            yield _record(place, row.id, page.url, date, page.fingerprint)
+            yield ArchivedPage(place, row.id, page.url, date, page.fingerprint)
 
 
 def _lines(place: str, columns: Columns, note: Note) -> Iterator[ArchivedPage]:
@@ -461,8 +432,8 @@ def _of_row(
     date = _date(given := row.get(columns.date))
     if date is None and given is not None:
         note("bad_date", number)
-    order = None if columns.order is None else _comparable(row.get(columns.order))
-    yield _record(place, number, url, date, content, encoding, order)
+    value = None if columns.order is None else _comparable(row.get(columns.order))
+    yield ArchivedPage(place, number, url, date, content, encoding, column=value)
 
 
 def _content(row: Mapping[str, Any], columns: Columns) -> tuple[bytes | str | int, str | None]:
@@ -510,31 +481,6 @@ def _comparable(value: object) -> int | float | str | None:
     if isinstance(value, int):
         return value if -(1 << 63) <= value < 1 << 63 else None
     return None if value is None else str(value)
-
-
-def _record(
-    place: str,
-    offset: int,
-    url: str,
-    date: int | None,
-    content: bytes | str | int | None,
-    encoding: str | None = None,
-    column: int | float | str | None = None,
-) -> ArchivedPage:
-    html = text = fingerprint = None
-    data = b""
-    if isinstance(content, bytes):
-        html = data = content
-    elif isinstance(content, str):
-        text, data = content, content.encode(errors="surrogatepass")
-    elif content is not None:
-        fingerprint, data = content, content.to_bytes(8, sys.byteorder)
-    payload = data
-    if fingerprint is None:
-        payload = blake2b(data, digest_size=PAYLOAD_BYTES).digest()
-    return ArchivedPage(
-        place, offset, url, date, payload, html, text, fingerprint, encoding, column
-    )
 
 
 _READERS: dict[str, Callable[[str, Columns, Note], Iterator[ArchivedPage]]] = {

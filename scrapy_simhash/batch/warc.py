@@ -70,7 +70,7 @@ class WarcFile:
 
     def __init__(self, file: BinaryIO, place: str, note: Note) -> None:
         self._file = file
-        self._place = place
+        self.place = place
         self.note = note
         self.size = file.seek(0, io.SEEK_END)
         file.seek(0)
@@ -102,7 +102,7 @@ class WarcFile:
                 at, is_expected = record.end, True
                 yield record
         if self.size and not found and not noted:
-            raise SourceError(f"{self._place} cannot be read: no WARC record begins there")
+            raise SourceError(f"{self.place} cannot be read: no WARC record begins there")
 
     def at(self, offset: int) -> WarcRecord:
         """Return the record that begins at a place.
@@ -120,9 +120,9 @@ class WarcFile:
             rest = source.read(len(b"\r\n\r\nWARC/"))
             if rest.lstrip(b"\r\n").startswith(b"WARC/"):
                 raise SourceError(
-                    f"{self._place} must have each record in a member of gzip of its own, so that "
+                    f"{self.place} must have each record in a member of gzip of its own, so that "
                     f"a record can be found again: write it anew with "
-                    f'"warcio recompress {self._place} NEW.warc.gz"'
+                    f'"warcio recompress {self.place} NEW.warc.gz"'
                 )
             if rest.strip(b"\r\n") or source.read(1):
                 raise DamagedError("bad_record")

@@ -295,13 +295,14 @@ def _warc_pages(path: Path, unread: Unread) -> Iterator[Fetched]:
                     if origin is None:
                         note("revisit_unresolved", page.offset)
                         continue
-                    page = page_of(records.at(origin))._replace(url=page.url, offset=page.offset)
+                    whole = page_of(records.at(origin), records.place)
+                    page = whole._replace(url=page.url, offset=page.offset)
                 try:
                     request_fingerprint = fingerprint(Request(page.url))
                 except ValueError:
                     note("no_url", page.offset)
                     continue
-                if isinstance(page.content, str):
+                if not isinstance(page.content, bytes):
                     note("conversion", page.offset)  # a text without its page
                     continue
                 charset = {"Content-Type": f"text/html; charset={page.encoding}"}
