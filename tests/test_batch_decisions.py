@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow")
 
 from scrapy_simhash.batch.decisions import (  # noqa: E402
+    NONE,
     BatchDecisions,
     Groups,
     decide_plain,
@@ -49,8 +50,7 @@ def numbers(values: list[Any]) -> list[int]:
 
 
 def kept_of(decisions: BatchDecisions) -> list[int | None]:
-    found = (decisions[rank] for rank in range(len(decisions)))
-    return [None if one is None else one.kept for one in found]
+    return [None if one == NONE else one for one in decisions.kept]
 
 
 def test_links_of_a_chain_are_like_the_next_one_alone() -> None:
@@ -137,8 +137,8 @@ def test_plain_rule_is_that_of_the_paper(drawn: list[tuple[int, int, int]], know
         known,
     )
     assert [
-        None if one is None else (one.distance, one.kept)
-        for one in map(found.__getitem__, range(len(found)))
+        None if kept == NONE else (distance, kept)
+        for distance, kept in zip(found.distances, found.kept, strict=True)
     ] == expected
 
 

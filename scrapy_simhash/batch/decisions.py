@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,38 +22,17 @@ from cachetools import LRUCache
 
 from scrapy_simhash.batch.rule import MIN_TOKENS, MOST_OF_KEY, Likeness, Seen, match, ranked
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.decision.page import Reason, Verdict
 from scrapy_simhash.tables import PermutedTables, design
 
 NONE = -1
 
 
-class DuplicateOf(NamedTuple):
-    """The kept page that a page is a duplicate of, by its rank, and how much it is like it."""
-
-    kept: int
-    distance: int
-    share: float | None
-    is_exact: bool
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the duplicate, with the name that a crawl gives it."""
-        return "exact_duplicate" if self.is_exact else "near_duplicate"
-
-    @property
-    def reason(self) -> Reason:
-        """The reason of the verdict, as in a crawl."""
-        if self.is_exact:
-            return "same_text"
-        return "within_distance" if self.share is None else "share_in_common"
-
-
 class BatchDecisions:
-    """What each page of a batch is, by its rank: kept, or a duplicate of an earlier kept page.
+    """What each page of a batch is, by its rank: kept, or a duplicate of an earlier *kept* page.
 
-    Those that are *crowded* were not compared with all that share a key with them.  *pages* are
-    kept until something else is said.  Takes 15 bytes a page.
+    *kept* is :data:`NONE` where the page itself is, *shares* are it by the plain rule.  *crowded*
+    pages were not compared with all that share a key with them.  All are kept until they are
+    dropped.  Takes 15 bytes a page.
     """
 
     def __init__(self, pages: int) -> None:
@@ -64,21 +42,10 @@ class BatchDecisions:
         self.exact = bytearray(pages)
         self.crowded = bytearray(pages)
 
-    def __len__(self) -> int:
-        return len(self.kept)
-
-    def __getitem__(self, rank: int) -> DuplicateOf | None:
-        """Return what a page is a duplicate of; None if it is kept."""
-        if self.kept[rank] == NONE:
-            return None
-        share = self.shares[rank]
-        known = None if share < 0 else share
-        return DuplicateOf(self.kept[rank], self.distances[rank], known, bool(self.exact[rank]))
-
-    def __setitem__(self, rank: int, found: DuplicateOf) -> None:
-        self.kept[rank], self.distances[rank] = found.kept, found.distance
-        self.shares[rank] = NONE if found.share is None else found.share
-        self.exact[rank] = found.is_exact
+    def drop(self, rank: int, kept: int, found: Likeness) -> None:
+        """Note that a page is a duplicate of a *kept* one."""
+        self.kept[rank], self.distances[rank] = kept, found.distance
+        self.shares[rank], self.exact[rank] = found.share, found.is_exact
 
 
 class Groups:
@@ -182,26 +149,25 @@ def decide_verified(
                 kept_of_text[text] = rank
                 decisions.crowded[rank] = groups.is_crowded(number)
             else:
-                decisions[rank] = found
+                decisions.drop(rank, *found)
     return decisions
 
 
 def _best_of(
     page: Seen, matches: Mapping[int, Likeness | None], page_at: Callable[[int], Seen]
-) -> DuplicateOf | None:
+) -> tuple[int, Likeness] | None:
     """Return the best representative of a page: as in a crawl, and the oldest of several."""
     alike = [(one, found) for one, found in matches.items() if found is not None]
     if not alike:
         return None
-    kept, best = alike[0]
-    if len(alike) > 1:
-        url, canonical = page.page.url, page.page.canonical
+    if len(alike) == 1:
+        return alike[0]
+    url, canonical = page.page.url, page.page.canonical
 
-        def rank(one: tuple[int, Likeness]) -> tuple[bool, float, int, int]:
-            return *ranked(url, canonical, page_at(one[0]).page.url, one[1].share), -one[0]
+    def rank(one: tuple[int, Likeness]) -> tuple[bool, float, int, int]:
+        return *ranked(url, canonical, page_at(one[0]).page.url, one[1].share), -one[0]
 
-        kept, best = max(alike, key=rank)
-    return DuplicateOf(kept, best.distance, best.share, best.is_exact)
+    return max(alike, key=rank)
 
 
 # The tables are planned for this many pages at least.
@@ -233,12 +199,12 @@ def decide_plain(
         if count < MIN_TOKENS:
             kept = short.setdefault(digest(rank), rank)
             if kept != rank >= known:
-                decisions[rank] = DuplicateOf(kept, 0, None, True)
+                decisions.drop(rank, kept, Likeness(NONE, 0, True))
         elif rank < known:
             tables.add(fingerprint, rank)
         elif near := tables.check_and_add(fingerprint, rank):
             is_exact = near.distance == 0 and b"" != digest(rank) == digest(near.item)
-            decisions[rank] = DuplicateOf(near.item, near.distance, None, is_exact)
+            decisions.drop(rank, near.item, Likeness(NONE, near.distance, is_exact))
     return decisions
 
 
