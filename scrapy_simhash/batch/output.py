@@ -13,7 +13,6 @@ from base64 import b32encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,14 +40,6 @@ _IN_CAPITALS = frozenset({"warc", "id", "uri", "ip"})
 
 # A page: its file, and its place in it.
 Place = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """How many records an archive of kept pages has: *pages*, and *revisits* of them."""
-
-    pages: int
-    revisits: int
 
 
 class Decided(NamedTuple):
@@ -87,7 +78,7 @@ def check_sources(places: Iterable[str]) -> None:
             )
 
 
-def write_kept(decisions: Path, path: Path) -> Kept:
+def write_kept(decisions: Path, path: Path) -> None:
     """Write the kept pages of a batch as a .warc.gz file, in one step.
 
     Reads kept pages twice, if there are exact duplicates.  Memory: 50 bytes a page, 400 for each
@@ -97,7 +88,6 @@ def write_kept(decisions: Path, path: Path) -> Kept:
     """
     files = _by_file(decisions)
     originals = _originals(files)
-    pages = revisits = 0
     try:
         with replacing(path) as unfinished, unfinished.open("wb") as output:
             for file, rows in files.items():
@@ -106,15 +96,12 @@ def write_kept(decisions: Path, path: Path) -> Kept:
                     of = decided[content.record.offset].of
                     if of is None:
                         output.write(_copy(records, content))
-                        pages += 1
                         continue
                     original = originals.get(of)
                     if original is not None and original.identity == _identity(content):
                         output.write(_revisit(content, original))
-                        revisits += 1
     except OSError as exc:
         raise SourceError(f"{path} cannot be written: {exc}") from exc
-    return Kept(pages, revisits)
 
 
 def _by_file(decisions: Path) -> dict[str, Any]:
