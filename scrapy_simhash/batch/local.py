@@ -42,7 +42,7 @@ from scrapy_simhash.batch.decisions import (
     decide_verified,
     memory_of,
 )
-from scrapy_simhash.batch.features import ORDER, Choices, FeatureReader
+from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.revisits import resolve
 from scrapy_simhash.batch.rule import (
@@ -66,43 +66,27 @@ logger = logging.getLogger(__name__)
 
 VERSION = 2
 
-# What a page is compared by, beside its place in the order.
-SEEN = pa.schema(
-    {
-        "number": pa.int64(),
-        "words": pa.string(),
-        "url": pa.string(),
-        "payload": pa.binary(),
-        "file": pa.string(),
-        "offset": pa.int64(),
-        "content_file": pa.string(),
-        "content_offset": pa.int64(),
-        "date": pa.timestamp("us", "UTC"),
-        "reason": pa.string(),
-        "fingerprint": pa.int64(),
-        "digest": pa.binary(),
-        "tokens": pa.int32(),
-        "canonical": pa.string(),
-        "content_fingerprint": pa.int64(),
-        "heading": pa.int64(),
-        "sketch": pa.binary(),
-        "class": pa.binary(),
-        "text": pa.binary(),
-        "keys": pa.list_(pa.int64()),
-    }
+# What of a page's features is kept once it is seen as the rule compares it.
+OF_FEATURES = (
+    *("number", "words", "url", "payload", "file", "offset", "content_file", "content_offset"),
+    *("date", "reason", "fingerprint", "digest", "tokens", "canonical"),
 )
-
+SEEN = pa.schema(
+    [
+        *map(FEATURES.field, OF_FEATURES),
+        ("content_fingerprint", pa.int64()),
+        ("heading", pa.int64()),
+        ("sketch", pa.binary()),
+        ("class", pa.binary()),
+        ("text", pa.binary()),
+        ("keys", pa.list_(pa.int64())),
+    ]
+)
 # As the pages of an archive are kept, in any order, with their ranks in that of their batch.
 KNOWN = SEEN.append(pa.field("rank", pa.int64()))
 COMPARED = (
-    "url",
-    "fingerprint",
-    "digest",
-    "tokens",
-    "canonical",
-    "content_fingerprint",
-    "heading",
-    "sketch",
+    *("url", "fingerprint", "digest", "tokens", "canonical"),
+    *("content_fingerprint", "heading", "sketch"),
 )
 
 # Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
@@ -159,22 +143,12 @@ def see(features: Path, repeated: Path, path: Path) -> None:
         for batch in pq.ParquetFile(features).iter_batches(ROWS_AT_ONCE):
             batch = batch.filter(batch.column("refers").is_null())
             if batch.column("source").null_count == len(batch):  # of the plain rule, say
-                writer.write_table(_without_content(pa.table(batch)))
+                pages = pa.Table.from_batches([batch.select(OF_FEATURES)])
+                pages = pa.concat_tables([SEEN.empty_table(), pages], promote_options="default")
+                writer.write_table(pages.combine_chunks())
                 continue
             rows = [seen(row, known.beside(row["url"])) for row in batch.to_pylist()]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, SEEN))
-
-
-def _without_content(pages: pa.Table) -> pa.Table:
-    nothing = {field.name: pa.nulls(len(pages), field.type) for field in SEEN}
-    return pa.table(
-        {name: pages[name] if name in pages.column_names else nothing[name] for name in SEEN.names}
-    )
-
-
-def order_of(pages: pa.Table) -> pa.Array:
-    """Return the rows of *pages* in the order of the batch."""
-    return pc.sort_indices(pages, [(name, "ascending") for name in ORDER]).cast(pa.int64())
 
 
 def _mapped(path: Path) -> pa.Table:
@@ -201,7 +175,8 @@ class Ordered:
     def __init__(self, known: pa.Table, table: pa.Table, repeated: Repeated) -> None:
         self.known = len(known)
         self.table = pa.concat_tables([known, table])
-        order = pc.add(order_of(table), self.known)
+        order = pc.sort_indices(table, [(name, "ascending") for name in ORDER]).cast(pa.int64())
+        order = pc.add(order, self.known)
         self.order = pa.concat_arrays([pa.array(range(self.known), pa.int64()), order])
         self._rows = memory_of(self.order)
         self._batches = self.table.to_batches()
@@ -377,27 +352,19 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-class Stages:
-    """The folder of a batch: what was asked for, and the files of its stages."""
+def _noted(path: Path, note: object) -> object:
+    """Return the note in a file, in which this one is written if there is none."""
+    if not path.exists():
+        with replacing(path) as unfinished:
+            unfinished.write_text(json.dumps(note, indent=1))
+    return json.loads(path.read_text())
 
-    def __init__(self, folder: Path, asked: dict[str, object]) -> None:
-        self.folder = folder
-        self.id = id_of(asked)
-        for name in "features", "seen":
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        note = folder / "run.json"
-        if not note.exists():
-            with replacing(note) as unfinished:
-                unfinished.write_text(json.dumps(asked, indent=1))
-        if json.loads(note.read_text()) != asked:
-            raise SimhashError(ANOTHER_BATCH.format(folder))
 
-    def make(self, name: str, make: Callable[..., None], *arguments: object) -> Path:
-        """Return the file of a stage, which is made unless it is there."""
-        path = self.folder / name
-        if not path.exists():
-            make(*arguments, path)
-        return path
+def _made(path: Path, make: Callable[..., None], *arguments: object) -> Path:
+    """Return the file of a stage, which is made unless it is there."""
+    if not path.exists():
+        make(*arguments, path)
+    return path
 
 
 class Archive:
@@ -413,13 +380,9 @@ class Archive:
 
     def __init__(self, folder: Path, choices: Choices) -> None:
         self.folder = folder
-        rule = rule_of(choices)
-        note = folder / "rule.json"
         folder.mkdir(parents=True, exist_ok=True)
-        if not note.exists():
-            with replacing(note) as unfinished:
-                unfinished.write_text(json.dumps(rule, indent=1))
-        if (has := json.loads(note.read_text())) != rule:
+        rule = rule_of(choices)
+        if (has := _noted(folder / "rule.json", rule)) != rule:
             raise SimhashError(f"{folder} was made with {has}; this batch has {rule}")
 
     @property
@@ -575,21 +538,26 @@ def run(
     """
     archive = None if known is None else Archive(known, choices)
     where = None if known is None else str(known.resolve())
-    stages = Stages(work, asked_of(sources, choices, where))
-    features = [stages.folder / "features" / f"{one.number:05}.parquet" for one in sources]
+    asked = asked_of(sources, choices, where)
+    name = id_of(asked)
+    for folder in "features", "seen":
+        (work / folder).mkdir(parents=True, exist_ok=True)
+    if _noted(work / "run.json", asked) != asked:
+        raise SimhashError(ANOTHER_BATCH.format(work))
+    features = [work / "features" / f"{one.number:05}.parquet" for one in sources]
     with ExitStack() as held:
-        for folder in filter(None, (work, known)):
-            held.enter_context(alone_in(folder))
+        for shared in filter(None, (work, known)):
+            held.enter_context(alone_in(shared))
         with stage("Analysing pages") as advance, FeatureReader(choices) as reader:
             for source, path in zip(sources, features, strict=True):
                 if not path.exists():
                     reader.write(source, path, advance)
-            features.append(stages.make("features/revisits.parquet", resolve, [*features]))
+            features.append(_made(work / "features" / "revisits.parquet", resolve, [*features]))
         with stage("Learning what sites repeat"):
             repeated = Repeated() if archive is None else archive.repeated
             taught_by = features if choices.verifies else []
-            learned_at = stages.make("repeated.parquet", learn, taught_by, repeated)
-        parts = [stages.folder / "seen" / f"{path.stem}.arrow" for path in features]
+            learned_at = _made(work / "repeated.parquet", learn, taught_by, repeated)
+        parts = [work / "seen" / f"{path.stem}.arrow" for path in features]
         with stage("Seeing pages without it") as advance:
             jobs = [job for job in zip(features, repeat(learned_at), parts) if not job[2].exists()]
             for _ in _mapped_by_processes(see, jobs, choices.settings.workers):
@@ -598,12 +566,12 @@ def run(
             table = pa.concat_tables(map(_mapped, parts))
             crowded, relevant = pa.array([], pa.int64()), table.slice(0, 0)
             if archive is not None:
-                crowded, relevant = archive.crowded, archive.relevant(stages.id, table, choices)
+                crowded, relevant = archive.crowded, archive.relevant(name, table, choices)
             pages = Ordered(relevant, table, _repeated(learned_at))
             decisions, crowded = decide(pages, choices, crowded)
             write_decisions(pages, decisions, out)
         if archive is not None:
-            archive.add(stages.id, pages, decisions, crowded, learned_at)
+            archive.add(name, pages, decisions, crowded, learned_at)
         return not_read(features)
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
 
 from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
-from scrapy_simhash.batch.local import SEEN
+from scrapy_simhash.batch.local import OF_FEATURES, SEEN
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.revisits import CHOSEN_BY, OWN, unresolved
 from scrapy_simhash.batch.rule import (
@@ -257,5 +257,4 @@ def in_order(pages: DataFrame) -> DataFrame:
 
 def unseen_pages(pages: DataFrame) -> DataFrame:
     """Return pages that are compared by their fingerprints alone."""
-    columns = [name for name in SEEN.names if name in FEATURES.names]
-    return pages.select(*columns)
+    return pages.select(*OF_FEATURES)
