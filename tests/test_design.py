@@ -10,13 +10,10 @@ import pytest
 
 from scrapy_simhash.tables import Design, block_design, design, designs, split_design
 from scrapy_simhash.tables.design import (
-    COVERINGS,
-    LINES,
+    KEYS,
     PLACE_NANOSECONDS,
     TABLE_NANOSECONDS,
-    Covering,
-    covering_design,
-    lines_design,
+    Keys,
 )
 from tests.engines import CompiledTables
 
@@ -99,15 +96,18 @@ def test_too_few_blocks_are_refused() -> None:
         block_design(3, 3)
 
 
-@pytest.mark.parametrize("covering", COVERINGS)
-def test_a_covering_stands_no_more_errors_than_it_says(covering: Covering) -> None:
+@pytest.mark.parametrize("covering", [keys for keys in KEYS if keys.name == "covering"])
+def test_a_covering_stands_no_more_errors_than_it_says(covering: Keys) -> None:
     keys = [{int(block, 16) for block in key} for key in covering.keys.split()]
-    more = combinations(range(covering.blocks), covering.errors + 1)
+    errors = min(covering.radii)
+    assert covering.radii == {errors: 0, errors + 1: 1}
+    more = combinations(range(covering.blocks), errors + 1)
     assert any(all(key & set(errors) for key in keys) for errors in more)
 
 
 def test_lines_are_tables_of_radius_1() -> None:
-    assert {t.radius for lines in LINES for t in lines_design(7, lines).tables} == {1}
+    lines = [keys for keys in KEYS if keys.name == "lines"]
+    assert {t.radius for keys in lines for t in keys.design(7).tables} == {1}
 
 
 def test_each_table_takes_its_time() -> None:
@@ -115,8 +115,3 @@ def test_each_table_takes_its_time() -> None:
     of_a_table = TABLE_NANOSECONDS + PLACE_NANOSECONDS
     few, many = block_design(3, 4), block_design(3, 6)
     assert many.seconds_per_check(1) - few.seconds_per_check(1) == pytest.approx(16e-9 * of_a_table)
-
-
-def test_a_covering_for_another_distance_is_refused() -> None:
-    with pytest.raises(ValueError, match="got errors=2, distance=4"):
-        covering_design(4, COVERINGS[0])

@@ -15,7 +15,7 @@ over all ways to spread k bits over its blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -143,12 +143,7 @@ def designs(distance: int) -> list[Design]:
         for count in range(distance + 1, distance + 1 + MAX_SPARE_BLOCKS)
         if comb(count, distance) <= MAX_TABLES
     ]
-    found += [
-        covering_design(distance, covering)
-        for covering in COVERINGS
-        if distance - covering.errors in (0, 1)
-    ]
-    found += [lines_design(distance, lines) for lines in LINES if distance in lines.distances]
+    found += [keys.design(distance) for keys in KEYS if distance in keys.radii]
     return sorted(found, key=lambda d: (len(d.tables), d.probes))
 
 
@@ -197,106 +192,74 @@ def block_design(distance: int, count: int) -> Design:
 
 
 @dataclass(frozen=True)
-class Covering:
-    """Keys of which at least one stays the same if any *errors* of the *blocks* blocks change.
+class Keys:
+    """Keys of some of *blocks* blocks each, written as the hexadecimal digits of these blocks.
 
-    The sets of blocks that the keys leave out form a covering design C(blocks, size, errors):
-    every set of *errors* blocks is within one of those sets.  A key is written as the
-    hexadecimal digits of its blocks.
+    Tables with them are exact for each distance in *radii*, which has their radius.
     """
 
-    errors: int
+    name: str
+    radii: Mapping[int, int]
     blocks: int
     keys: str
 
+    @classmethod
+    def covering(cls, errors: int, blocks: int, keys: str) -> Keys:
+        """Return keys of which at least one stays the same if any *errors* blocks change.
 
-def covering_design(distance: int, covering: Covering) -> Design:
-    """Return the tables of a covering: fewer than the paper's for keys of the same width.
+        The sets of blocks that the keys leave out form a covering design C(blocks, size, errors):
+        every set of *errors* blocks is within one of those sets.  With radius 0, that many
+        differing bits are in at most as many blocks, and at least one key has none of these blocks.
+        With radius 1, the same holds for all differing bits but one.  There are fewer tables than
+        the paper's for keys of the same width.
+        """
+        return cls("covering", {errors: 0, errors + 1: 1}, blocks, keys)
 
-    With radius 0, *distance* differing bits are in at most *distance* blocks, and at least one
-    key has none of these blocks.  With radius 1, the same holds for all differing bits but one.
+    @classmethod
+    def lines(cls, distances: Iterable[int], blocks: int, keys: str) -> Keys:
+        """Return keys of which at least one has at most one error, of as many in any blocks.
 
-    :raises ValueError: the covering is for another number of errors.
-    """
-    radius = distance - covering.errors
-    if radius not in (0, 1):
-        raise ValueError(
-            f"errors of a covering must be distance, or one less: "
-            f"got errors={covering.errors}, distance={distance}"
+        The keys are like lines through the blocks as points: two blocks without an error are on a
+        common line, so its third block is the only one that can have errors.  They are longer keys
+        than those of :func:`split_design`, for more tables.
+        """
+        return cls("lines", dict.fromkeys(distances, 1), blocks, keys)
+
+    def design(self, distance: int) -> Design:
+        """Return the tables with these keys for a distance in :attr:`radii`."""
+        masks, radius = blocks(self.blocks), self.radii[distance]
+        tables = tuple(
+            Table(sum(masks[int(block, 16)] for block in key), radius) for key in self.keys.split()
         )
-    tables = _tables(covering.blocks, covering.keys, radius)
-    name = f"covering {len(tables)}" + (", r1" if radius else "")
-    return Design(name, distance, tables)
+        suffix = ", r1" if self.name == "covering" and radius else ""
+        return Design(f"{self.name} {len(tables)}{suffix}", distance, tables)
 
 
-def _tables(count: int, keys: str, radius: int) -> tuple[Table, ...]:
-    """Return the tables of keys that are written as the digits of *count* blocks."""
-    masks = blocks(count)
-    return tuple(Table(sum(masks[int(block, 16)] for block in key), radius) for key in keys.split())
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Keys of which at least one has at most one error, for each number of errors in *distances*.
-
-    Errors may be anywhere, several in one block.  The keys are like lines through the blocks as
-    points: two blocks without an error are on a common line, so its third block is the only one
-    that can have errors.  A key is written as in a :class:`Covering`.
-    """
-
-    distances: range
-    blocks: int
-    keys: str
-
-
-def lines_design(distance: int, lines: Lines) -> Design:
-    """Return the tables of radius 1 with the keys of *lines*.
-
-    They have longer keys than those of :func:`split_design`, for more tables.
-
-    >>> len(lines_design(7, LINES[0]).tables)
-    8
-
-    :raises ValueError: the lines are for other distances.
-    """
-    if distance not in lines.distances:
-        raise ValueError(
-            f"distance must be one of the lines' distances: "
-            f"got distance={distance}, lines.distances={lines.distances}"
-        )
-    tables = _tables(lines.blocks, lines.keys, radius=1)
-    return Design(f"lines {len(tables)}", distance, tables)
-
-
-LINES = (
+KEYS = (
     # Two halves of five blocks.  One half has at most three of seven errors.  Its four lines have
     # each pair of its blocks, and no block is on all four.
-    Lines(range(6, 8), 10, "012 034 134 234 567 589 689 789"),
+    Keys.lines((6, 7), 10, "012 034 134 234 567 589 689 789"),
     # The affine plane of order 3: nine points; each two are on one of twelve lines.  Seven errors
     # leave two blocks without.
-    Lines(range(6, 8), 9, "012 345 678 036 147 258 048 156 237 057 138 246"),
-)
-
-
-# Found by simulated annealing, which swaps one block of a key at a time; the tests check each.
-COVERINGS = (
-    Covering(2, 5, "02 13 04 24"),
-    Covering(2, 7, "014 136 246 056 235"),
-    Covering(2, 6, "345 123 035 024 014 125"),
-    Covering(2, 7, "1256 2346 0245 1345 0356 0123 0146"),
-    Covering(3, 6, "45 13 03 24 01 25"),
-    Covering(3, 8, "027 014 347 245 135 167 056 236"),
-    Covering(3, 11, "14569 0467a 1357a 03568 2458a 34789 0189a 2369a 02579 01234 12678"),
-    Covering(3, 8, "1245 0135 0126 0257 0367 1567 0147 1346 0456 3457 0234 2356 1237 2467"),
-    Covering(4, 7, "46 34 23 01 24 05 26 36 15"),
-    Covering(4, 9, "035 378 125 168 134 567 247 028 046 458 236 017"),
-    Covering(
+    Keys.lines((6, 7), 9, "012 345 678 036 147 258 048 156 237 057 138 246"),
+    # Found by simulated annealing, which swaps one block of a key at a time; the tests check each.
+    Keys.covering(2, 5, "02 13 04 24"),
+    Keys.covering(2, 7, "014 136 246 056 235"),
+    Keys.covering(2, 6, "345 123 035 024 014 125"),
+    Keys.covering(2, 7, "1256 2346 0245 1345 0356 0123 0146"),
+    Keys.covering(3, 6, "45 13 03 24 01 25"),
+    Keys.covering(3, 8, "027 014 347 245 135 167 056 236"),
+    Keys.covering(3, 11, "14569 0467a 1357a 03568 2458a 34789 0189a 2369a 02579 01234 12678"),
+    Keys.covering(3, 8, "1245 0135 0126 0257 0367 1567 0147 1346 0456 3457 0234 2356 1237 2467"),
+    Keys.covering(4, 7, "46 34 23 01 24 05 26 36 15"),
+    Keys.covering(4, 9, "035 378 125 168 134 567 247 028 046 458 236 017"),
+    Keys.covering(
         errors=4,
         blocks=10,
         keys="1389 1347 0589 0169 5679 2457 2359 2367 0278 3469"
         " 0249 0157 0345 1678 4568 1246 0123 0368 4789 1258",
     ),
-    Covering(5, 8, "47 46 02 12 13 56 67 03 45 23 57 01"),
+    Keys.covering(5, 8, "47 46 02 12 13 56 67 03 45 23 57 01"),
 )
 
 
