@@ -81,6 +81,12 @@ class Workers(Protocol):
 class PicklingWorkers(Workers, Protocol):
     """Those that say what :meth:`analyse` returns as a pickle, as it comes from a process."""
 
+    async def analyse(
+        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+    ) -> PageAnalysis:
+        pickled = await self.pickled_analysis(body, encoding, url, background)
+        return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
+
     async def pickled_analysis(
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> bytes:
@@ -90,7 +96,7 @@ class PicklingWorkers(Workers, Protocol):
         """
 
 
-class InProcess:
+class InProcess(PicklingWorkers):
     """Analyses pages in this process, one after the other, with no time limit: for tests."""
 
     def __init__(self, analyser: Analyser) -> None:
@@ -145,7 +151,7 @@ class Backlog:
             )
 
 
-class WorkerProcesses:
+class WorkerProcesses(PicklingWorkers):
     """Analyses pages in *processes* processes, each page within *timeout_seconds*.
 
     The time limit runs from when a worker takes the page up.  A worker that outlasts it
@@ -170,12 +176,6 @@ class WorkerProcesses:
     def start(self) -> None:
         for worker in self._workers:
             worker.start()
-
-    async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> PageAnalysis:
-        pickled = await self.pickled_analysis(body, encoding, url, background)
-        return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
 
     async def pickled_analysis(
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
@@ -226,18 +226,14 @@ class _Worker:
         :raises AnalysisError: see :meth:`Workers.analyse`.
         """
         self.pages += 1
-        deaths = breaks = 0
+        left = {_DiedError: MAX_DEATHS, _StoppedError: MAX_BREAKS}
         try:
             while True:
                 try:
                     return await self._ask(question)
-                except _DiedError as exc:
-                    deaths += 1
-                    if deaths == MAX_DEATHS:
-                        raise AnalysisError("worker_died", str(exc)) from exc
-                except _StoppedError as exc:
-                    breaks += 1
-                    if breaks == MAX_BREAKS:
+                except (_DiedError, _StoppedError) as exc:
+                    left[type(exc)] -= 1
+                    if not left[type(exc)]:
                         raise AnalysisError("worker_died", str(exc)) from exc
         finally:
             self.pages -= 1
