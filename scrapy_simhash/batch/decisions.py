@@ -25,27 +25,36 @@ from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.tables import PermutedTables, design
 
 NONE = -1
+# What a page is, by its kind: the verdict and its reason, as in a crawl.
+KINDS = (
+    ("unique", "new_text"),
+    ("exact_duplicate", "same_text"),
+    ("near_duplicate", "within_distance"),
+    ("near_duplicate", "share_in_common"),
+)
+KEPT, EXACT, NEAR, ALIKE = range(4)
 
 
 class BatchDecisions:
     """What each page of a batch is, by its rank: kept, or a duplicate of an earlier *kept* page.
 
-    *kept* is :data:`NONE` where the page itself is, *shares* are it by the plain rule.  *crowded*
-    pages were not compared with all that share a key with them.  All are kept until they are
-    dropped.  Takes 15 bytes a page.
+    *kept* is :data:`NONE` where the page itself is, *shares* are it by the plain rule, *kinds* are
+    those of :data:`KINDS`.  *crowded* pages were not compared with all that share a key with them.
+    All are kept until they are dropped.  Takes 15 bytes a page.
     """
 
     def __init__(self, pages: int) -> None:
         self.kept = array("q", [NONE]) * pages
         self.distances = array("b", [NONE]) * pages
         self.shares = array("f", [NONE]) * pages
-        self.exact = bytearray(pages)
+        self.kinds = bytearray(pages)
         self.crowded = bytearray(pages)
 
     def drop(self, rank: int, kept: int, found: Likeness) -> None:
         """Note that a page is a duplicate of a *kept* one."""
         self.kept[rank], self.distances[rank] = kept, found.distance
-        self.shares[rank], self.exact[rank] = found.share, found.is_exact
+        self.shares[rank] = found.share
+        self.kinds[rank] = EXACT if found.is_exact else NEAR if found.share == NONE else ALIKE
 
 
 class Groups:

@@ -28,13 +28,14 @@ from hashlib import blake2b
 from itertools import accumulate, repeat, starmap
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scrapy_simhash.batch.decisions import (
+    KEPT,
+    KINDS,
     NONE,
     BatchDecisions,
     Groups,
@@ -270,46 +271,25 @@ def _decided(
     own = order.slice(ranks.start, len(ranks))
     columns = {name: column.take(own) for name, column in pages.items()}
     is_judged = pc.is_null(columns["reason"])
+    kinds = pa.array(decisions.kinds[part], pa.uint8())
+    verdicts, reasons = (pa.array(one).take(kinds) for one in zip(*KINDS, strict=True))
+    is_kept = pc.and_(is_judged, pc.equal(kinds, KEPT))
     kept = pa.array(decisions.kept[part])
-    is_kept = pc.and_(is_judged, pc.equal(kept, NONE))
-    is_exact = pc.equal(pa.array(decisions.exact[part], pa.uint8()), 1)
-    share = pa.array(decisions.shares[part], pa.float32())
-    is_plain = pc.less(share, 0)
-    representative = order.take(pc.if_else(pc.equal(kept, NONE), None, kept))
+    kept = pc.if_else(pc.equal(kept, NONE), None, kept)
+    representative = order.take(kept)
     for name in "url", "file", "offset":
         of = "representative" if name == "url" else f"representative_{name}"
         columns[of] = pages[name].take(representative)
+    share = pa.array(decisions.shares[part], pa.float32())
     columns |= {
-        "verdict": _first_of(
-            (pc.invert(is_judged), "skipped"),
-            (is_kept, "unique"),
-            (is_exact, "exact_duplicate"),
-            "near_duplicate",
-        ),
-        "reason": _first_of(
-            (pc.invert(is_judged), columns["reason"].cast(pa.string())),
-            (is_kept, "new_text"),
-            (is_exact, "same_text"),
-            (is_plain, "within_distance"),
-            "share_in_common",
-        ),
-        "distance": pc.if_else(pc.equal(kept, NONE), None, pa.array(decisions.distances[part])),
-        "share": pc.if_else(is_plain, None, share),
+        "verdict": pc.if_else(is_judged, verdicts, "skipped"),
+        "reason": pc.if_else(is_judged, reasons, columns["reason"].cast(pa.string())),
+        "distance": pc.if_else(pc.is_null(kept), None, pa.array(decisions.distances[part])),
+        "share": pc.if_else(pc.less(share, 0), None, share),
         "copies": pc.if_else(is_kept, pa.array(copies[part]), None),
-        "crowded": pc.if_else(
-            is_kept, pc.equal(pa.array(decisions.crowded[part], pa.uint8()), 1), None
-        ),
+        "crowded": pc.if_else(is_kept, pa.array(decisions.crowded[part], pa.uint8()), None),
     }
     return pa.table({name: columns[name] for name in DECISIONS.names}).cast(DECISIONS)
-
-
-def _first_of(*cases: Any) -> pa.Array:
-    """Return, row by row, the value of the first case that holds; the last is for all others."""
-    *conditions, other = cases
-    holds = pa.StructArray.from_arrays(
-        [one for one, _ in conditions], list(map(str, range(len(conditions))))
-    )
-    return pc.case_when(holds, *(value for _, value in conditions), other)
 
 
 def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[BatchDecisions, pa.Array]:

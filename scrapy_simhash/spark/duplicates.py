@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from scrapy_simhash.batch.decisions import KINDS
 from scrapy_simhash.batch.features import Choices
 from scrapy_simhash.batch.local import ANOTHER_BATCH, DECISIONS, asked_of, id_of
 from scrapy_simhash.batch.records import Input
@@ -127,12 +128,8 @@ def _decisions(pages: DataFrame, found: DataFrame, crowded: DataFrame) -> DataFr
     )
     is_kept = F.col("skipped").isNull() & F.col("kept").isNull()
     known = F.when(F.col("skipped").isNotNull(), F.array(F.lit("skipped"), "skipped"))
-    for condition, verdict, reason in (
-        (is_kept, "unique", "new_text"),
-        (F.col("is_exact"), "exact_duplicate", "same_text"),
-        (F.col("share").isNull(), "near_duplicate", "within_distance"),
-        (F.lit(True), "near_duplicate", "share_in_common"),
-    ):
+    conditions = is_kept, F.col("is_exact"), F.col("share").isNull(), F.lit(True)
+    for condition, (verdict, reason) in zip(conditions, KINDS, strict=True):
         known = known.when(condition, F.array(F.lit(verdict), F.lit(reason)))
     return (
         whole.withColumn("verdict", known[0])
