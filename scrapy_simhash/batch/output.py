@@ -159,7 +159,7 @@ def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFi
     found = 0
     try:
         with opened(file) as opened_file:
-            records = WarcFile(opened_file, file, _note)
+            records = WarcFile(opened_file, file)
             for offset, one in wanted.items():
                 with suppress(DamagedError):
                     record = records.at(offset)
@@ -175,13 +175,9 @@ def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFi
         )
 
 
-def _note(kind: str, offset: int) -> None:
-    """Count nothing: the batch has done so."""
-
-
 def _record_at(file: str, offset: int) -> WarcRecord:
     with opened(file) as opened_file:
-        return WarcFile(opened_file, file, _note).at(offset)
+        return WarcFile(opened_file, file).at(offset)
 
 
 def _identity(content: ResolvedPage) -> bytes:

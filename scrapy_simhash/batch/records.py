@@ -276,9 +276,6 @@ class _Part(io.RawIOBase):
         self._at = begin + offset
         return self._at
 
-    def tell(self) -> int:
-        return self._at
-
     def readinto(self, buffer: Any) -> int:
         self._file.seek(self._start + self._at)
         data = self._file.read(max(min(len(buffer), self._size - self._at), 0))

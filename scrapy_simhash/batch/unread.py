@@ -39,24 +39,21 @@ class Unread:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts and places in values that JSON has, the most first."""
-        ranked = sorted(self.counts, key=lambda kind: (-self.counts[kind], kind))
         return {
             kind: {
                 "records": self.counts[kind],
                 "first": [{"file": file, "offset": offset} for file, offset in self.places[kind]],
             }
-            for kind in ranked
+            for kind in self._ranked()
         }
 
     def lines(self) -> list[str]:
         """Return the same for people: a line for each kind, with its first place."""
-        ranked = self.as_json().items()
-        first = {kind: found["first"][0] for kind, found in ranked}
-        return [
-            f"not read ({kind}): {found['records']:,}, "
-            f"the first in {first[kind]['file']} at {first[kind]['offset']:,}"
-            for kind, found in ranked
-        ]
+        line = "not read ({}): {:,}, the first in {} at {:,}"
+        return [line.format(one, self.counts[one], *self.places[one][0]) for one in self._ranked()]
+
+    def _ranked(self) -> list[str]:
+        return sorted(self.counts, key=lambda kind: (-self.counts[kind], kind))
 
     @classmethod
     def from_json(cls, mapping: Mapping[str, Any]) -> Unread:

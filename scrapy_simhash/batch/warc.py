@@ -68,7 +68,7 @@ class WarcFile:
     :raises SourceError: see :func:`pages`.
     """
 
-    def __init__(self, file: BinaryIO, place: str, note: Note) -> None:
+    def __init__(self, file: BinaryIO, place: str, note: Note = lambda kind, offset: None) -> None:
         self._file = file
         self.place = place
         self.note = note
@@ -116,7 +116,7 @@ class WarcFile:
         source = io.BufferedReader(member, _CHUNK_BYTES)
         headers = _headers(source)
         with _within_a_record():
-            block, is_too_large = _block(source, headers, self._read_on)
+            block, is_too_large = _block(source, headers)
             rest = source.read(len(b"\r\n\r\nWARC/"))
             if rest.lstrip(b"\r\n").startswith(b"WARC/"):
                 raise SourceError(
@@ -140,7 +140,7 @@ class WarcFile:
             end = self._file.tell() + _length(headers)
             if end > self.size:
                 raise DamagedError("truncated")
-            block, is_too_large = _block(self._file, headers, self._skip)
+            block, is_too_large = _block(self._file, headers)
             rest = self._file.read(_CHUNK_BYTES)
             behind = rest.lstrip(b"\r\n")
             is_whole = rest.startswith(b"\r\n\r\n") or behind.startswith(b"WARC/")
@@ -161,16 +161,6 @@ class WarcFile:
                 return at
             at += max(len(data) - len(wanted) + 1, 1)
         return self.size
-
-    def _skip(self, source: BinaryIO, count: int) -> None:
-        source.seek(count, io.SEEK_CUR)
-
-    def _read_on(self, source: BinaryIO, count: int) -> None:
-        while count:
-            read = len(source.read(min(count, _SEARCH_BYTES)))
-            if not read:
-                raise DamagedError("bad_record")
-            count -= read
 
 
 class _Member(io.RawIOBase):
@@ -255,16 +245,25 @@ def _length(headers: Mapping[str, str]) -> int:
     return int(length)
 
 
-def _block(
-    source: BinaryIO, headers: Mapping[str, str], skip: Callable[[BinaryIO, int], None]
-) -> tuple[bytes, bool]:
+def _block(source: BinaryIO, headers: Mapping[str, str]) -> tuple[bytes, bool]:
     """Return the block of a record, if it is wanted, and whether it is too large to be read."""
     length = _length(headers)
     is_wanted = headers.get("warc-type", "").lower() in ("response", "conversion")
     if not is_wanted or length > MAX_BLOCK_BYTES:
-        skip(source, length)
+        _skip(source, length)
         return b"", is_wanted
     block = source.read(length)
     if len(block) < length:
         raise DamagedError("bad_record")
     return block, False
+
+
+def _skip(source: BinaryIO, count: int) -> None:
+    if source.seekable():  # a member of gzip is not
+        source.seek(count, io.SEEK_CUR)
+        return
+    while count:
+        read = len(source.read(min(count, _SEARCH_BYTES)))
+        if not read:
+            raise DamagedError("bad_record")
+        count -= read

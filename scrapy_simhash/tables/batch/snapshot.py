@@ -24,12 +24,6 @@ on Communications 19(6), 1971), whose parameter r suits the mean difference of t
 
 Bits fill bytes from the highest.  A block of n evenly spread fingerprints takes about
 log2(2**64 / n) + 1.5 bits for each, at most 0.1 bit more than the least that is possible.
-
-Queries
--------
-:func:`stream_matches` is the batch query of section 3.3: the tables are made of the queries, which
-must fit into memory.  The fingerprints of a snapshot may be more than memory holds: they stream
-past the tables, a block at a time, in the order of their file.
 """
 
 from __future__ import annotations
@@ -197,8 +191,9 @@ def stream_matches(
 ) -> Iterator[list[MatchedPair]]:
     """Yield, for each block of *stored*, all pairs within the distance of *queries*.
 
-    *stored* yields (fingerprints, items), as :meth:`Snapshot.blocks` does.  Pairs come in the
-    order of the stored fingerprints; those of one stored fingerprint, the closest query first.
+    The batch query of section 3.3: only the queries must fit into memory.  *stored* yields
+    (fingerprints, items), as :meth:`Snapshot.blocks` does.  Pairs come in the order of the stored
+    fingerprints; those of one stored fingerprint, the closest query first.
     """
     for fingerprints, items in stored:
         nearest, _ = queries.check_many(fingerprints)
