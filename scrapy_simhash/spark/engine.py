@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,15 @@ class Engine:
         found = from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
         return frame.mapInArrow(partial(_checked, function, self.allow_slow), found)
 
+    def map_rows(
+        self,
+        frame: DataFrame,
+        function: Callable[[Iterator[Row]], Iterable[Row]],
+        schema: pa.Schema,
+    ) -> DataFrame:
+        """Return the same of a function that takes and makes single rows."""
+        return self.map(frame, partial(_by_rows, function, schema), schema)
+
 
 def _checked(function: Callable[[Batches], Batches], allow_slow: bool, batches: Batches) -> Batches:
     if not allow_slow and (missing := not_compiled()):
@@ -140,13 +149,9 @@ def _checked(function: Callable[[Batches], Batches], allow_slow: bool, batches: 
 @cache
 def not_compiled() -> list[str]:
     """Return the names of the modules that should be compiled here, and are not."""
-    found = ((name, find_spec(f"scrapy_simhash.{name}")) for name in COMPILED)
-    suffixes = tuple(EXTENSION_SUFFIXES)
-    return [
-        name
-        for name, spec in found
-        if spec is None or spec.origin is None or not spec.origin.endswith(suffixes)
-    ]
+    specs = {name: find_spec(f"scrapy_simhash.{name}") for name in COMPILED}
+    origins = {name: "" if spec is None else spec.origin or "" for name, spec in specs.items()}
+    return [name for name in COMPILED if not origins[name].endswith(tuple(EXTENSION_SUFFIXES))]
 
 
 def rows_of(batches: Batches) -> Iterator[Row]:
@@ -156,15 +161,12 @@ def rows_of(batches: Batches) -> Iterator[Row]:
             yield from batch.slice(start, ROWS_AT_ONCE).to_pylist()
 
 
-def batches_of(rows: Iterable[Row], schema: pa.Schema) -> Batches:
-    """Yield rows in batches."""
-    some: list[Row] = []
-    for row in rows:
-        some.append(row)
-        if len(some) == ROWS_AT_ONCE:
-            yield pa.RecordBatch.from_pylist(some, schema)
-            some = []
-    yield pa.RecordBatch.from_pylist(some, schema)
+def _by_rows(
+    function: Callable[[Iterator[Row]], Iterable[Row]], schema: pa.Schema, batches: Batches
+) -> Batches:
+    rows = iter(function(rows_of(batches)))
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        yield pa.RecordBatch.from_pylist(some, schema)
 
 
 def runs(batches: Batches, column: str) -> Iterator[pa.Table]:

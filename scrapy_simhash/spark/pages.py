@@ -31,7 +31,7 @@ from scrapy_simhash.batch.rule import (
 )
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.decision.comparison import marks
-from scrapy_simhash.spark.engine import Batches, Engine, batches_of, rows_of
+from scrapy_simhash.spark.engine import Batches, Engine, rows_of
 from scrapy_simhash.urls import section_of
 
 SAMPLES = pa.schema(
@@ -137,28 +137,24 @@ def repeated(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
     Each task hands on what may be of a place's sample: 600 pages of it, or a little more.
     """
     taught = pages.where("sample is not null")
-    drawn = engine.map(taught.select("url", *SAMPLES.names[1:]), _draw, SAMPLES)
+    drawn = engine.map_rows(taught.select("url", *SAMPLES.names[1:]), _drawn, SAMPLES)
     drawn = drawn.join(known.select("place"), "place", "anti").select(*SAMPLES.names)
     by_place = drawn.repartition("place").sortWithinPartitions("place")
-    return engine.map(by_place, _learn, Repeated.SCHEMA)
+    return engine.map_rows(by_place, _learned, Repeated.SCHEMA)
 
 
-def _draw(batches: Batches) -> Batches:
-    return batches_of(_drawn(batches), SAMPLES)
-
-
-def _drawn(batches: Batches) -> Iterator[Row]:
+def _drawn(rows: Iterator[Row]) -> Iterator[Row]:
     samples = Samples()
-    for row in rows_of(batches):
+    for row in rows:
         for place in places_of(row["url"]):
             samples.draw(place, row)
         if samples.size > HELD_SAMPLES:
-            yield from _rows(samples)
+            yield from _rows_of(samples)
             samples = Samples()
-    yield from _rows(samples)
+    yield from _rows_of(samples)
 
 
-def _rows(samples: Samples) -> Iterator[Row]:
+def _rows_of(samples: Samples) -> Iterator[Row]:
     for place in samples:
         for number, page in samples.numbered(place):
             yield {
@@ -170,14 +166,10 @@ def _rows(samples: Samples) -> Iterator[Row]:
             }
 
 
-def _learn(batches: Batches) -> Batches:
-    return batches_of(_learned(batches), Repeated.SCHEMA)
-
-
-def _learned(batches: Batches) -> Iterator[Row]:
-    for place, rows in groupby(rows_of(batches), itemgetter("place")):
+def _learned(rows: Iterator[Row]) -> Iterator[Row]:
+    for place, pages in groupby(rows, itemgetter("place")):
         samples = Samples()
-        for row in rows:
+        for row in pages:
             samples.draw(place, row)
         if blocks := learned(page for _, page in samples.numbered(place)):
             yield {"place": place, "blocks": sorted(map(signed, blocks))}
@@ -185,7 +177,8 @@ def _learned(batches: Batches) -> Iterator[Row]:
 
 def seen_pages(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
     """Return the pages as the rule compares them; *known* are the blocks that places repeat."""
-    return engine.map(_with_repeated(pages.drop("blocks", "sample"), known), _see, MARKED)
+    beside = _with_repeated(pages.drop("blocks", "sample"), known)
+    return engine.map_rows(beside, partial(map, _seen), MARKED)
 
 
 def marked(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
@@ -215,10 +208,6 @@ def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
 
 def _sections(urls: pa.Array) -> pa.Array:
     return pa.array((section_of(url) for url in urls.to_pylist()), pa.string())
-
-
-def _see(batches: Batches) -> Batches:
-    return batches_of(map(_seen, rows_of(batches)), MARKED)
 
 
 def _seen(row: Row) -> Row:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from scrapy_simhash.batch.rule import MIN_TOKENS
 from scrapy_simhash.spark.engine import Batches, Engine, runs
 from scrapy_simhash.spark.places import Division
-from scrapy_simhash.spark.rounds import decided
+from scrapy_simhash.spark.rounds import Graph, decided
 from scrapy_simhash.tables import PermutedTables, Table, design
 
 ROWS_OF_BUCKET = 200_000
@@ -56,11 +56,9 @@ def _short(pages: DataFrame) -> DataFrame:
 def _long(engine: Engine, pages: DataFrame, distance: int) -> DataFrame:
     first = F.min("rank").alias("rank"), F.min_by("digest", "rank").alias("digest")
     whole = engine.stage("fingerprints", lambda: pages.groupBy("fingerprint").agg(*first))
-    search = Search.of(engine, whole, distance)
-    near = engine.stage("near", lambda: search.beside(whole).select(*NODES.names).distinct())
-    graph = Near(search, near)
+    graph = Near.of(engine, whole, distance)
     found = decided(engine, graph)
-    closest = engine.stage("closest", lambda: _closest(graph, found))
+    closest = engine.stage("closest", lambda: graph.oldest(found))
     firsts = whole.select("fingerprint", F.col("rank").alias("first"), F.col("digest").alias("its"))
     one = F.array_min(F.filter("near", lambda one: one["kept"] < F.col("rank")))
     beside = pages.join(firsts, "fingerprint").join(closest, "first", "left")
@@ -78,63 +76,45 @@ def _long(engine: Engine, pages: DataFrame, distance: int) -> DataFrame:
     )
 
 
-def _closest(graph: Near, found: DataFrame) -> DataFrame:
-    """Return for each dropped fingerprint the oldest kept one at each distance."""
-    dropped, kept = (
-        graph.nodes.join(found.where(one), "rank", "semi") for one in ("not is_kept", "is_kept")
-    )
-    oldest = graph.search.closest(dropped, kept)
-    return oldest.groupBy(F.col("rank").alias("first")).agg(
-        F.collect_list(F.struct("distance", "kept")).alias("near")
-    )
-
-
 @dataclass(frozen=True)
-class Near:
-    """The graph of the fingerprints that are near others."""
-
-    search: Search
-    nodes: DataFrame
-
-    def waiting(self, left: DataFrame) -> DataFrame:
-        """Return the ranks of the pages that come after a neighbour, both among those *left*."""
-        return self.search.beside(left).where("is_later").select("rank")
-
-    def dropped(self, waiting: DataFrame, kept: DataFrame) -> DataFrame:
-        """Return the ranks of the pages of *waiting* that come after a neighbour in *kept*."""
-        return self.search.closest(waiting, kept).where("kept < rank").select("rank")
-
-    def rows(self, left: DataFrame) -> DataFrame:
-        """Return the fingerprints *left*."""
-        return left
-
-    def kept(self, rows: pa.Table) -> Iterator[tuple[int, bool]]:
-        """Yield the ranks of these fingerprints, and whether they are kept."""
-        some, distance = _Some.of(rows), self.search.distance
-        tables = PermutedTables(distance, some.design(distance))
-        for item, fingerprint in enumerate(some.fingerprints.tolist()):
-            yield int(some.ranks[item]), tables.check_and_add(fingerprint, item) is None
-
-
-@dataclass(frozen=True)
-class Search:
-    """Finds the fingerprints within a distance of others."""
+class Near(Graph):
+    """The graph of *whole*, different fingerprints: those within a distance are neighbours."""
 
     engine: Engine
+    whole: DataFrame
     distance: int
     division: Division
     buckets: int
 
     @classmethod
-    def of(cls, engine: Engine, whole: DataFrame, distance: int) -> Search:
-        """Return a search among fingerprints or some of them."""
+    def of(cls, engine: Engine, whole: DataFrame, distance: int) -> Near:
+        """Return the graph, for which the driver looks at some of the fingerprints."""
         count = max(1, whole.count())
         share = min(1.0, SAMPLED / count)
         sample = whole.select("fingerprint").sample(share, seed=1).limit(2 * SAMPLED).toArrow()
         division = Division.of(_unsigned(sample, "fingerprint"), share, distance)
         rows = count * (distance + 1)
         buckets = max(BUCKETS_OF_TASK * engine.partitions, rows // ROWS_OF_BUCKET)
-        return cls(engine, distance, division, buckets)
+        return cls(engine, whole, distance, division, buckets)
+
+    @cached_property
+    def nodes(self) -> DataFrame:
+        return self.engine.stage("near", lambda: self.beside(self.whole).select(*NODES.names))
+
+    def waiting(self, left: DataFrame) -> DataFrame:
+        return self.beside(left).where("is_later").select("rank")
+
+    def dropped(self, waiting: DataFrame, kept: DataFrame) -> DataFrame:
+        return self.closest(waiting, kept).where("kept < rank").select("rank")
+
+    def rows(self, left: DataFrame) -> DataFrame:
+        return left
+
+    def kept(self, rows: pa.Table) -> Iterator[tuple[int, bool]]:
+        some = _Some.of(rows)
+        tables = some.empty_tables(self.distance)
+        for item, fingerprint in enumerate(some.fingerprints.tolist()):
+            yield int(some.ranks[item]), tables.check_and_add(fingerprint, item) is None
 
     def beside(self, some: DataFrame) -> DataFrame:
         """Return those of *some* that are near others, and whether one of these is earlier."""
@@ -149,6 +129,18 @@ class Search:
         ]
         found = self._in_buckets(both[0].union(both[1]), partial(_nearest, self.distance), CLOSEST)
         return found.groupBy("rank", "distance").agg(F.min("kept").alias("kept"))
+
+    def oldest(self, decided: DataFrame) -> DataFrame:
+        """Return for each dropped fingerprint the oldest kept one at each distance."""
+        dropped, kept = (
+            self.nodes.join(decided.where(one), "rank", "semi")
+            for one in ("not is_kept", "is_kept")
+        )
+        return (
+            self.closest(dropped, kept)
+            .groupBy(F.col("rank").alias("first"))
+            .agg(F.collect_list(F.struct("distance", "kept")).alias("near"))
+        )
 
     def _in_buckets(
         self, some: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema
@@ -185,14 +177,13 @@ class _Some:
         ranks, at = np.unique(rows.column("rank").to_numpy(), return_index=True)
         return cls(ranks, _unsigned(rows, "fingerprint")[at])
 
-    def design(self, distance: int) -> tuple[Table, ...]:
-        """Return which tables to put them in."""
-        return _design(distance, len(self.ranks).bit_length())
+    def empty_tables(self, distance: int) -> PermutedTables:
+        """Return tables for as many."""
+        return PermutedTables(distance, _design(distance, len(self.ranks).bit_length()))
 
     def tables(self, distance: int) -> PermutedTables:
         """Return tables with them, by their places in the order."""
-        tables = PermutedTables(distance, self.design(distance))
-        items = array("I", range(len(self.ranks)))
+        tables, items = self.empty_tables(distance), array("I", range(len(self.ranks)))
         tables.build(array("Q", self.fingerprints.tobytes()), items)
         return tables
 
@@ -209,7 +200,7 @@ def _beside(distance: int, batches: Batches) -> Batches:
         # Each probe may find the fingerprint itself, also one of a key beside its own.
         most = sum(len(table.flips) for table in tables.tables) + 1
         near = [item for item, one in enumerate(values) if len(tables.matches(one, most)) > 1]
-        earlier = PermutedTables(distance, some.design(distance))
+        earlier = some.empty_tables(distance)
         is_later: list[bool] = []
         for item in near:
             is_later.append(earlier.nearest(values[item]) is not None)

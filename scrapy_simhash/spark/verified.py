@@ -28,9 +28,9 @@ from pyspark.sql import functions as F
 from scrapy_simhash.batch.local import COMPARED
 from scrapy_simhash.batch.rule import MOST_OF_KEY, Likeness, Row, Seen, match, ranked
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.spark.engine import Batches, Engine, batches_of, rows_of
+from scrapy_simhash.spark.engine import Engine, rows_of
 from scrapy_simhash.spark.pages import marks_of
-from scrapy_simhash.spark.rounds import decided
+from scrapy_simhash.spark.rounds import Graph, decided
 
 # How the pages of a class, given by its first one, are like the first one of another.
 EDGES = pa.schema(
@@ -109,11 +109,7 @@ def _edges(engine: Engine, pages: DataFrame, keyed: DataFrame, parameters: Param
     compared = pages.select("rank", *COMPARED, "marks", "text").join(useful, "rank")
     exploded = compared.withColumn("key", F.explode("keys"))
     by_key = exploded.repartition("key").sortWithinPartitions("key", "rank")
-    return engine.map(by_key, partial(_match, parameters), EDGES)
-
-
-def _match(parameters: Parameters, batches: Batches) -> Batches:
-    return batches_of(_matches(parameters, rows_of(batches)), EDGES)
+    return engine.map_rows(by_key, partial(_matches, parameters), EDGES)
 
 
 def _matches(parameters: Parameters, rows: Iterable[Row]) -> Iterator[Row]:
@@ -123,7 +119,7 @@ def _matches(parameters: Parameters, rows: Iterable[Row]) -> Iterator[Row]:
             page = Seen.of(row, marks_of(row))
             for other, its in earlier:
                 # Pairs with one text are told apart by it alone.
-                if row["text"] == other["text"] or _lowest(row["keys"], other["keys"]) != key:
+                if row["text"] == other["text"] or min({*row["keys"]} & {*other["keys"]}) != key:
                     continue
                 if found := match(page, its, parameters):
                     yield _edge(row, other, found)
@@ -132,17 +128,12 @@ def _matches(parameters: Parameters, rows: Iterable[Row]) -> Iterator[Row]:
             earlier.append((row, page))
 
 
-def _lowest(keys: list[int], others: list[int]) -> int:
-    """Return the lowest of the keys that two pages have in common."""
-    return min({*keys}.intersection(others))
-
-
 def _edge(page: Row, kept: Row, found: Likeness) -> Row:
     return {"page": page["rank"], "kept": kept["rank"], **found._asdict()}
 
 
 @dataclass(frozen=True)
-class Alike:
+class Alike(Graph):
     """The graph of the classes: *edges* between them, and the *texts* that several have."""
 
     edges: DataFrame
@@ -156,20 +147,17 @@ class Alike:
         return ranks.join(self.texts, "rank", "left")
 
     def _links(self, later: DataFrame, earlier: DataFrame) -> DataFrame:
-        """Return the edges from some classes to others."""
         found = self.edges.select(F.col("page").alias("rank"), "kept")
         for end, some in ("rank", later), ("kept", earlier):
             found = found.join(some.select(F.col("rank").alias(end)), end, "semi")
         return found
 
     def waiting(self, left: DataFrame) -> DataFrame:
-        """Return the ranks of the classes that come after a neighbour, both among those *left*."""
         firsts = left.groupBy("text").agg(F.min("rank").alias("first"))
         by_text = left.join(firsts, "text").where("rank > first").select("rank")
         return self._links(left, left).select("rank").union(by_text)
 
     def dropped(self, waiting: DataFrame, kept: DataFrame) -> DataFrame:
-        """Return the ranks of the classes of *waiting* that come after a neighbour in *kept*."""
         firsts = kept.select("text", F.col("rank").alias("first"))
         by_text = waiting.join(firsts, "text").where("rank > first").select("rank")
         return self._links(waiting, kept).select("rank").union(by_text)
@@ -180,7 +168,6 @@ class Alike:
         return own.unionByName(self._links(left, left), allowMissingColumns=True)
 
     def kept(self, rows: pa.Table) -> Iterator[tuple[int, bool]]:
-        """Yield the ranks of these classes, and whether they are kept."""
         texts: dict[int, bytes | None] = {}
         edges: dict[int, list[int]] = defaultdict(list)
         for row in rows_of(iter(rows.to_batches())):
@@ -221,17 +208,13 @@ def _found(
     )
     alike = by_key.unionByName(copies.join(same, "text")).where("kept < rank")
     urls = pages.select(F.col("rank").alias("kept"), F.col("url").alias("kept_url"))
-    beside = engine.map(alike.join(urls, "kept"), _rank, RANKED)
+    beside = engine.map_rows(alike.join(urls, "kept"), partial(map, _ranked), RANKED)
     # The greatest struct: of equal ones, that with the oldest page.
     age = (-F.col("kept")).alias("age")
     fields = "is_canonical", "share", "segments", age, "distance", "is_exact"
     best = beside.groupBy("rank").agg(F.max(F.struct(*fields)).alias("best"))
     kept_page = (-F.col("best.age")).alias("kept")
     return best.select("rank", kept_page, "best.distance", "best.share", "best.is_exact")
-
-
-def _rank(batches: Batches) -> Batches:
-    return batches_of(map(_ranked, rows_of(batches)), RANKED)
 
 
 def _ranked(row: Row) -> Row:
