@@ -6,13 +6,14 @@ import sys
 from array import array
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from scrapy_simhash.tables.design import BITS, Table, check_distance, split_design
 
 # Items are stored in 4 bytes.
-MAX_ITEM = 2**32 - 1
+ITEM_BITS = 32
 ALL_MATCHES = 2**32 - 1
 
 
@@ -193,25 +194,17 @@ class ReferenceTables:
                         yield candidate, distance
 
 
-def check_fingerprint(fingerprint: int) -> None:
-    """Refuse a value that is not a fingerprint.
+def _check_range(name: str, bits: int, value: int) -> None:
+    """Refuse a value that has not so many bits.
 
     :raises TypeError: it is not an int.
-    :raises ValueError: it is not from 0 to 2**64 - 1.
+    :raises ValueError: it is not from 0 to 2**bits - 1.
     """
-    if not isinstance(fingerprint, int):
-        raise TypeError(f"fingerprint must be an int: got {fingerprint!r}")
-    if not 0 <= fingerprint < 1 << BITS:
-        raise ValueError(f"fingerprint must be from 0 to 2**{BITS} - 1: got {fingerprint}")
+    if not isinstance(value, int):
+        raise TypeError(f"{name} must be an int: got {value!r}")
+    if not 0 <= value < 1 << bits:
+        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1: got {value}")
 
 
-def check_item(item: int) -> None:
-    """Refuse a value that is not an item.
-
-    :raises TypeError: it is not an int.
-    :raises ValueError: it is not from 0 to 2**32 - 1.
-    """
-    if not isinstance(item, int):
-        raise TypeError(f"item must be an int: got {item!r}")
-    if not 0 <= item <= MAX_ITEM:
-        raise ValueError(f"item must be from 0 to 2**32 - 1: got {item}")
+check_fingerprint = partial(_check_range, "fingerprint", BITS)
+check_item = partial(_check_range, "item", ITEM_BITS)
