@@ -160,13 +160,7 @@ class FeatureReader:
         note = partial(unread.add, source.place)
         for known in features_of(file, source.columns, by_date, first, note):
             known["file"] = pa.repeat(pa.scalar(source.place), len(known["url"]))
-            columns = [
-                known[field.name]
-                if field.name in known
-                else pa.nulls(len(known["url"]), field.type)
-                for field in FEATURES
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=FEATURES)
+            yield from completed(pa.table(known), FEATURES).to_batches()
 
     async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
         """Yield the row of each record, in their order."""
@@ -229,6 +223,12 @@ class FeatureReader:
                 "source": found.source,
             }
         return row
+
+
+def completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows in one piece with all columns of a schema; those that they lack are None."""
+    whole = pa.concat_tables([schema.empty_table(), rows], promote_options="default")
+    return whole.combine_chunks()
 
 
 async def _some(rows: AsyncIterator[Row]) -> list[Row]:

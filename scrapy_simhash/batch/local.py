@@ -43,7 +43,7 @@ from scrapy_simhash.batch.decisions import (
     decide_verified,
     memory_of,
 )
-from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
+from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader, completed
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.revisits import resolve
 from scrapy_simhash.batch.rule import (
@@ -145,8 +145,7 @@ def see(features: Path, repeated: Path, path: Path) -> None:
             batch = batch.filter(batch.column("refers").is_null())
             if batch.column("source").null_count == len(batch):  # of the plain rule, say
                 pages = pa.Table.from_batches([batch.select(OF_FEATURES)])
-                pages = pa.concat_tables([SEEN.empty_table(), pages], promote_options="default")
-                writer.write_table(pages.combine_chunks())
+                writer.write_table(completed(pages, SEEN))
                 continue
             rows = [seen(row, known.beside(row["url"])) for row in batch.to_pylist()]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, SEEN))
