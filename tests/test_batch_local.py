@@ -17,8 +17,7 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
 
 from scrapy_simhash.batch import local  # noqa: E402
-from scrapy_simhash.batch.features import Choices, FeatureReader  # noqa: E402
-from scrapy_simhash.batch.fingerprints import is_columnar  # noqa: E402
+from scrapy_simhash.batch.features import Choices, FeatureReader, is_columnar  # noqa: E402
 from scrapy_simhash.batch.records import Columns, inputs  # noqa: E402
 from scrapy_simhash.batch.unread import Unread  # noqa: E402
 from scrapy_simhash.errors import SimhashError, SourceError  # noqa: E402

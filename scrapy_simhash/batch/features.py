@@ -17,15 +17,16 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.analysis.fingerprint import TextFingerprint, fingerprint_text
-from scrapy_simhash.batch.fingerprints import features_of, is_columnar
-from scrapy_simhash.batch.pages import ArchivedPage
-from scrapy_simhash.batch.records import Input, parquet_file
+from scrapy_simhash.batch.pages import ArchivedPage, is_url
+from scrapy_simhash.batch.records import MOST_SECONDS, Columns, Input, parquet_file, row_batches
 from scrapy_simhash.batch.rule import MIN_TOKENS, Row, sample_key, signed
 from scrapy_simhash.batch.unread import Unread
+from scrapy_simhash.batch.warc import Note
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
@@ -65,10 +66,14 @@ ORDER = ("number", "words", "url", "payload", "file", "offset")
 BY_DATE, BY_INPUT = "date", "input"
 
 ROWS_AT_ONCE = 1_000
+COLUMNS_AT_ONCE = 50_000
 # With two, a worker has its next page at once.
 WAITING = 2
 # An offset in an input has fewer bits.
 OFFSET_BITS = 44
+# Addresses that need no closer look.
+_PLAIN_URL = r"^https?://[A-Za-z0-9][A-Za-z0-9.-]*(?:/[!-~]*)?$"
+_NO_SIGN = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ def position_of(record: ArchivedPage, source: Input, order: str) -> Row:
     if order == BY_DATE:
         return {"number": int(value)}
     (bits,) = struct.unpack(">q", struct.pack(">d", value))
-    return {"number": bits if bits >= 0 else bits ^ (1 << 63) - 1}
+    return {"number": bits if bits >= 0 else bits ^ _NO_SIGN}
 
 
 class FeatureReader:
@@ -144,7 +149,9 @@ class FeatureReader:
         if source.place.endswith(".parquet") and not self._choices.verifies:
             with parquet_file(source.place, source.columns) as file:
                 if is_columnar(file.schema_arrow, source.columns):
-                    yield from self._by_columns(file, source, unread)
+                    note, order = partial(unread.add, source.place), self._choices.order
+                    for first, some in row_batches(file, source.columns, COLUMNS_AT_ONCE, note):
+                        yield from _by_columns(some, first, source, order, note).to_batches()
                     return
         rows = self._rows(source, unread)
         try:
@@ -152,15 +159,6 @@ class FeatureReader:
                 yield pa.RecordBatch.from_pylist(some, FEATURES)
         finally:
             self._loop.run_until_complete(rows.aclose())
-
-    def _by_columns(
-        self, file: pq.ParquetFile, source: Input, unread: Unread
-    ) -> Iterator[pa.RecordBatch]:
-        by_date, first = self._choices.order == BY_DATE, source.number << OFFSET_BITS
-        note = partial(unread.add, source.place)
-        for known in features_of(file, source.columns, by_date, first, note):
-            known["file"] = pa.repeat(pa.scalar(source.place), len(known["url"]))
-            yield from completed(pa.table(known), FEATURES).to_batches()
 
     async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
         """Yield the row of each record, in their order."""
@@ -238,3 +236,90 @@ async def _some(rows: AsyncIterator[Row]) -> list[Row]:
         if len(some) == ROWS_AT_ONCE:
             break
     return some
+
+
+def is_columnar(schema: pa.Schema, columns: Columns) -> bool:
+    """Whether a file has fingerprints as signed integers and nothing else that is judged."""
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    html, text, fingerprint = columns.contents
+    if html in kinds or text in kinds:
+        return False
+    if not pa.types.is_int64(kinds[fingerprint]) or not pa.types.is_string(kinds[columns.url]):
+        return False
+    date, order = (kinds.get(name, pa.null()) for name in (columns.date, columns.order))
+    numbers = pa.types.is_signed_integer, pa.types.is_floating
+    return (pa.types.is_null(date) or pa.types.is_timestamp(date)) and (
+        pa.types.is_null(order) or any(is_kind(order) for is_kind in numbers)
+    )
+
+
+def _by_columns(
+    batch: pa.RecordBatch, first: int, source: Input, order: str, note: Note
+) -> pa.Table:
+    """Return the features of some rows of fingerprints; *first* is the number of their first one.
+
+    They are as if each row had been read alone, which takes minutes for ten million, not seconds.
+    """
+    columns = source.columns
+    rows = batch.append_column("offset", pa.array(range(first, first + len(batch)), pa.int64()))
+    rows = _holding(rows, _has_url(rows[columns.url]), "no_url", note)
+    rows = _holding(rows, rows[columns.fingerprint].is_valid(), "no_content", note)
+    count, fingerprints, offsets = len(rows), rows[columns.fingerprint], rows["offset"]
+    dates = pa.nulls(count, pa.int64())
+    if columns.date in rows.schema.names:
+        dates = _dates(rows[columns.date], offsets, note)
+    if columns.order in rows.schema.names:
+        number = _as_number(rows[columns.order])
+    else:
+        number = dates if order == BY_DATE else pc.add(offsets, source.number << OFFSET_BITS)
+    found = {
+        "number": number,
+        "url": rows[columns.url],
+        "payload": _bytes_of(fingerprints),
+        "file": pa.repeat(pa.scalar(source.place), count),
+        "offset": offsets,
+        "date": dates.cast(pa.timestamp("us", "UTC")),
+        "fingerprint": fingerprints,
+        "digest": pa.repeat(pa.scalar(b""), count),
+        "tokens": pa.repeat(pa.scalar(MIN_TOKENS, pa.int32()), count),
+    }
+    return completed(pa.table(found), FEATURES)
+
+
+def _holding(rows: pa.RecordBatch, holds: pa.Array, kind: str, note: Note) -> pa.RecordBatch:
+    """Return the rows for which something holds, and note the others."""
+    for row in rows["offset"].filter(pc.invert(holds)).to_pylist():
+        note(kind, row)
+    return rows.filter(holds)
+
+
+def _has_url(urls: pa.Array) -> pa.Array:
+    plain = pc.match_substring_regex(urls, _PLAIN_URL).fill_null(False)
+    if plain.true_count == len(urls):
+        return plain
+    found = zip(plain.to_pylist(), urls.to_pylist(), strict=True)
+    return pa.array(is_plain or (url is not None and is_url(url)) for is_plain, url in found)
+
+
+def _dates(given: pa.Array, offsets: pa.Array, note: Note) -> pa.Array:
+    """Return times in microseconds; None for those that no calendar has."""
+    dates = given.cast(pa.timestamp("us", given.type.tz), safe=False).cast(pa.int64())
+    most = MOST_SECONDS * 1_000_000
+    is_one = pc.and_(pc.less(dates, most), pc.greater(dates, -most))
+    for row in offsets.filter(pc.invert(is_one)).to_pylist():
+        note("bad_date", row)
+    return pc.if_else(is_one, dates, None)
+
+
+def _as_number(column: pa.Array) -> pa.Array:
+    """Return integers that are in order as the numbers of a column are, taken for floats."""
+    floats = column.cast(pa.float64(), safe=False)
+    whole = pa.Array.from_buffers(pa.int64(), len(floats), floats.buffers(), offset=floats.offset)
+    ordered = pc.if_else(pc.less(whole, 0), pc.bit_wise_xor(whole, _NO_SIGN), whole)
+    return pc.if_else(pc.is_nan(floats), None, ordered)
+
+
+def _bytes_of(numbers: pa.Array) -> pa.Array:
+    buffers = numbers.buffers()
+    fixed = pa.Array.from_buffers(pa.binary(8), len(numbers), buffers, offset=numbers.offset)
+    return fixed.cast(pa.binary())
