@@ -42,13 +42,6 @@ _IN_CAPITALS = frozenset({"warc", "id", "uri", "ip"})
 Place = tuple[str, int]
 
 
-class Decided(NamedTuple):
-    """A page of a batch: where its content is, if not there, and the kept page it is equal to."""
-
-    content: Place | None
-    of: Place | None
-
-
 class ResolvedPage(NamedTuple):
     """The record of a page, and that with its content: of a revisit, another one."""
 
@@ -91,9 +84,7 @@ def write_kept(decisions: Path, path: Path) -> None:
     try:
         with replacing(path) as unfinished, unfinished.open("wb") as output:
             for file, rows in files.items():
-                decided = _decided(rows)
-                for records, content in _contents(file, decided):
-                    of = decided[content.record.offset].of
+                for records, content, of in _contents(file, rows):
                     if of is None:
                         output.write(_copy(records, content))
                         continue
@@ -125,27 +116,18 @@ def _by_file(decisions: Path) -> dict[str, Any]:
     return found
 
 
-def _decided(rows: Any) -> dict[int, Decided]:
-    """Return what is decided on each page of a file, by its place."""
-    columns = (rows[name].to_pylist() for name in rows.column_names[1:])
-    return {
-        offset: Decided((file, at) if file else None, (of_file, of_at) if is_exact else None)
-        for offset, file, at, of_file, of_at, is_exact in zip(*columns, strict=True)
-    }
-
-
 def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     """Return the kept pages of a batch that others may be equal to, by their places."""
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for rows in files.values():
-        for one in _decided(rows.filter(rows["is_exact"])).values():
+        for file, offset in _places(rows.filter(rows["is_exact"]), "representative"):
             # Pages of another archive are not in this one.
-            if one.of is not None and one.of[0] in files:
-                wanted[one.of[0]].add(one.of[1])
+            if file in files:
+                wanted[file].add(offset)
     found = {}
     for file, places in wanted.items():
-        decided = {at: one for at, one in _decided(files[file]).items() if at in places}
-        for _, content in _contents(file, decided):
+        rows = files[file].filter(pc.is_in(files[file]["offset"], pa.array(places)))
+        for _, content, _ in _contents(file, rows):
             headers = content.record.headers
             digest = content.origin.headers.get("warc-payload-digest") or _digest(content.origin)
             found[file, content.record.offset] = Original(
@@ -154,23 +136,33 @@ def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     return found
 
 
-def _contents(file: str, wanted: Mapping[int, Decided]) -> Iterator[tuple[WarcFile, ResolvedPage]]:
-    """Yield those pages of a file that begin at the places that are wanted."""
+def _places(rows: Any, of: str) -> Iterator[Place]:
+    return zip(rows[f"{of}_file"].to_pylist(), rows[f"{of}_offset"].to_pylist(), strict=True)
+
+
+def _contents(file: str, rows: Any) -> Iterator[tuple[WarcFile, ResolvedPage, Place | None]]:
+    """Yield the pages of a file that some rows decide on, and those that they are equal to."""
     found = 0
+    decided = (
+        rows["offset"],
+        _places(rows, "content"),
+        _places(rows, "representative"),
+        rows["is_exact"],
+    )
     try:
         with opened(file) as opened_file:
             records = WarcFile(opened_file, file)
-            for offset, one in wanted.items():
+            for offset, place, of, is_exact in zip(*decided, strict=True):
                 with suppress(DamagedError):
-                    record = records.at(offset)
-                    origin = _record_at(*one.content) if one.content else record
+                    record = records.at(offset.as_py())
+                    origin = _record_at(*place) if place[0] else record
                     found += 1
-                    yield records, ResolvedPage(record, origin)
+                    yield records, ResolvedPage(record, origin), of if is_exact.as_py() else None
     except (OSError, pa.ArrowException) as exc:
         raise SourceError(f"{file} cannot be read: {exc}") from exc
-    if found < len(wanted):
+    if found < len(rows):
         raise SourceError(
-            f"{file} has {found:,} of the {len(wanted):,} pages that were judged of it: it is not "
+            f"{file} has {found:,} of the {len(rows):,} pages that were judged of it: it is not "
             f"as it was. Make the batch again, with another --out"
         )
 
