@@ -188,7 +188,6 @@ class Ordered:
         return len(self.order)
 
     def column(self, name: str) -> pa.Array:
-        """Return a column in order."""
         return _whole(self.table.column(name)).take(self.order)
 
     def numbers(self, column: str) -> Sequence[int]:
@@ -206,16 +205,10 @@ class Ordered:
         return Groups(_whole(self.table.column("keys")).take(pa.array(firsts, pa.int64())), crowded)
 
     def fields(self, rank: int, columns: Iterable[str]) -> Row:
-        """Return some fields of a page."""
         row = self._rows[rank]
         number = bisect_right(self._starts, row) - 1
         batch, at = self._batches[number], row - self._starts[number]
         return {name: batch.column(name)[at].as_py() for name in columns}
-
-    def digest(self, rank: int) -> bytes:
-        """Return the digest of a page's text."""
-        found: bytes = self.fields(rank, ["digest"])["digest"]
-        return found
 
     def _page(self, rank: int) -> Seen:
         row = self.fields(rank, COMPARED)
@@ -301,7 +294,12 @@ def decide(pages: Ordered, choices: Choices, crowded: pa.Array) -> tuple[BatchDe
         return decisions, groups.crowded
     fingerprints = _fingerprints(pages.column("fingerprint").fill_null(0))
     tokens = memory_of(pages.column("tokens").fill_null(-1))
-    decisions = decide_plain(fingerprints, pages.digest, tokens, parameters.distance, pages.known)
+
+    def digest(rank: int) -> bytes:
+        found: bytes = pages.fields(rank, ["digest"])["digest"]
+        return found
+
+    decisions = decide_plain(fingerprints, digest, tokens, parameters.distance, pages.known)
     return decisions, crowded
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from scrapy_simhash.batch.decisions import KINDS
 from scrapy_simhash.batch.features import Choices
-from scrapy_simhash.batch.local import ANOTHER_BATCH, DECISIONS, asked_of, id_of
+from scrapy_simhash.batch.local import ANOTHER_BATCH, DECISIONS, OF_FEATURES, asked_of, id_of
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.errors import SimhashError
@@ -26,16 +26,11 @@ from scrapy_simhash.spark.pages import (
     resolved,
     seen_pages,
     unread_of,
-    unseen_pages,
 )
 
 _AS_THEY_ARE = ("url", "date", "file", "offset", "content_file", "content_offset")
-# How a page that others are duplicates of is shown.
-_SHOWN = {
-    "url": "representative",
-    "file": "representative_file",
-    "offset": "representative_offset",
-}
+# What is shown of the representative of others, with the end of its name.
+_SHOWN = {"url": "", "file": "_file", "offset": "_offset"}
 
 
 def near_duplicates(
@@ -102,7 +97,7 @@ def _decided(
         found, crowded, keys = verified.duplicates(engine, beside, parameters, archive.crowded)
         archive.add(pages, found, repeated=new, crowded=keys)
     else:
-        pages = engine.stage("ordered", lambda: in_order(unseen_pages(given)))
+        pages = engine.stage("ordered", lambda: in_order(given.select(*OF_FEATURES)))
         beside = archive.beside(pages)
         found = plain.duplicates(engine, beside, parameters.distance)
         crowded = pages.select("rank").limit(0)
@@ -115,7 +110,7 @@ def _decisions(pages: DataFrame, found: DataFrame, crowded: DataFrame) -> DataFr
 
     Known pages, whose ranks are negative, are in none of the rows but as representatives.
     """
-    shown = [F.col(name).alias(alias) for name, alias in _SHOWN.items()]
+    shown = [F.col(name).alias(f"representative{end}") for name, end in _SHOWN.items()]
     kept = pages.select(F.col("rank").alias("kept"), *shown)
     copies = found.groupBy(F.col("kept").alias("rank")).agg(F.count("*").alias("copies"))
     whole = (

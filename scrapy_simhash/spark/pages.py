@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
 
 from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
-from scrapy_simhash.batch.local import OF_FEATURES, SEEN
+from scrapy_simhash.batch.local import SEEN
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.revisits import CHOSEN_BY, OWN, unresolved
 from scrapy_simhash.batch.rule import (
@@ -242,8 +242,3 @@ def in_order(pages: DataFrame) -> DataFrame:
     """Return pages in the order of the batch, with their *rank*: the first has the lowest."""
     order = [F.col(name).asc_nulls_last() for name in ORDER]
     return pages.orderBy(*order).withColumn("rank", F.monotonically_increasing_id())
-
-
-def unseen_pages(pages: DataFrame) -> DataFrame:
-    """Return pages that are compared by their fingerprints alone."""
-    return pages.select(*OF_FEATURES)
