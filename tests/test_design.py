@@ -10,10 +10,10 @@ import pytest
 
 from scrapy_simhash.tables import Design, block_design, design, designs, split_design
 from scrapy_simhash.tables.design import (
-    KEYS,
     PLACE_NANOSECONDS,
+    TABLE_KEYS,
     TABLE_NANOSECONDS,
-    Keys,
+    TableKeys,
 )
 from tests.engines import CompiledTables
 
@@ -96,8 +96,8 @@ def test_too_few_blocks_are_refused() -> None:
         block_design(3, 3)
 
 
-@pytest.mark.parametrize("covering", [keys for keys in KEYS if keys.name == "covering"])
-def test_a_covering_stands_no_more_errors_than_it_says(covering: Keys) -> None:
+@pytest.mark.parametrize("covering", [keys for keys in TABLE_KEYS if keys.name == "covering"])
+def test_a_covering_stands_no_more_errors_than_it_says(covering: TableKeys) -> None:
     keys = [{int(block, 16) for block in key} for key in covering.keys.split()]
     errors = min(covering.radii)
     assert covering.radii == {errors: 0, errors + 1: 1}
@@ -106,7 +106,7 @@ def test_a_covering_stands_no_more_errors_than_it_says(covering: Keys) -> None:
 
 
 def test_lines_are_tables_of_radius_1() -> None:
-    lines = [keys for keys in KEYS if keys.name == "lines"]
+    lines = [keys for keys in TABLE_KEYS if keys.name == "lines"]
     assert {t.radius for keys in lines for t in keys.design(7).tables} == {1}
 
 
