@@ -1,5 +1,5 @@
 # make demo    set up what crawls need, then crawl the demo site and show what was found
-# make test    set up, compile, then run the tests; PYTEST_ARGS=tests/test_index.py for some of them
+# make test    set up, compile, then run the tests; PYTEST_ARGS=tests/index for some of them
 # make test-long  set up, then run the tests that make test leaves out because they take long
 # make test-spark  set up, then run the tests of batches on Spark, which need Java 17 or later
 # make lint    set up, then check style and types
@@ -35,7 +35,7 @@ test-long: $(VENV)/test.done
 
 # One session for all of them.
 test-spark: $(VENV)/test.done $(VENV)/spark.done
-	$(BIN)/python -m pytest -m spark tests/test_spark.py $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m spark tests/spark $(PYTEST_ARGS)
 
 lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/ruff check .
@@ -43,7 +43,7 @@ lint: $(VENV)/test.done $(VENV)/lint.done
 	$(BIN)/mypy
 
 mutants: $(VENV)/test.done
-	nice -n 19 $(BIN)/python tests/mutants.py $(MUTANTS)
+	nice -n 19 $(BIN)/python tests/project/mutants.py $(MUTANTS)
 
 # An environment of its own: none of these packages is needed to crawl or to test.
 docs: .venv/docs/docs.done
@@ -51,7 +51,7 @@ docs: .venv/docs/docs.done
 	.venv/docs/bin/python docs/check_site.py build/docs
 
 oldest: .venv/oldest/oldest.done
-	.venv/oldest/bin/python -m pytest -n logical tests/test_crawl.py tests/test_redirects.py tests/test_resume.py
+	.venv/oldest/bin/python -m pytest -n logical tests/crawl/test_judging.py tests/crawl/test_redirects.py tests/crawl/test_resume.py
 
 # All that lint, docs and oldest need; installed one after the other, they can be run side by side.
 environments: $(VENV)/test.done $(VENV)/lint.done .venv/docs/docs.done .venv/oldest/oldest.done

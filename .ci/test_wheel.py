@@ -16,9 +16,13 @@ MODULES = (
     *("analysis.compiled", "analysis.compiled_walk", "decision.compiled", "tables.compiled"),
     "tables.batch.compiled_codec",
 )
-TESTS = ("tables", "tables_build", "snapshot", "design", "fingerprint", "text", "walk", "sketch")
+TESTS = (
+    *("tables/test_engines", "tables/test_build", "tables/test_snapshot", "tables/test_design"),
+    *("analysis/test_fingerprint", "analysis/test_text", "analysis/test_walk"),
+    "decision/test_sketch",
+)
 # The others need what only POSIX has.
-TESTS_ON_WINDOWS = ("tables", "fingerprint")
+TESTS_ON_WINDOWS = ("tables/test_engines", "analysis/test_fingerprint")
 
 
 def main(kind: str) -> str | int:
@@ -33,7 +37,7 @@ def main(kind: str) -> str | int:
 
         print("This processor's scanners, each of which is tested:", *SCANNERS)
     windows = os.name == "nt"
-    tests = [f"tests/test_{name}.py" for name in (TESTS_ON_WINDOWS if windows else TESTS)]
+    tests = [f"tests/{name}.py" for name in (TESTS_ON_WINDOWS if windows else TESTS)]
     # The fixtures of all tests run servers and fork.
     options = ["--noconftest"] if windows else []
     return subprocess.call([sys.executable, "-m", "pytest", "-q", "-m", "", *options, *tests])

@@ -8,7 +8,7 @@ have the same bytes.  Prints the memory of the crawler and of the workers at 5,0
 end.  The index grows with the new pages, which come first.  Later growth, beyond that without the
 plug-in, is a leak (or the memory of known bodies, which is full at 16 MiB).
 
-Leaves out: network failures, and hostile pages (tests/test_hostile.py).
+Leaves out: network failures, and hostile pages (tests/analysis/test_hostile.py).
 
     python benchmarks/soak_crawl.py kill [--pages 2000] [--workers 2]
     python benchmarks/soak_crawl.py leak [--pages 20000] [--workers 2]

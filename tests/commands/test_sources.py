@@ -1,0 +1,274 @@
+"""Subcommands that read stored pages: an HTTP cache that Scrapy wrote, WARC files, a folder."""
+
+from __future__ import annotations
+
+import dbm
+import gzip
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.archives import packed, record, response
+from tests.command_line import INDEX, simhash, simhash_json
+from tests.conftest import CrawlFixture, Reply, Site, article, prose
+
+FAST = ("-s", "SIMHASH_WORKERS=0")
+
+
+@pytest.fixture
+def pages(site: Site) -> Site:
+    """/, /a and its copy /b, /c; /b comes gzipped; /notes is no HTML, /gone is not there."""
+    site["/"] = article(prose("start"), ["/a", "/b", "/c", "/notes", "/gone"])
+    site["/a"] = article(prose("the same text"))
+    packed = gzip.compress(article(prose("the same text")).encode())
+    site["/b"] = Reply(packed, headers={"Content-Encoding": "gzip"})
+    site["/c"] = article(prose("another"))
+    site["/notes"] = Reply("notes", content_type="text/plain")
+    return site
+
+
+def cached(crawl: CrawlFixture, folder: Path, **settings: Any) -> Path:
+    """Crawl with Scrapy's HTTP cache, and return its folder."""
+    assert crawl(HTTPCACHE_ENABLED=True, **settings).returncode == 0
+    return folder / ".scrapy" / "httpcache" / "links"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_http_cache_is_imported_as_the_crawl_judged_it(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path, packed: bool
+) -> None:
+    cache = cached(crawl, tmp_path, HTTPCACHE_GZIP=packed)
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
+    assert found == {"pages": 4, "unique": 3, "exact_duplicate": 1}
+    # The same requests: into the index of the crawl itself, nothing new comes.
+    again = simhash_json(tmp_path, "import", str(INDEX), str(cache), *FAST)
+    assert again == {"pages": 4, "refresh": 3, "exact_duplicate": 1}
+
+
+def test_entry_of_the_cache_that_is_broken_is_left_out(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    cache = cached(crawl, tmp_path)
+    broken = sorted(cache.rglob("meta"))
+    broken[0].write_text("__import__('os').abort()")
+    broken[1].write_bytes(b"\x1f\x8bno gzip")
+    broken[2].unlink()
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
+    assert found["pages"] <= 3
+
+
+DBM = {"HTTPCACHE_STORAGE": "scrapy.extensions.httpcache.DbmCacheStorage"}
+
+
+@pytest.mark.parametrize("module", ["dbm", "dbm.dumb"])
+def test_http_cache_in_a_database_is_imported(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path, module: str
+) -> None:
+    cache = cached(crawl, tmp_path, HTTPCACHE_DBM_MODULE=module, **DBM).with_suffix(".db")
+    with dbm.open(str(cache), "w") as entries:
+        entries[f"{'00' * 20}_data"] = pickle.dumps({"url": Path("x")})
+        entries[f"{'01' * 20}_data"] = b"no pickle"
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
+    assert found == {"pages": 4, "unique": 3, "exact_duplicate": 1}
+    again = simhash_json(tmp_path, "import", str(INDEX), str(cache), *FAST)
+    assert again == {"pages": 4, "refresh": 3, "exact_duplicate": 1}
+
+
+@pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
+def test_warc_is_imported_and_what_of_it_is_not_read_is_said(tmp_path: Path, name: str) -> None:
+    text = article(prose("the same text"))
+    pages = [archived("a", text), archived("b", text), archived("c", "")]
+    parts = [record("", b"software: test\r\n", "warcinfo"), *pages, archived("d", text)]
+    parts = packed(parts) if name.endswith(".gz") else parts
+    (tmp_path / name).write_bytes(b"".join(parts)[:-20])
+    found = simhash_json(tmp_path, "import", "new.simhash", name, *FAST)
+    cut = sum(map(len, parts[:-1]))
+    unread = {
+        "truncated": {"records": 1, "first": [{"file": name, "offset": cut}]},
+        "warcinfo": {"records": 1, "first": [{"file": name, "offset": 0}]},
+    }
+    counts = {"unique": 1, "exact_duplicate": 1, "skipped": 1}
+    assert found == {"pages": 3, **counts, "unread": unread}
+    said = f"not read (truncated): 1, the first in {name} at {cut:,}"
+    for command in (("import", "again.simhash", name), ("calibrate", name)):
+        assert said in simhash(tmp_path, *command, *FAST).stdout
+    assert simhash_json(tmp_path, "calibrate", name, *FAST)["unread"] == unread
+
+
+def test_revisit_is_the_page_before_it_in_its_file(tmp_path: Path) -> None:
+    digest = {"WARC-Payload-Digest": "sha1:ABC"}
+    revisit = record("http://b.example/", b"", "revisit", headers=digest)
+    first = record("http://a.example/", response(article(prose("text"))), headers=digest)
+    (tmp_path / "a.warc").write_bytes(revisit + first + revisit)
+    found = simhash_json(tmp_path, "import", "new.simhash", "a.warc", *FAST)
+    unread = {"revisit_unresolved": {"records": 1, "first": [{"file": "a.warc", "offset": 0}]}}
+    assert found == {"pages": 2, "unique": 1, "exact_duplicate": 1, "unread": unread}
+
+
+def archived(host: str, body: str) -> bytes:
+    return record(f"http://{host}.example/", response(body))
+
+
+def test_folder_is_imported_by_worker_processes(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    (folder / "deep").mkdir(parents=True)
+    for i in range(12):
+        (folder / "deep" / f"{i:02}.html").write_text(article(prose(f"topic{i % 4}x")))
+    found = simhash_json(tmp_path, "import", "new.simhash", "pages", "-s", "SIMHASH_WORKERS=2")
+    assert found == {"pages": 12, "unique": 4, "exact_duplicate": 8}
+
+
+def test_export_is_imported_and_what_is_known_is_not_taken_twice(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl()
+    simhash_json(tmp_path, "export", str(INDEX), "pages.jsonl")
+    for verdict in ("unique", "refresh"):
+        found = simhash_json(tmp_path, "import", "new.simhash", "pages.jsonl", *FAST)
+        assert found == {"pages": 4, verdict: 3, "exact_duplicate": 1}
+    simhash_json(tmp_path, "export", "new.simhash", "again.jsonl")
+    lines = [(tmp_path / name).read_text() for name in ("pages.jsonl", "again.jsonl")]
+    first, again = ([without_numbers(line) for line in text.splitlines()] for text in lines)
+    assert first == again
+
+
+def without_numbers(line: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(line)
+    return {name: value for name, value in record.items() if name != "id"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none", None, "must be an HTTP cache of Scrapy"),
+        ("empty.warc", "no WARC at all", "cannot be read"),
+        ("decisions.jsonl", '{"url": "http://a.example/"}', "A decisions feed does not hold"),
+        ("broken.jsonl", "{", "line 1, must be JSON"),
+        ("list.jsonl", "[]", "line 1, must be a JSON object"),
+        ("missing.jsonl", None, "cannot be read"),
+        (
+            "half.jsonl",
+            '{"simhash_index": 1, "scheme": "x", "scope": "global"}\n{"url": "u"}',
+            "must be whole",
+        ),
+        (
+            "newer.jsonl",
+            '{"simhash_index": 2, "scheme": "x", "scope": "global"}',
+            "simhash_index 2",
+        ),
+    ],
+)
+def test_source_that_cannot_be_read_is_refused(
+    tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    done = simhash(tmp_path, "import", "new.simhash", name)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_export_of_another_scheme_is_refused(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl()
+    header = {"simhash_index": 1, "scheme": "other", "scope": "global"}
+    (tmp_path / "other.jsonl").write_text(json.dumps(header))
+    done = simhash(tmp_path, "import", str(INDEX), "other.jsonl")
+    assert done.returncode == 2
+    assert "made with scheme 'other'" in done.stderr
+
+
+@pytest.fixture
+def similar(tmp_path: Path) -> Path:
+    """Four texts, each three times: the second is the same, the third has two more words."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"{i}.html").write_text(article(prose(f"topic{i}x", 400)))
+        (folder / f"{i}a.html").write_text(article(prose(f"topic{i}x", 400)))
+        (folder / f"{i}b.html").write_text(article(prose(f"topic{i}x", 400) + f" end {i}"))
+    return folder
+
+
+def test_calibrate_says_what_a_crawl_would_drop_and_what_with_another_share(
+    similar: Path, tmp_path: Path
+) -> None:
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST)
+    assert (found["pages"], found["kept"], found["dropped"]) == (12, 4, 8)
+    assert found["setting"] == "SIMHASH_SHARE"
+    dropped = {row["value"]: row["dropped"] for row in found["others"]}
+    assert 4 <= dropped.pop(1.0) < 8
+    assert dropped == {0.97: 8, 0.95: 8, 0.9: 8, 0.85: 8, 0.8: 8}
+    assert [bool(row["samples"]) for row in found["others"]] == [True, True, *[False] * 4]
+    shown = simhash(tmp_path, "calibrate", similar.name, *FAST).stdout
+    assert "12 pages: 8 would be dropped (66.7%), 4 kept" in shown
+    assert "0a.html beside" in shown.replace("\n", " ")
+    assert list(tmp_path.glob("*.simhash")) == []
+
+
+def test_calibrate_shows_other_distances_where_nothing_is_verified(
+    similar: Path, tmp_path: Path
+) -> None:
+    plain = ("-s", "SIMHASH_SHARE=0", "-s", "SIMHASH_DISTANCE=0")
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *plain)
+    assert found["setting"] == "SIMHASH_DISTANCE"
+    dropped = [row["dropped"] for row in found["others"]]
+    assert [row["value"] for row in found["others"]] == list(range(8))
+    assert found["dropped"] == dropped[0] <= dropped[7] == 8
+
+
+def test_calibrate_has_no_share_for_items(similar: Path, tmp_path: Path) -> None:
+    items = ("-s", "SIMHASH_TAKES=items")
+    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *items)
+    assert (found["dropped"], found["variant"]["new_text"], found["others"]) == (4, 4, [])
+    shown = simhash(tmp_path, "calibrate", similar.name, *FAST, *items).stdout
+    assert "12 pages: 4 would be dropped (33.3%), 8 kept" in shown
+    assert "no share decides that" in shown
+
+
+def test_calibrate_counts_what_is_kept_although_its_text_is_known(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    text = prose("one", 400)
+    site["/"] = article(prose("start"), ["/a", "/b", "/c"])
+    site["/a"] = article(text, ["/next/1"])
+    site["/b"] = article(text, ["/next/2"])
+    site["/c"] = article(text, ["/next/1"])
+    cache = cached(crawl, tmp_path)
+    found = simhash_json(tmp_path, "calibrate", str(cache), *FAST)
+    assert found["pages"] == 4
+    others = dict.fromkeys(("new_text", "new_media", "new_data", "other_request", "other_site"), 0)
+    assert found["variant"] == {"new_links": 1, **others}
+    (pair,) = found["examples"]["new_links"]
+    assert {pair["url"], pair["representative"]} < {f"{site.url}/{name}" for name in "abc"}
+    shown = simhash(tmp_path, "calibrate", str(cache), *FAST).stdout
+    assert "kept as variants (new_links): 1" in shown
+
+
+def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(
+    pages: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    cache = cached(crawl, tmp_path)
+    pages["/"] = article(prose("start"), ["/new"])
+    pages["/new"] = article(prose("later"))
+    crawl()
+    before = (tmp_path / INDEX).read_bytes()
+    words = ("-s", "SIMHASH_FEATURES=words-2")
+    arguments = ("import", "new.simhash", str(cache), "--like", str(INDEX), *FAST)
+    found = simhash_json(tmp_path, *arguments, *words)
+    assert found == {
+        "pages": 4,
+        "unique": 3,
+        "exact_duplicate": 1,
+        "without_source": [pages.url + "/new"],
+    }
+    assert (tmp_path / INDEX).read_bytes() == before
+    stats = simhash_json(tmp_path, "stats", "new.simhash")
+    assert "words-2" in stats["scheme"]
+    shown = simhash(tmp_path, *arguments)
+    assert shown.returncode == 2
+    assert "is there already" in shown.stderr

@@ -1,0 +1,89 @@
+"""A magazine of 40 articles at 5,300 addresses: observe, approve, use; no article is lost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_simhash.settings import ITEMS
+from tests.command_line import INDEX, simhash
+from tests.conftest import Crawl, Site, crawl_job, ended, start_job
+from tests.documents import FOLDER
+
+sys.path.insert(0, str(FOLDER / "example_project"))
+
+from demo_site.magazine import ARTICLES, Magazine
+from demo_site.server import serve
+
+ADDRESSES = 5_200
+MOST_REQUESTS = 400
+
+
+class Counting(Magazine):
+    """A magazine that counts the requests for each of its addresses."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def answer(self, target: str) -> str | None:
+        self.asked[target] += 1
+        return super().answer(target)
+
+
+@pytest.fixture
+def magazine(site: Site) -> Iterator[Counting]:
+    """The magazine, at the URL of *site*."""
+    magazine = Counting()
+    with serve(site=magazine) as url:
+        site.url = url.rstrip("/")
+        yield magazine
+
+
+def articles(done: Crawl) -> int:
+    """How many articles the spider got, at whatever addresses."""
+    found = (re.search(r"/(?:read|print)/(\d+)", item["url"]) for item in done.items)
+    return len({one[1] for one in found if one is not None})
+
+
+@pytest.mark.long
+def test_a_rule_is_observed_approved_and_used(
+    magazine: Counting, site: Site, tmp_path: Path
+) -> None:
+    def crawl(spider: str = "Links", **settings: Any) -> Crawl:
+        (tmp_path / "items.jsonl").unlink(missing_ok=True)
+        magazine.asked.clear()
+        job = crawl_job(site, tmp_path, spider, **settings)
+        with start_job(job, tmp_path) as started:
+            return ended(started, tmp_path, timeout=600)
+
+    settings = {"SIMHASH_TAKES": ITEMS, "SIMHASH_REPORT_FILE": "report.html"}
+    observed = crawl(**settings, SIMHASH_ACTION="observe")
+    everything = magazine.asked.total()
+    assert everything >= ADDRESSES
+    assert articles(observed) == ARTICLES
+    fewer = re.search(r"about ([\d,]+) requests fewer", observed.log)
+    assert fewer is not None
+
+    listed = simhash(tmp_path, "rules", str(INDEX)).stdout
+    waiting = re.findall(r"^ *(\d+)\. (.*)\n.*\n +waits: (\d+) of \d+ pairs", listed, re.M)
+    numbers = [number for number, advice, right in waiting if int(right) == ARTICLES]
+    assert numbers, listed
+    assert "with another text" not in listed
+
+    dropping = crawl(**settings)
+    saved = int(fewer[1].replace(",", ""))
+    assert everything - magazine.asked.total() == pytest.approx(saved, rel=0.1)
+    assert articles(dropping) == ARTICLES
+
+    approved = simhash(tmp_path, "rules", str(INDEX), "--approve", *numbers)
+    assert approved.stdout.count("approved: acts everywhere") == len(numbers)
+    used = crawl("Parks", **settings, SIMHASH_RULES="use")
+    assert used.stats["simhash/rules/parked"] > 0
+    assert magazine.asked.total() <= MOST_REQUESTS
+    assert articles(used) == ARTICLES

@@ -1,0 +1,241 @@
+"""Crawling again with the same index: what changed, what is skipped, what is forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scrapy_simhash.settings import ITEMS, TEXT
+from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
+from tests.decision.test_items import shop_page
+
+
+@pytest.fixture(autouse=True)
+def _pages(site: Site) -> None:
+    site["/"] = article(prose("start"), ["/same", "/changes"])
+    site["/same"] = article(prose("same"))
+    site["/changes"] = article(prose("before"))
+
+
+def test_second_crawl_says_what_changed(site: Site, crawl: CrawlFixture) -> None:
+    crawl()
+    site["/changes"] = article(prose("after"))
+    again = crawl().decisions[3:]
+    assert {path_of(d["url"]): (d["verdict"], d["reason"], d["changed"]) for d in again} == {
+        "/": ("refresh", "unchanged", False),
+        "/same": ("refresh", "unchanged", False),
+        "/changes": ("refresh", "seen_before", True),
+    }
+    assert {d["action"] for d in again} == {"pass"}
+
+
+def test_unchanged_pages_are_skipped_on_demand_but_no_start_page(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    crawl(SIMHASH_SKIP_UNCHANGED=True)
+    site["/changes"] = article(prose("after"))
+    result = crawl("Errback", SIMHASH_SKIP_UNCHANGED=True, SIMHASH_INDEX=index_of("links"))
+    second = result.items[3:]
+    assert [path_of(item["url"]) for item in second] == ["/", "/same", "/changes"]
+    assert second[1]["error"].endswith("has the text that it had before")
+    assert result.simhash_stats() == {
+        "judged": 3,
+        "passed_again": 3,
+        "unchanged": 2,
+        "dropped": 1,
+    }
+
+
+@pytest.mark.parametrize("action", ["flag", "observe"])
+def test_where_nothing_is_dropped_unchanged_pages_pass(crawl: CrawlFixture, action: str) -> None:
+    crawl()
+    result = crawl(SIMHASH_SKIP_UNCHANGED=True, SIMHASH_ACTION=action)
+    assert [d["action"] for d in result.decisions] == ["pass"] * 6
+
+
+def index_of(spider: str) -> str:
+    return f".scrapy/simhash/{spider}.simhash"
+
+
+def test_page_that_a_callback_failed_on_stands_for_no_copy(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/fails", "/copy", "/third"])
+    for path in ("/fails", "/copy", "/third"):
+        site[path] = article(prose("the same text"))
+    result = crawl("FailsOnce")
+    assert result.verdicts() == {
+        "/": "unique",
+        "/fails": "unique",
+        "/copy": "unique",
+        "/third": "exact_duplicate",
+    }
+    assert result.simhash_stats()["withdrawn"] == 1
+
+
+def test_page_that_a_callback_failed_on_is_not_skipped_as_unchanged(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/fails"])
+    site["/fails"] = article(prose("text"))
+    crawl("Links", SIMHASH_INDEX="pages.simhash")
+    crawl("FailsOnce", SIMHASH_INDEX="pages.simhash")
+    result = crawl("Links", SIMHASH_INDEX="pages.simhash", SIMHASH_SKIP_UNCHANGED=True)
+    last = result.decisions[-1]
+    assert (path_of(last["url"]), last["reason"], last["action"]) == (
+        "/fails",
+        "seen_before",
+        "pass",
+    )
+
+
+def test_page_behind_a_redirect_is_judged_at_its_last_address(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/moved"])
+    site["/moved"] = Reply(status=302, headers={"Location": "/target"})
+    site["/target"] = article(prose("target"))
+    assert crawl().verdicts() == {"/": "unique", "/target": "unique"}
+    site["/"] = article(prose("start"), ["/target"])
+    assert crawl().decisions[-1]["reason"] == "unchanged"
+
+
+# What counts as unchanged ------------------------------------------------------------------------
+
+# A spider that follows the links of the first page alone.
+FOLLOWS_START = "Hostile"
+SKIP = {"SIMHASH_TAKES": ITEMS, "SIMHASH_SKIP_UNCHANGED": True}
+
+
+def headline(number: int) -> str:
+    return shop_page(f'<h2><a href="/news/{number}">The news of today</a></h2>')
+
+
+def data(price: int) -> str:
+    script = f'{{"@type": "Product", "offers": {{"price": "{price}.00"}}}}'
+    return shop_page("", head=f'<script type="application/ld+json">{script}</script>')
+
+
+def many_links(*last: str) -> str:
+    links = [f"/other/{number}" for number in range(100)]
+    return shop_page("".join(f'<a href="{link}">Another</a> ' for link in (*links, *last)))
+
+
+CHANGES = {
+    "headline's link": (headline(1), headline(2)),
+    "price in JSON-LD": (data(39), data(35)),
+    "picture": (shop_page('<img src="/1.png">'), shop_page('<img src="/2.png">')),
+    "attribute": (
+        shop_page('<p data-stock="7">Stock</p>'),
+        shop_page('<p data-stock="0">Stock</p>'),
+    ),
+    "new badge": (shop_page(""), shop_page('<i class="badge" title="Sale"></i>')),
+    "lost badge": (shop_page('<i class="badge" title="Sale"></i>'), shop_page("")),
+    "lost attribute": (
+        shop_page('<p data-stock="7">Stock</p>'),
+        shop_page("<p>Stock</p>"),
+    ),
+    "lost data": (data(39), shop_page("")),
+    "lost picture": (shop_page('<img src="/1.png">'), shop_page("")),
+    "price": (shop_page("<p>39 EUR</p>"), shop_page("<p>35 EUR</p>")),
+    "lost price": (shop_page("<p>39 EUR</p>"), shop_page("")),
+    "one link of many": (many_links("/old"), many_links("/new")),
+    "one more link of many": (many_links(), many_links("/new")),
+    "one link of many less": (many_links("/old"), many_links()),
+    "over what is stored": (shop_page(""), many_links()),
+}
+
+
+def of_second(result: Crawl) -> dict[str, tuple[str, str]]:
+    """Path -> reason and action, of the decisions of the second crawl of as many pages."""
+    later = result.decisions[len(result.decisions) // 2 :]
+    return {path_of(one["url"]): (one["reason"], one["action"]) for one in later}
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES.values(), ids=CHANGES)
+def test_a_page_on_which_anything_changed_is_not_skipped(
+    site: Site, crawl: CrawlFixture, before: str, after: str
+) -> None:
+    site["/"] = article(prose("start"), ["/same", "/changes"])
+    site["/same"] = before.replace("bench", "lamp")
+    site["/changes"] = before
+    crawl(FOLLOWS_START, **SKIP)
+    site["/changes"] = after
+    result = crawl(FOLLOWS_START, **SKIP)
+    second = of_second(result)
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+    assert [path_of(one["url"]) for one in result.items].count("/changes") == 2
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_for_texts_what_is_no_text_does_not_count(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    settings = {**SKIP, "SIMHASH_TAKES": takes}
+    site["/changes"] = data(39)
+    crawl(**settings)
+    site["/changes"] = data(35)
+    expected = ("unchanged", "drop") if takes == TEXT else ("seen_before", "pass")
+    assert of_second(crawl(**settings))["/changes"] == expected
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_of_more_links_than_are_stored_a_new_one_counts(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    settings = {**SKIP, "SIMHASH_TAKES": takes}
+    site["/changes"] = many_links("/old")
+    site["/same"] = many_links("/old").replace("bench", "lamp")
+    crawl(FOLLOWS_START, **settings)
+    site["/changes"] = many_links("/new")
+    second = of_second(crawl(FOLLOWS_START, **settings))
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+
+
+@pytest.mark.parametrize("where", ["meta", "cb_kwargs"])
+def test_a_page_for_another_item_is_not_skipped(
+    site: Site, crawl: CrawlFixture, where: str
+) -> None:
+    def asks(number: int) -> dict[str, Any]:
+        carried = {"same": 1}, {"changes": number}
+        return {
+            link: {where: {"item": of}}
+            for link, of in zip(["/same", "/changes"], carried, strict=True)
+        }
+
+    crawl("Asks", **SKIP, ASKS=asks(1))
+    second = of_second(crawl("Asks", **SKIP, ASKS=asks(2)))
+    assert second["/same"] == ("unchanged", "drop")
+    assert second["/changes"] == ("seen_before", "pass")
+
+
+def test_a_page_for_another_callback_is_not_skipped(site: Site, crawl: CrawlFixture) -> None:
+    crawl("Asks", **SKIP)
+    result = crawl("Asks", **SKIP, ASKS={"/changes": {"callback": "parse_item"}})
+    assert of_second(result)["/same"] == ("unchanged", "drop")
+    assert of_second(result)["/changes"] == ("seen_before", "pass")
+    assert result.items[-1] == {"url": f"{site.url}/changes", "callback": "parse_item"}
+
+
+def test_a_page_that_changed_is_skipped_once_it_stays_as_it_is(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    for price in (39, 35, 35):
+        site["/changes"] = data(price)
+        result = crawl(**SKIP)
+    reasons = [one["reason"] for one in result.decisions if path_of(one["url"]) == "/changes"]
+    assert reasons == ["new_text", "seen_before", "unchanged"]
+
+
+def test_an_unchanged_page_nearer_to_the_start_is_not_skipped(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Its links were cut before."""
+    site["/"] = article(prose("start"), ["/a"])
+    site["/a"] = article(prose("a"), ["/edge"])
+    site["/edge"] = article(prose("edge"), ["/item"])
+    site["/item"] = article(prose("item"))
+    assert "/item" not in crawl(**SKIP, DEPTH_LIMIT=2).seen()
+    site["/"] = article(prose("start"), ["/edge"])
+    assert "/item" in crawl(**SKIP, DEPTH_LIMIT=2).seen()

@@ -1,0 +1,321 @@
+"""Real crawls: the report at their end, and alarms while they run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_simhash import __version__
+from tests.command_line import simhash_json
+from tests.conftest import CrawlFixture, Reply, Site, article, crawl_job, prose, run_job
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "example_project"))
+
+from demo_site.server import MEMBERS_PAGES, serve
+
+REPORT = "reports/%(name)s.html"
+
+
+def report_in(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / "reports" / "links.json").read_text())
+    return report
+
+
+@pytest.fixture
+def aliases(site: Site) -> Site:
+    """Ten articles, each with three session ids."""
+    links = [f"/article{i}" for i in range(10)]
+    links += [f"/article{i}?sid={sid}" for i in range(10) for sid in range(3)]
+    site["/"] = article(prose("start"), links)
+    for link in links:
+        site[link] = article(prose(f"topic{link.partition('?')[0][8:]}x"))
+    return site
+
+
+def test_report_stands_there_when_the_crawl_ends(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    result = crawl(SIMHASH_REPORT_FILE=REPORT)
+    assert result.returncode == 0
+    html = (tmp_path / "reports" / "links.html").read_text()
+    assert "Ignore the parameter sid" in html
+    report = report_in(tmp_path)
+    assert report["totals"]["duplicates"] == result.stats["simhash/exact_duplicate"] == 30
+    assert report["totals"]["analysis_seconds"] > 0
+    assert report["totals"]["links_not_followed"] == 0
+    assert report["settings"]["SIMHASH_TAKES"] == "'text'"
+    assert report["versions"].keys() == {"Python", "scrapy-simhash", "Scrapy", "trafilatura"}
+    assert "30         10   Ignore the parameter sid" in result.log
+    assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == [
+        "links.html",
+        "links.json",
+    ]
+
+
+def test_report_of_a_crawl_is_the_one_made_from_its_feed(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    aliases["/article0?sid=0"] = Reply(status=302, headers={"Location": "/article1?sid=9"})
+    aliases["/article1?sid=9"] = article(prose("topic1x"))
+    crawl(SIMHASH_REPORT_FILE=REPORT)
+    report = report_in(tmp_path)
+    from_feed = simhash_json(tmp_path, "report", str(tmp_path / "decisions.jsonl"))
+    known_to_a_crawl = {
+        *("name", "made", "settings", "versions", "side_by_side", "rules", "crawls", "summary")
+    }
+    for key in report.keys() - known_to_a_crawl - {"totals"}:
+        assert from_feed[key] == report[key]
+    assert from_feed["totals"] == {**report["totals"], "links_not_followed": None}
+    assert report["totals"]["redirected"] == 1
+
+
+def test_crawls_before_this_one_have_a_line_each(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = article(prose("same"))
+    for action in ("observe", "drop"):
+        crawl(SIMHASH_ACTION=action, SIMHASH_REPORT_FILE=REPORT)
+    lines = [
+        [line[name] for name in ("pages", "judged", "duplicates", "dropped", "items")]
+        for line in report_in(tmp_path)["crawls"]
+    ]
+    assert lines == [[3, 3, 1, 0, 3], [3, 3, 1, 1, 2]]
+    assert "This crawl, and those before it" in (tmp_path / "reports" / "links.html").read_text()
+    (tmp_path / "reports" / "links.json").write_text("no report")
+    crawl("Links", SIMHASH_REPORT_FILE=REPORT)
+    assert len(report_in(tmp_path)["crawls"]) == 1
+
+
+def test_a_resumed_crawl_has_one_line(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    site["/"] = article(prose("start"), [f"/{number}" for number in range(20)])
+    for number in range(20):
+        site[f"/{number}"] = article(prose(f"topic{number}x"))
+    settings = {"JOBDIR": "job", "SIMHASH_REPORT_FILE": REPORT}
+    crawl(CLOSESPIDER_PAGECOUNT=5, **settings)
+    (first,) = report_in(tmp_path)["crawls"]
+    second = crawl(**settings)
+    (line,) = report_in(tmp_path)["crawls"]
+    assert first["pages"] < line["pages"] == len(second.decisions)
+    assert first["began"] == line["began"]
+
+
+def test_password_in_a_setting_does_not_reach_the_report(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    # A name that a file may have: an index on a server has such an address.
+    crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_DECISIONS_FILE="feed://me:s3cret@db.example/x.jsonl")
+    assert report_in(tmp_path)["settings"]["SIMHASH_DECISIONS_FILE"] == (
+        "'feed://me:***@db.example/x.jsonl'"
+    )
+    assert "s3cret" not in (tmp_path / "reports" / "links.html").read_text()
+
+
+def test_links_of_flagged_pages_are_counted(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    named = aliases.pages["/"].body
+    assert isinstance(named, str)
+    aliases["/"] = named.replace("<head>", '<head><link rel="next" href="/more">')
+    aliases["/article0?sid=0"] = article(prose("topic0x"), ["/more"])
+    crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_ACTION="flag")
+    assert report_in(tmp_path)["totals"]["links_not_followed"] == 1
+
+
+def test_resumed_crawl_goes_on_counting(aliases: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    first = crawl(JOBDIR="job", CLOSESPIDER_PAGECOUNT=5, SIMHASH_REPORT_FILE=REPORT)
+    before = report_in(tmp_path)["totals"]["pages"]
+    second = crawl(JOBDIR="job", SIMHASH_REPORT_FILE=REPORT)
+    assert 0 < before < 41
+    assert first.returncode == second.returncode == 0
+    assert report_in(tmp_path)["totals"]["pages"] == len(second.decisions)
+
+
+@pytest.mark.parametrize("version", [__version__, "0.0.1", ""])
+def test_state_that_cannot_be_read_is_set_aside(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path, version: str
+) -> None:
+    (tmp_path / "job").mkdir()
+    damaged = f"scrapy-simhash {version} report state\nxyz"
+    (tmp_path / "job" / "simhash-report.state").write_text(damaged)
+    result = crawl(JOBDIR="job", SIMHASH_REPORT_FILE=REPORT)
+    assert result.returncode == 0
+    assert "The state of the report starts anew" in result.log
+    assert (tmp_path / "job" / "simhash-report.unreadable").read_bytes().endswith(b"xyz")
+    assert report_in(tmp_path)["totals"]["pages"] == 41
+
+
+def test_report_that_cannot_be_written_at_the_end_is_an_error_in_the_log(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    (tmp_path / "reports" / "links.html").mkdir(parents=True)
+    result = crawl(SIMHASH_REPORT_FILE=REPORT)
+    assert result.returncode == 0
+    assert "could not be written" in result.log
+    assert "Make it elsewhere: scrapy simhash report decisions.jsonl --output" in result.log
+    assert len(result.seen()) == 11
+    result = crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_DECISIONS_FILE=None)
+    assert "With SIMHASH_DECISIONS_FILE, the next one can be made again" in result.log
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"SIMHASH_REPORT_FILE": "report.txt"}, "must be the path of a file that ends in .html"),
+        ({"SIMHASH_REPORT_FILE": "%(day)s.html"}, "no % but in"),
+        ({"SIMHASH_REPORT_FILE": "job.json/a.html"}, "a path that can be written"),
+        ({"SIMHASH_ON_ALARM": {"fire": "close"}}, "may name one_text, trap"),
+        (
+            {"SIMHASH_ON_ALARM": '{"duplicates": 5}'},
+            "one_text, trap, no_text for a pause: got 'dup",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense_stop_the_crawl(
+    site: Site, crawl: CrawlFixture, settings: dict[str, Any], message: str
+) -> None:
+    result = crawl(**settings)
+    assert result.returncode == 1
+    assert message in result.log
+
+
+def test_login_wall_of_the_demo_raises_an_alarm_within_50_pages(tmp_path: Path) -> None:
+    with serve() as url:
+        demo = Site.__new__(Site)
+        demo.url = url.rstrip("/")
+        job = crawl_job(demo, tmp_path, "HearsAlarms", SIMHASH_REPORT_FILE="r.html")
+        result = run_job(job, tmp_path)
+    assert result.returncode == 0, result.log
+    wall = [f"/members/{page}" for page in MEMBERS_PAGES]
+    first = min(i for i, path in enumerate(result.verdicts()) if path in wall)
+    (alarm,) = json.loads((tmp_path / "r.json").read_text())["alarms"]
+    assert alarm["name"] == "one_text"
+    assert "/members/" in alarm["subject"]
+    assert alarm["page"] - first <= 50
+    assert result.stats["simhash/alarms/one_text"] == result.stats["heard/one_text"] == 1
+    assert result.log.count("Alarm one_text at page") == 1
+
+
+class Endless(dict[str, Reply]):
+    """A calendar that links to the next day for ever, and never has an entry."""
+
+    def get(self, path: str, default: Any = None) -> Reply:
+        day = int(path.rpartition("/")[2] or 0)
+        return Reply(article(prose("calendar"), [f"/calendar/2031/{day + 1}"]))
+
+
+def test_trap_is_recognised_within_50_pages_and_the_crawl_ends(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site.pages = Endless()
+    result = crawl(
+        SIMHASH_ACTION="observe",
+        SIMHASH_ON_ALARM={"trap": "close"},
+        CLOSESPIDER_PAGECOUNT=500,
+        SIMHASH_REPORT_FILE=REPORT,
+    )
+    assert result.returncode == 0
+    assert result.stats["finish_reason"] == "simhash_trap"
+    alarms = {alarm["name"]: alarm for alarm in report_in(tmp_path)["alarms"]}
+    assert alarms["trap"]["subject"].endswith("/calendar/N/*")
+    assert alarms["trap"]["page"] <= 50
+
+
+def test_resumed_crawl_is_closed_again_by_what_it_meets_itself(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    days = [f"/calendar/2031/{day}" for day in range(100)]
+    site["/"] = article(prose("start"), days)
+    for day in days:
+        site[day] = article(prose("calendar"))
+    settings = {
+        "JOBDIR": "job",
+        "SIMHASH_ON_ALARM": {"trap": "close"},
+        "SIMHASH_REPORT_FILE": REPORT,
+    }
+    first = crawl(**settings)
+    second = crawl(**settings)
+    assert first.stats["finish_reason"] == second.stats["finish_reason"] == "simhash_trap"
+    assert len(second.decisions) - len(first.decisions) >= 20
+    report = report_in(tmp_path)
+    assert report["totals"]["pages"] == len(second.decisions)
+    assert [alarm["name"] for alarm in report["alarms"]].count("trap") == 1
+
+
+class TrapAndCleanSite(Endless):
+    """The calendar, and a chain of pages that differ, on another host."""
+
+    def __init__(self, clean: str) -> None:
+        self.clean = clean
+
+    def get(self, path: str, default: Any = None) -> Reply:
+        if path == "/":
+            return Reply(article(prose("start"), ["/calendar/2031/1", f"{self.clean}/story/0"]))
+        if not path.startswith("/story/"):
+            return super().get(path)
+        number = int(path.rpartition("/")[2])
+        links = [f"/story/{number + 1}"] if number < 60 else []
+        return Reply(article(prose(f"story{number}x"), links))
+
+
+def test_trap_pauses_its_site_and_no_other(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
+    clean = site.url.replace("127.0.0.1", "localhost")
+    site.pages = TrapAndCleanSite(clean)
+    result = crawl(
+        "Errback",
+        SIMHASH_ACTION="observe",
+        SIMHASH_ON_ALARM={"trap": "pause"},
+        CLOSESPIDER_PAGECOUNT=500,
+        SIMHASH_REPORT_FILE=REPORT,
+    )
+    assert result.stats["finish_reason"] == "finished"
+    (trap,) = [alarm for alarm in report_in(tmp_path)["alarms"] if alarm["name"] == "trap"]
+    assert not [one for one in result.decisions[trap["page"] :] if not one["url"].startswith(clean)]
+    assert f"{clean}/story/60" in {one["url"] for one in result.decisions}
+    assert result.stats["simhash/paused_requests"] == 1
+    assert [item for item in result.items if "is paused after an alarm" in item.get("error", "")]
+
+
+def test_site_is_asked_again_when_its_pause_is_over_and_paused_again(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    site.pages = Endless()
+    result = crawl(
+        SIMHASH_ACTION="observe",
+        SIMHASH_ON_ALARM={"trap": 0},
+        CLOSESPIDER_PAGECOUNT=90,
+        SIMHASH_REPORT_FILE=REPORT,
+    )
+    assert result.stats["simhash/alarms/trap"] == 4
+    assert [alarm["name"] for alarm in report_in(tmp_path)["alarms"]].count("trap") == 1
+    # The first, and then one a minute.
+    assert result.log.count("Alarm trap at page") == result.log.count("No more requests to") == 2
+    assert result.stats["finish_reason"] == "closespider_pagecount"
+    assert "No more requests to " + site.url.removeprefix("http://") + " for 0 s" in result.log
+
+
+def test_site_whose_text_is_suddenly_gone_raises_an_alarm(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    links = [f"/{i}" for i in range(60)]
+    site["/"] = article(prose("start"), links)
+    for i, link in enumerate(links):
+        site[link] = article(prose(f"topic{i}x")) if i < 30 else "<html><body></body></html>"
+    crawl(SIMHASH_REPORT_FILE=REPORT)
+    (alarm,) = report_in(tmp_path)["alarms"]
+    assert alarm["name"] == "no_text"
+    assert alarm["page"] == 51
+
+
+def test_clean_crawl_raises_no_alarm(aliases: Site, crawl: CrawlFixture) -> None:
+    for i in range(10):
+        aliases[f"/article{i}"] = article(prose(f"topic{i}x"), [f"/story{i}-{j}" for j in range(9)])
+        for j in range(9):
+            aliases[f"/story{i}-{j}"] = article(prose(f"story{i}and{j}x"))
+    result = crawl()
+    assert result.stats["simhash/judged"] == 131
+    assert not [name for name in result.stats if name.startswith("simhash/alarms/")]

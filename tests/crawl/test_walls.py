@@ -1,0 +1,353 @@
+"""Texts that stand in for pages, and pages that cannot be compared with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scrapy_simhash.crawl.walls import REPEATED_SHARE, TELLING_PAGES, TellingPlaces
+from scrapy_simhash.settings import ITEMS, TEXT
+from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
+from tests.crawl.test_requests import reasons_on
+
+NAMES = [f"/page/{i}" for i in range(12)]
+
+
+def behind(site: Site, wall: str, is_open: Callable[[int], bool]) -> None:
+    """Pages of which each shows a wall until it is open, at a visit."""
+    site["/"] = article(prose("start"), NAMES)
+    for name in NAMES:
+        page = article(prose(name))
+        site[name] = lambda visit, page=page: page if is_open(visit) else article(wall)  # type: ignore[misc]
+    site["/login"] = article("Welcome back. " + prose("welcome"))
+
+
+@pytest.mark.parametrize("action", ["drop", "flag"])
+@pytest.mark.parametrize("concurrent", [1, 16])
+def test_pages_behind_a_captcha_arrive_when_the_spider_tries_again(
+    site: Site, crawl: CrawlFixture, action: str, concurrent: int
+) -> None:
+    behind(site, "captcha " + prose("captcha", 200), lambda visit: visit > 1)
+    result = crawl("Retries", SIMHASH_ACTION=action, CONCURRENT_REQUESTS=concurrent)
+    assert result.seen() == {"/", *NAMES}
+    assert max(site.asked.values()) <= 3
+
+
+@pytest.mark.parametrize("action", ["drop", "flag"])
+@pytest.mark.parametrize("concurrent", [1, 16])
+def test_pages_behind_a_login_arrive_when_the_spider_has_logged_in(
+    site: Site, crawl: CrawlFixture, action: str, concurrent: int
+) -> None:
+    wall = "Please log in. " + prose("members", 200)
+    behind(site, wall, lambda visit: site.asked["/login"] > 0)
+    result = crawl("LogsIn", SIMHASH_ACTION=action, CONCURRENT_REQUESTS=concurrent)
+    assert result.seen() == {"/", *NAMES}
+
+
+def test_copies_of_a_known_wall_reach_the_spider_with_the_flag(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    behind(site, prose("banned", 200), lambda visit: False)
+    result = crawl()
+    reasons = {path_of(d["url"]): d["reason"] for d in result.decisions}
+    assert result.stats["simhash/alarms/one_text"] == 1
+    # The tenth name raises the alarm; then those that were dropped are asked for again.
+    assert result.seen() == {"/", *NAMES}
+    assert reasons[NAMES[-1]] == "wall"
+    assert result.stats["simhash/asked_again"] == sum(site.asked[name] == 2 for name in NAMES) > 0
+    flags = {path_of(item["url"]): item["flags"] for item in result.items}
+    assert flags[NAMES[0]] == []
+    assert flags[NAMES[-1]] == ["near-duplicate"]
+
+
+def test_walls_are_dropped_if_the_settings_say_so(site: Site, crawl: CrawlFixture) -> None:
+    behind(site, prose("banned", 200), lambda visit: False)
+    result = crawl(SIMHASH_WALLS="drop")
+    assert result.seen() == {"/", NAMES[0]}
+    assert max(site.asked.values()) == 1
+
+
+def test_page_that_is_no_wall_any_more_stands_for_its_copies(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    page = article(prose("page", 200), ["/copy"])
+    site["/"] = article(prose("start"), ["/page"])
+    site["/page"] = lambda visit: article("captcha " + prose("captcha")) if visit == 1 else page
+    site["/copy"] = lambda visit: page
+    result = crawl("Retries")
+    assert result.verdicts()["/copy"] == "exact_duplicate"
+    assert result.seen() == {"/", "/page"}
+
+
+def test_answers_to_other_methods_pass_unless_the_request_wants_them_judged(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b", "/1judged", "/2judged"])
+    for name in ("/a", "/b", "/1judged", "/2judged"):
+        site[name] = article(prose("same"))
+    result = crawl("Posts")
+    assert result.seen() == {"/", "/a", "/b", "/1judged"}
+    assert result.stats["simhash/skipped/method"] == 2
+
+
+def test_pages_of_one_cookie_jar_are_compared_with_each_other(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    names = ["/one/a", "/one/b", "/two/a", "/a", "/b"]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(prose("same"))
+    result = crawl("Jars", SIMHASH_INDEX="jars.simhash")
+    assert result.seen() == {"/", "/one/a", "/two/a", "/a"}
+
+
+def test_a_spider_that_filters_nothing_has_no_walls(site: Site, crawl: CrawlFixture) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b", "/list"])
+    site["/list"] = article(prose("list"), ["/a", "/b", "/c"])
+    site["/a"] = site["/b"] = site["/c"] = article(prose("same"))
+    result = crawl("Unfiltered")
+    assert "wall" not in {d["reason"] for d in result.decisions}
+    assert "simhash/asked_again" not in result.stats
+    assert result.verdicts()["/c"] == "exact_duplicate"
+
+
+# Walls that the spider gets past in its own way ---------------------------------------------------
+
+
+class Members(dict[str, Reply]):
+    """The pages of a site that are for members; a session ends after some of them."""
+
+    def __init__(self, pages: dict[str, Reply], most: int) -> None:
+        super().__init__(pages)
+        self.left, self.most = 0, most
+
+    def get(self, path: str, default: Reply = None) -> Reply:  # type: ignore[assignment, override]
+        if path == "/session":
+            self.left = self.most
+        elif path in NAMES:
+            if not self.left:
+                return Reply(status=302, headers={"Location": f"/login?next={path}"})
+            self.left -= 1
+        return super().get(path, default)
+
+
+@pytest.mark.parametrize("most", [100, 5], ids=["once", "each five pages"])
+@pytest.mark.parametrize("concurrent", [1, 16])
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_pages_that_lead_to_a_login_arrive_each_time_the_spider_has_logged_in(
+    site: Site, crawl: CrawlFixture, most: int, concurrent: int, takes: str
+) -> None:
+    behind(site, "", lambda visit: True)
+    site["/session"] = article("Welcome back. " + prose("welcome"))
+    for name in NAMES:
+        site[f"/login?next={name}"] = article("Please log in. " + prose("members", 200))
+    site.pages = Members(site.pages, most)
+    result = crawl("LogsInByRedirect", CONCURRENT_REQUESTS=concurrent, SIMHASH_TAKES=takes)
+    assert result.seen() == {"/", *NAMES}
+    assert site.asked["/session"] <= 3 * len(NAMES), "it ends"
+
+
+@pytest.mark.parametrize("concurrent", [1, 16])
+def test_a_spider_that_filters_nothing_gets_past_a_login(
+    site: Site, crawl: CrawlFixture, concurrent: int
+) -> None:
+    wall = "Please log in. " + prose("members", 200)
+    behind(site, wall, lambda visit: site.asked["/login"] > 0)
+    result = crawl("LogsInUnfiltered", CONCURRENT_REQUESTS=concurrent)
+    assert result.seen() == {"/", *NAMES}
+
+
+# So few raise no alarm.
+CACHED = NAMES[:6]
+
+
+def cached(site: Site, numbers: int = 60) -> None:
+    """Pages of which a cache has a captcha; with one more parameter, each shows itself."""
+    behind(site, "captcha " + prose("captcha", 200), lambda visit: False)
+    site["/"] = article(prose("start"), CACHED)
+    for name in CACHED:
+        for number in range(1, numbers):
+            site[f"{name}?_={16836278000 + number}"] = article(prose(name))
+
+
+def test_pages_arrive_with_a_parameter_that_no_cache_has_met(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    cached(site)
+    result = crawl("BustsCache")
+    assert {path.partition("?")[0] for path in result.seen()} == {"/", *CACHED}
+
+
+def test_without_walls_a_parameter_that_no_cache_has_met_says_nothing(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    cached(site)
+    result = crawl("BustsCache", SIMHASH_WALLS="drop")
+    assert {path.partition("?")[0] for path in result.seen()} == {"/", CACHED[0]}
+
+
+LATE = [f"/late/{number}" for number in range(4)]
+
+
+def test_a_wall_that_comes_back_is_known(site: Site, crawl: CrawlFixture) -> None:
+    """The page that showed it first shows itself by then, and leads to those that show it."""
+    wall = article("captcha " + prose("captcha", 200))
+    first = article(prose("first"), LATE)
+    site["/"] = article(prose("start"), ["/first"])
+    site["/first"] = lambda visit: wall if visit == 1 else first
+    for name in LATE:
+        page = article(prose(name))
+        site[name] = lambda visit, page=page: wall if visit == 1 else page  # type: ignore[misc]
+    result = crawl("Retries")
+    assert result.seen() == {"/", "/first", *LATE}
+    reasons = reasons_on(result)
+    assert reasons["/first"] == ["new_text", "seen_before"]
+    assert [reasons[name][0] for name in LATE[1:]] == ["wall"] * len(LATE[1:])
+    assert "simhash/asked_again" not in result.stats, "none was dropped"
+
+
+# Places that tell the pages of a site apart -------------------------------------------------------
+
+SITE = "http://a.example"
+ENOUGH = TELLING_PAGES + 1  # the first one differs from none
+
+
+def places(*urls: str) -> TellingPlaces:
+    found = TellingPlaces()
+    for url in urls:
+        found.note_kept(SITE + url)
+    return found
+
+
+def tells(found: TellingPlaces, url: str, kept_url: str) -> bool:
+    return found.tell(SITE + url, SITE + kept_url)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["/item?id={}", "/item?lang=en&id={}", "/item/{}", "/item/{}/show", "/{}", "/a/b/c/{}?lang=en"],
+)
+def test_what_pages_differ_in_alone_tells_them_apart(pattern: str) -> None:
+    found = places(*map(pattern.format, range(ENOUGH)))
+    assert tells(found, pattern.format(98), pattern.format(99))
+    too_few = places(*map(pattern.format, range(ENOUGH - 1)))
+    assert not tells(too_few, pattern.format(98), pattern.format(99))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "kept_url"),
+    [
+        ("/item?id={0}&sid={0}", "/item?id=1&sid=98", "/item?id=1&sid=99"),
+        ("/item?id={0}&sid=1", "/item?id=1&sid=98", "/item?id=1&sid=99"),
+        ("/article/{0}", "/print/1", "/article/1"),
+        ("/article/{0}", "/article/1/print", "/article/1"),
+        ("/article/{0}", "/article/1?print=1", "/article/1"),
+        ("/item?id={0}", "/item?id=98&ref=mail", "/item?id=99"),
+        ("/item?id={0}", "/other?id=98", "/item?id=99"),
+        ("/item?id={0}&page={0}", "/item?id=98&page=98", "/item?id=99&page=99"),
+        ("/item?id={0}", "/shop/item?id=98", "/shop/item?id=99"),
+        ("/{0}/show", "/98/show", "/98/show"),
+    ],
+    ids=[
+        "session",
+        "session of all",
+        "print view",
+        "print view below",
+        "print parameter",
+        "mail",
+        "folder",
+        "two",
+        "elsewhere",
+        "itself",
+    ],
+)
+def test_what_else_addresses_differ_in_tells_nothing_apart(
+    pattern: str, url: str, kept_url: str
+) -> None:
+    found = places(*(pattern.format(number) for number in range(5 * ENOUGH)))
+    assert not tells(found, url, kept_url)
+
+
+@pytest.mark.parametrize("pages", [TELLING_PAGES, 49])
+def test_a_place_tells_no_pages_apart_where_two_texts_repeat(pages: int) -> None:
+    found = places(*(f"/item?id={number}" for number in range(pages + 1)))
+    assert tells(found, "/item?id=98", "/item?id=99")
+    assert tells(found, "/item?id=97", "/item?id=99"), "one text may be anywhere"
+    assert not tells(found, "/item?id=96", "/item?id=95")
+    assert not tells(found, "/item?id=98", "/item?id=99"), "from now on"
+
+
+def test_of_many_pages_some_may_repeat() -> None:
+    pages = 10 * round(1 / REPEATED_SHARE)
+    found = places(*(f"/item?id={number}" for number in range(pages + 1)))
+    told = [tells(found, f"/item?id={number + 1}", f"/item?id={number}") for number in range(12)]
+    assert told == [True] * 11 + [False]
+
+
+ITEMS_THERE = [f"/item?id={number}" for number in range(ENOUGH + 2)]
+ITEMS_GONE = [f"/item?id={number}" for number in range(90, 94)]
+
+
+def stands_in(site: Site, asked: list[str]) -> None:
+    """Pages by number, and one text in place of some."""
+    site["/"] = article(prose("start"), [*ITEMS_THERE, *asked])
+    for name in ITEMS_THERE:
+        site[name] = article(prose(f"item{name}x"))
+    for name in asked:
+        site[name] = article(prose("unavailable"))
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+@pytest.mark.parametrize("walls", ["pass", "drop"])
+def test_a_text_in_place_of_several_numbered_pages_is_a_wall(
+    site: Site, crawl: CrawlFixture, takes: str, walls: str
+) -> None:
+    stands_in(site, ITEMS_GONE)
+    result = crawl(SIMHASH_TAKES=takes, SIMHASH_WALLS=walls)
+    if walls == "drop":
+        assert result.seen() == {"/", *ITEMS_THERE, ITEMS_GONE[0]}
+        assert "wall" not in {one["reason"] for one in result.decisions}
+        return
+    assert result.seen() == {"/", *ITEMS_THERE, *ITEMS_GONE}
+    assert [reasons_on(result)[name] for name in ITEMS_GONE[1:]] == [["wall"]] * 3
+    flags = {path_of(one["url"]): one["flags"] for one in result.items}
+    assert flags[ITEMS_GONE[1]] == ["near-duplicate"]
+
+
+@pytest.mark.parametrize("walls", ["pass", "drop"])
+def test_numbered_pages_that_lead_to_one_text_elsewhere_meet_a_wall(
+    site: Site, crawl: CrawlFixture, walls: str
+) -> None:
+    stands_in(site, ITEMS_GONE)
+    sorry = [f"/sorry?case=8a{number}f" for number in range(len(ITEMS_GONE))]
+    for name, target in zip(ITEMS_GONE, sorry, strict=True):
+        site[name] = Reply(status=302, headers={"Location": target})
+        site[target] = article(prose("unavailable"))
+    result = crawl(SIMHASH_WALLS=walls)
+    arrived = sorry if walls == "pass" else sorry[:1]
+    assert result.seen() == {"/", *ITEMS_THERE, *arrived}
+
+
+def test_copies_of_numbered_pages_in_another_session_are_dropped(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    copies = [f"{name}&sid=8a" for name in ITEMS_THERE]
+    prints = [f"/print/item?id={number}" for number in range(4)]
+    site["/"] = article(prose("start"), [*ITEMS_THERE, *copies, *prints])
+    for name in ITEMS_THERE:
+        site[name] = site[f"{name}&sid=8a"] = article(prose(f"item{name}x"))
+    for name in prints:
+        site[name] = article(prose(f"item{name.removeprefix('/print')}x"))
+    assert crawl().seen() == {"/", *ITEMS_THERE}
+
+
+@pytest.mark.parametrize("spider", ["Retries", "LogsInUnfiltered"])
+def test_walls_that_are_dropped_are_never_asked_for_again(
+    site: Site, crawl: CrawlFixture, spider: str
+) -> None:
+    wall = "captcha, please log in " + prose("captcha", 200)
+    behind(site, wall, lambda visit: visit > 1 or site.asked["/login"] > 0)
+    result = crawl(spider, SIMHASH_WALLS="drop")
+    assert result.seen() == {"/", NAMES[0]}
+    assert "simhash/asked_again" not in result.stats

@@ -1,0 +1,515 @@
+"""Pages that are to be told apart though nearly all is the same: the smallest case of each.
+
+A crawl that took one for the other lost items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+from scrapy import Request
+
+from scrapy_simhash.decision.template import VALUES, Template
+from scrapy_simhash.settings import ITEMS
+from tests.analysis import test_values
+from tests.analysis.test_values import LONG, OTHER_LONG, document, page, repeated
+from tests.conftest import CrawlFixture, Site, article, path_of, prose
+from tests.crawl.test_requests import Facts
+from tests.decision import test_noise
+from tests.decision.test_items import Judge, shop_page
+
+# Records ----------------------------------------------------------------------------------------
+
+ITEMS_OF = (
+    ("Free wifi in all of the rooms", "Free parking behind the house", "A view of the sea"),
+    ("Breakfast until ten o'clock", "Dogs are welcome at any time", "No stairs at all"),
+)
+
+
+A, B, C = "Yoga for all of you", "Boxing for women and men", "A run of five miles"
+
+
+def listed(tag: str = "ul", item: str = "li", number: int = 0) -> str:
+    return f"<{tag}>{''.join(f'<{item}>{one}</{item}>' for one in ITEMS_OF[number])}</{tag}>"
+
+
+def records(one: Callable[[str, str], str]) -> tuple[str, str]:
+    """Two pages with the records Oak and Elm, of which what the second argument says is swapped."""
+    return one("Oak", "39 EUR") + one("Elm", "29 EUR"), one("Oak", "29 EUR") + one("Elm", "39 EUR")
+
+
+def lists(one: Callable[[str, int], str]) -> tuple[str, str]:
+    """Two pages with the headings Early and Late, under which the whole lists are swapped."""
+    return one("Early", 0) + one("Late", 1), one("Early", 1) + one("Late", 0)
+
+
+def rows(*cells: str) -> str:
+    return f"<table>{''.join(f'<tr>{one}</tr>' for one in cells)}</table>"
+
+
+SWAPPED: dict[str, tuple[str, str]] = {
+    "price after a list": records(lambda n, p: f"<div><h3>{n}</h3>{listed()}<p>{p}</p></div>"),
+    "price after a table": records(
+        lambda n, p: f"<div><h3>{n}</h3><table><tr><td>{LONG}</table><p>{p}</p></div>"
+    ),
+    "price beside a box": records(
+        lambda n, p: (
+            f'<div><div><img src="/{n}.jpg" alt=""><h3>{n}</h3><p>{n}: {LONG}</p></div>'
+            f'<div class="buy">{p}</div></div>'
+        )
+    ),
+    "cell beside a cell": records(
+        lambda n, p: (
+            f'<table><tr><td><div><img src="/{n}.jpg" alt=""></div><p>{n}</p><p>{n}: {LONG}'
+            f"</p></td><td>{p}</td></tr></table>"
+        )
+    ),
+    "price after a text that records share": records(
+        lambda n, p: f"<div><h3>{n}</h3><p>{LONG}</p><p>{p}</p></div>"
+    ),
+    "lists under headings": lists(lambda n, of: f"<h2>{n}</h2>{listed(number=of)}"),
+    "lists of panels": lists(lambda n, of: f'<div data-of="{n}">{listed(number=of)}</div>'),
+    "lists of definitions": lists(lambda n, of: f"<dt>{n}</dt><dd>{listed(number=of)}</dd>"),
+    "selects under legends": lists(
+        lambda n, of: f"<fieldset><legend>{n}</legend>{listed('select', 'option', of)}</fieldset>"
+    ),
+    "tables under captions": lists(
+        lambda n, of: (
+            f"<table><caption>{n}</caption>"
+            + "".join(f"<tr><td>{one}<td>1</tr>" for one in ITEMS_OF[of])
+            + "</table>"
+        )
+    ),
+    "lists in a list": tuple(  # type: ignore[dict-item]
+        f"<ul>{one}</ul>" for one in lists(lambda n, of: f"<li>{n}{listed(number=of)}</li>")
+    ),
+    "rows under a heading row": (
+        rows("<th>Monday", f"<td>{A}", f"<td>{B}", "<th>Tuesday", f"<td>{C}"),
+        rows("<th>Monday", f"<td>{A}", "<th>Tuesday", f"<td>{B}", f"<td>{C}"),
+    ),
+    "rows of a merged cell": (
+        rows(
+            *('<td rowspan="2">Monday, early<td>Yoga for all', "<td>Boxing for two"),
+            *('<td rowspan="2">Tuesday, early<td>Run of five', "<td>Choir of six"),
+        ),
+        rows(
+            *('<td rowspan="2">Monday, early<td>Yoga for all', "<td>Choir of six"),
+            *('<td rowspan="2">Tuesday, early<td>Run of five', "<td>Boxing for two"),
+        ),
+    ),
+    "long items of an ol": (
+        f"<ol><li><b>First</b> {LONG}</li><li><b>Other</b> {OTHER_LONG}</li></ol>",
+        f"<ol><li><b>Other</b> {OTHER_LONG}</li><li><b>First</b> {LONG}</li></ol>",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), SWAPPED.values(), ids=SWAPPED)
+def test_values_that_change_places_are_new(one: str, other: str) -> None:
+    assert test_values.new(page(one), page(other))
+    assert test_values.new(page(other), page(one))
+
+
+# An empty cell says in which column the next one is.
+EMPTY: dict[str, tuple[str, str]] = {
+    "cell": (rows("<td>Plan of Ann<td>x<td>"), rows("<td>Plan of Ann<td><td>x")),
+    "cell of a space": (
+        rows("<td>Plan of Ann<td>x<td>&nbsp;"),
+        rows("<td>Plan of Ann<td>&nbsp;<td>x"),
+    ),
+    "cell of a grid": (
+        f"<div class=grid>{'<div></div>' * 3}<div>x</div>{'<div></div>' * 2}</div>",
+        f"<div class=grid>{'<div></div>' * 4}<div>x</div><div></div></div>",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), EMPTY.values(), ids=EMPTY)
+def test_a_mark_in_another_column_is_new(one: str, other: str) -> None:
+    assert test_values.new(page(one), page(other))
+
+
+# Beside the content -----------------------------------------------------------------------------
+
+HOURS = "<dl><dt>Monday<dd>{}<dt>Tuesday<dd>{}</dl>"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<aside>{}</aside>",
+        "<footer>{}</footer>",
+        '<div role="complementary">{}</div>',
+        "<section><header>{}</header></section>",
+    ],
+)
+def test_values_that_change_places_beside_the_content_are_new(around: str) -> None:
+    one, other = (
+        document(f"<h1>Bench</h1><p>{LONG}</p>{around.format(HOURS.format(*of))}")
+        for of in permutations(("9 to 5", "closed"))
+    )
+    assert test_values.new(one, other)
+
+
+def test_a_footer_belongs_to_its_card() -> None:
+    """As in Bulma: <header class=card-header>, <footer class=card-footer>; and not in a main."""
+    one, other = (
+        document(f"<h1>Bench</h1><p>{LONG}</p>{cards}")
+        for cards in records(
+            lambda n, p: f"<div><header>{n}</header><p>{n}: {LONG}</p><footer>{p}</footer></div>"
+        )
+    )
+    assert test_values.new(one, other)
+
+
+@pytest.mark.parametrize("around", ["<aside>{}</aside>", '<div role="complementary">{}</div>'])
+def test_a_badge_that_only_the_kept_page_has_beside_the_content_is_new(around: str) -> None:
+    one, other = (
+        document(f"<h1>Bench</h1><p>{LONG}</p>{around.format(f'<p>39 EUR</p>{badge}')}")
+        for badge in ("<p>Sold out</p>", "")
+    )
+    assert test_values.new(one, other)
+
+
+# Scripts ----------------------------------------------------------------------------------------
+
+
+def offers(*prices: int) -> str:
+    return ",".join(
+        f'{{"name":"{name}","@type":"Offer","currency":"EUR","condition":"new","price":{price},'
+        '"valid":"2026","seller":"Shop","unit":"piece"}'
+        for name, price in zip(("Oak", "Elm"), prices, strict=True)
+    )
+
+
+SCRIPTS: dict[str, tuple[str, str]] = {
+    "keys of objects": ('x={"07-03":{"free":1}}', 'x={"08-13":{"free":1}}'),
+    "keys of days": (
+        'x={"mon":{"open":"9:00"},"tue":{"open":"9:00"}}',
+        'x={"sat":{"open":"9:00"},"sun":{"open":"9:00"}}',
+    ),
+    "arrays in an array": ('x=[["9:00","10:00"],["11:00"]]', 'x=[["9:00"],["10:00","11:00"]]'),
+    "objects of many fields": (f"x=[{offers(39, 29)}]", f"x=[{offers(29, 39)}]"),
+    # What seems outside of quotes may be inside.
+    "apostrophe in a comment": (
+        "// don't edit\nx = {color: 'red', size: 'L'}",
+        "// don't edit\nx = {color: 'blue', size: 'M'}",
+    ),
+    "quote in a pattern": (
+        's.replace(/"/g, \'\'); x = {"color": "red"}',
+        's.replace(/"/g, \'\'); x = {"color": "blue"}',
+    ),
+    # As minifiers write numbers.
+    "sign": ("show(51.5,-.12)", "show(51.5,.12)"),
+    "point": ("show({rate:.5})", "show({rate:5})"),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), SCRIPTS.values(), ids=SCRIPTS)
+def test_data_in_a_script_is_new(one: str, other: str) -> None:
+    assert test_values.new(page(f"<script>{one}</script>"), page(f"<script>{other}</script>"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("text/vnd.abc", "K:G M:4/4\nGABc dedB", "K:G M:4/4\ndedB GABc"),
+        ("application/x-chess-pgn", "1. e4 e5 2. Nf3", "1. d4 d5 2. Nc3"),
+        ("math/tex", r"\frac{a^2}{b}", r"\frac{b^2}{a}"),
+        ("text/csv", "Leeds,red,17", "Leeds,blue,17"),
+        ("text/turtle", "ex:flat ex:rooms 3; ex:is ex:free", "ex:flat ex:rooms 3; ex:is ex:sold"),
+    ],
+)
+def test_data_in_a_script_that_is_no_code_is_new(kind: str, one: str, other: str) -> None:
+    first, second = (page(f'<script type="{kind}">{data}</script>') for data in (one, other))
+    assert test_values.new(first, second)
+
+
+def test_what_a_hidden_field_has_beside_a_parameter_of_the_address_is_new() -> None:
+    first, second = (
+        page(f'<form><input type="hidden" name="n" value="{n}" data-price="{price}"></form>')
+        for n, price in ((1, 39), (2, 35))
+    )
+    assert test_values.new(first, second, "http://shop.example/?n=2", "http://shop.example/?n=1")
+
+
+def test_other_bytes_that_cannot_be_decoded_are_new() -> None:
+    """A page in Latin-1 that says UTF-8; its spider knows better."""
+    judge = Judge()
+    html = shop_page("<p>NAME</p>").encode()
+    first, second = (html.replace(b"NAME", name) for name in (b"\xe4", b"\xf6"))
+    try:
+        judge("/1", _Bytes(first))
+        assert not judge("/2", _Bytes(second)).is_duplicate
+    finally:
+        judge.index.close()
+
+
+class _Bytes(str):
+    """A page that is encoded already."""
+
+    body: bytes
+
+    def __new__(cls, body: bytes) -> _Bytes:
+        made = super().__new__(cls)
+        made.body = body
+        return made
+
+    def encode(self, *_: Any) -> bytes:
+        return self.body
+
+
+# What a section repeats -------------------------------------------------------------------------
+
+IN = "This item is in stock and is sent to you within two or three days from our own store."
+OUT = "This item is not available for now, and we do not know yet when there is more of it."
+
+# What nearly all pages say, and what the kept page says at the same place.
+STATES: dict[str, tuple[str, str]] = {
+    "long text": (f'<div class="of"><p>{IN}</p></div>', f'<div class="of"><p>{OUT}</p></div>'),
+    "aside": (
+        "</main><aside><p>In stock</p></aside><main>",
+        "</main><aside><p>Sold out</p></aside><main>",
+    ),
+    "address in JSON": (
+        '<script type="application/ld+json">{"currency":"EUR","availability":'
+        '"https://schema.org/InStock"}</script>',
+        '<script type="application/ld+json">{"currency":"EUR","availability":'
+        '"https://schema.org/OutOfStock"}</script>',
+    ),
+    "microdata": (
+        '<p><link itemprop="availability" href="https://schema.org/InStock"></p>',
+        '<p><link itemprop="availability" href="https://schema.org/OutOfStock"></p>',
+    ),
+    "script": ('<script src="/badge-in.js"></script>', '<script src="/badge-out.js"></script>'),
+}
+
+
+@pytest.mark.parametrize(("often", "rare"), STATES.values(), ids=STATES)
+def test_what_a_section_repeats_is_new_where_the_kept_page_says_something_else(
+    often: str, rare: str
+) -> None:
+    template = repeated(page(often), page(f"{often}<h2>Another one</h2>"))
+    kept, own = page(f"<h2>Oak</h2>{rare}"), page(f"<h2>Oak</h2>{often}")
+    between = f"<p>{OTHER_LONG}</p>"  # so that the heading before it does not tell them apart
+    kept, own = (one.replace("</h2>", f"</h2>{between}") for one in (kept, own))
+    template |= repeated(page(between), page(between + between))
+    assert test_values.new(kept, own, template=template)
+
+
+def test_a_value_that_another_has_followed_in_its_place_is_no_template_any_more() -> None:
+    """First all pages say the one, then all others the other."""
+    template = Template(VALUES)
+    before, now, page_of_its_own = 1, 2, 3
+    for number in range(100):
+        template.learn([before, page_of_its_own + number])
+    assert template.blocks == {before}
+    for number in range(600):
+        template.learn([now, page_of_its_own + number])
+    assert template.blocks == {now}
+    for number in range(100):  # it comes a little less often
+        template.learn([now, page_of_its_own] if number % 10 < 8 else [page_of_its_own])
+    assert template.blocks == {now}
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "<div class='note'><p>Prices in {}</p></div>",
+        "<div><p>All prices of this shop are in {}, with taxes, packing and shipping.</p></div>",
+    ],
+    ids=["short", "long"],
+)
+def test_what_another_section_repeats_is_new_where_the_kept_one_repeats_something_else(
+    note: str,
+) -> None:
+    """/eu/ and /us/ of a shop: the same items and numbers in another currency."""
+    judge = Judge()
+    try:
+        for place, money in (("eu", "EUR"), ("us", "USD")):
+            for number in range(60):
+                text = prose(f"{place}{number}-", 120)
+                judge(f"/{place}/{number}", shop_page(f"{note.format(money)}<h2>39</h2>", text))
+        judge("/eu/oak", shop_page(f"{note.format('EUR')}<h2>39</h2>"))
+        found = judge("/us/oak", shop_page(f"{note.format('USD')}<h2>39</h2>"))
+        assert not found.is_duplicate
+    finally:
+        judge.index.close()
+
+
+# What changes by itself -------------------------------------------------------------------------
+
+pad = test_noise.pad
+
+# At each place, one value changes at each visit, and the page's own stays.
+BESIDE_NOISE: dict[str, test_noise.Page] = {
+    "parameter of another address": lambda n, v: (
+        f'<p><img src="/photo.php?id={n}"></p><p><img src="/pixel.gif?id={pad(v)}"></p>'
+    ),
+    "segment of another address": lambda n, v: (
+        f'<p><img src="/up/of/{n}/a.jpg"></p><p><img src="/ads/by/{pad(v)}/b.gif"></p>'
+    ),
+    "text of another row": lambda n, v: (
+        f"<table><tr><td>Bid now<td>EUR {v}.50</tr><tr><td>Strike<td>EUR {n}.00</tr></table>"
+    ),
+    "time of another event": lambda n, v: (
+        f'<p><time datetime="2026-08-01T{n % 24}:00"></time></p>'
+        f'<p>Made: <time datetime="2026-07-01T{v % 24}:{v % 60:02d}"></time></p>'
+    ),
+    "field of another name": lambda n, v: (
+        f'<script>x=[{{"key":"visit","value":"{pad(v)}"}},{{"key":"sku","value":"s{n}"}}]</script>'
+    ),
+    "field without a name": lambda n, v: (
+        f'<form method="post"><input type="hidden" value="{pad(v)}">'
+        f'<input type="hidden" value="s{n}"></form>'
+    ),
+    "option of another select": lambda n, v: (
+        f'<select name="go"><option value="{pad(v)}">Wish list</option></select>'
+        f'<select name="size"><option value="{n}">Small</option></select>'
+    ),
+    "attribute of another element": lambda n, v: (
+        f'<p><i data-v="{pad(v)}">Views</i></p><p><i data-v="s{n}">Item</i></p>'
+    ),
+}
+
+
+@pytest.mark.parametrize("html", BESIDE_NOISE.values(), ids=BESIDE_NOISE)
+def test_what_stays_where_another_value_changes_is_new(html: test_noise.Page) -> None:
+    cuts = test_noise.noise_of(html).cuts
+    assert test_noise.new(html, cuts, 51, 509)
+
+
+def test_what_was_before_the_changing_words_on_other_pages_is_new_behind_more_words() -> None:
+    """The price of a longer name is where shorter ones have the token of the visit."""
+
+    def html(number: int, visit: int) -> str:
+        name = "Bench" if number < 50 else "Old bench of oak"
+        data = f'{{"name":"{name}","price":{number},"token":"{pad(visit)}"}}'
+        return f"<div data-of='{data}'></div>"
+
+    cuts = test_noise.noise_of(html).cuts
+    assert test_noise.new(html, cuts, 51, 509)
+
+
+def test_a_parameter_of_all_links_of_one_page_may_be_an_id_on_another() -> None:
+    """/style.css?v=TIME and /app.js?v=TIME on each page; and /watch?v=17."""
+
+    def plain(number: int, visit: int) -> str:
+        assets = "".join(f'<link rel="stylesheet" href="/{n}.css?v={pad(visit)}">' for n in "ab")
+        watch = "".join(f'<a href="/watch?v={number * 10 + i}"></a>' for i in range(3))
+        return assets + (watch if number >= 50 else f"<p>Page {number}</p>")
+
+    cuts = test_noise.noise_of(plain, 1).cuts
+    assert "v" in cuts.parameters
+    assert test_noise.new(plain, cuts, 51, 509)
+
+
+# Crawls -----------------------------------------------------------------------------------------
+
+SAME = prose("same")
+
+
+def seen(crawl: CrawlFixture, spider: str = "Links", **settings: Any) -> set[str]:
+    return crawl(spider, SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, **settings).seen()
+
+
+@pytest.mark.parametrize("place", ["nav", "p"])
+def test_links_with_the_parameter_of_their_page_lead_to_pages_of_their_own(
+    site: Site, crawl: CrawlFixture, place: str
+) -> None:
+    """/case?nr=17 says what all say, and leads to /papers?nr=17: nr was never seen to vary."""
+    site["/"] = article(prose("start"), [f"/case?nr={n}" for n in range(8)])
+    for n in range(8):
+        links = f'<{place}><a href="/papers?nr={n}">Papers</a></{place}>'
+        site[f"/case?nr={n}"] = shop_page(links)
+        site[f"/papers?nr={n}"] = article(prose(f"papers{n}-"))
+    assert {f"/papers?nr={n}" for n in range(8)} <= seen(crawl)
+
+
+def test_a_picture_with_the_parameter_of_its_page_is_new(site: Site, crawl: CrawlFixture) -> None:
+    """A photo page, whose picture was a thumbnail of the list."""
+    names = [f"/photo?id={n}" for n in range(8)]
+    thumbs = "".join(f'<img src="/image?id={n}">' for n in range(8))
+    site["/"] = article(prose("start"), names).replace("</main>", f"{thumbs}</main>")
+    for n, name in enumerate(names):
+        site[name] = shop_page(f'<p><img src="/image?id={n}"></p>')
+    assert set(names) <= seen(crawl)
+
+
+def test_a_tree_of_categories_is_followed_though_some_lead_nowhere(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Leaves say what all say, so c seemed not to matter; no page behind the others was met."""
+    names = [f"/cat?c={n}" for n in range(20)]
+    site["/"] = site["/cat"] = article(prose("start"), names)
+    for n, name in enumerate(names):
+        more = [f"/cat?c=1{n}{i}" for i in range(2)] if n > 14 else []
+        site[name] = article(SAME, ["/cat", *more])
+        for one in more:
+            site[one] = article(prose(f"items{one[-3:]}-"))
+    assert {f"/cat?c=1{n}{i}" for n in range(15, 20) for i in range(2)} <= seen(crawl)
+
+
+def test_links_on_a_page_whose_callback_ignores_them_are_new_elsewhere(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/hub/b", "/hub/a", "/item"])
+    site["/item"] = article(prose("item"), ["/shelf/a", "/shelf/b"])
+    for name in "ab":
+        site[f"/hub/{name}"] = article(SAME, [f"/shelf/{name}"])
+        site[f"/shelf/{name}"] = article(prose(f"shelf{name}-"))
+    assert {"/shelf/a", "/shelf/b"} <= seen(crawl, "IgnoresLinksOfItems")
+
+
+OF_REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "header": ({"headers": {"X-Store": "1"}}, {"headers": {"X-Store": "2"}}),
+    "no header": ({}, {"headers": {"X-Store": "2"}}),
+    "language": ({"headers": {"Accept-Language": "de"}}, {"headers": {"Accept-Language": "fr"}}),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), OF_REQUESTS.values(), ids=OF_REQUESTS)
+def test_what_a_spider_puts_into_a_request_tells_pages_apart(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    facts = Facts()._facts
+    first, second = (facts.read(Request("http://a.example/", **of)) for of in (one, other))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User-Agent": "Bot"},
+        {"Referer": "http://a.example/17"},
+        {"Accept-Language": "en"},
+        {"Sec-Ch-Ua-Platform": "Linux"},
+        {"X-Trace": "17"},
+    ],
+)
+def test_headers_of_the_client_and_of_all_requests_do_not(headers: dict[str, str]) -> None:
+    facts = Facts(SIMHASH_IGNORE_META=["x-trace"])._facts
+    first, second = (Request("http://a.example/", headers=of) for of in ({}, headers))
+    assert facts.read(first) == facts.read(second)
+
+
+def test_what_changed_in_a_script_or_a_column_is_no_unchanged_page(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """With SIMHASH_SKIP_UNCHANGED, the second crawl gets both pages again."""
+    site["/"] = article(prose("start"), ["/script", "/column"])
+
+    def write(day: str, cells: str) -> None:
+        site["/script"] = shop_page(f'<script>x={{"{day}":{{"n":1}}}}</script>')
+        site["/column"] = article(prose("column")).replace("</main>", f"{rows(cells)}</main>")
+
+    write("07-03", "<td>Ann<td>x<td>")
+    first = crawl(SIMHASH_TAKES=ITEMS)
+    assert {"/script", "/column"} <= first.seen()
+    write("08-13", "<td>Ann<td><td>x")
+    second = crawl(SIMHASH_TAKES=ITEMS, SIMHASH_SKIP_UNCHANGED=True)
+    again = {path_of(item["url"]) for item in second.items[len(first.items) :]}
+    assert {"/script", "/column"} <= again
