@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "measured_crawl.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "measured_crawl.py"
 
 
 def test_a_crawl_that_ends_within_its_warm_up_says_so(tmp_path: Path) -> None:
