@@ -35,7 +35,8 @@ def open_session(site: Site, name: str, wait: Callable[[], object] = bool) -> st
     """Let a start page lead to all items in a session, and return its address."""
 
     def start(visit: int) -> str:
-        wait()
+        if visit == 1:  # the next one tells what changes by itself, and not every crawl makes it
+            wait()
         return article(prose("start"), [f"{path}?sid={name}" for path in PATHS])
 
     site[f"/?sid={name}"] = start
