@@ -104,15 +104,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "None is as false as False.",
     ),
     (
-        "scrapy_simhash/index/views.py",
-        "build",
-        """
--                self._grow(scope)
-+                pass
-        """,
-        "The tables are made by adding then, which takes longer and finds the same.",
-    ),
-    (
         "scrapy_simhash/decision/noise.py",
         "merge",
         """
