@@ -205,7 +205,7 @@ class Hypothesis:
 
     def __init__(self, rule: AddressRule, number: int, began: float) -> None:
         self.rule = rule
-        self.applied = rule.applier()
+        self.applied = rule.applied
         self.number = number
         self.began = self.seen = began
         self.learned: float | None = None
