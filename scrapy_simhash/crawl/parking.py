@@ -207,13 +207,11 @@ class Parking:
             return
         target = self._target(request)
         answer = self._learner.say(*target)
-        if not answer.acts:
-            return
         match, first = answer.known, None
         if match is None and (first := self._under_way.first(target, answer.whole)):
             match = self._learner.shared(first, target)
         if match is None:
-            if late := self._under_way.begin(target, answer.whole):
+            if answer.whole and (late := self._under_way.begin(target, answer.whole)):
                 self._end(late)
             return
         rule = match.hypothesis.rule

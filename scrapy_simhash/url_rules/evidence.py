@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule
-from scrapy_simhash.urls import MAX_URL, Address, page_pattern
+from scrapy_simhash.urls import MAX_URL, Address, folder_pattern, page_pattern
 
 # The chance that any rule of a site acts that is right less often than YOUNG_RATE.
 ERROR = 0.05
@@ -267,11 +267,15 @@ class Hypothesis:
         shown = self._shown("/")
         return (shown.wrong + 1) / (shown.right + shown.wrong + 2)
 
-    def place(self, address: Address, pattern: str) -> str:
-        """Return the page pattern of an address if the rule has failed there, or else *pattern*."""
-        if self._failed and (narrow := page_pattern(address)) in self._failed:
-            return narrow
-        return pattern
+    def stage_at(self, address: Address) -> tuple[str, Stage | None]:
+        """Return the folder pattern of an address, and how sure the rule is there.
+
+        If the rule has failed in the page pattern, this counts.
+        """
+        pattern = folder_pattern(address)
+        if self._failed and (page := page_pattern(address)) in self._failed:
+            return pattern, self.stage(page)
+        return pattern, self.stage(pattern)
 
     def page_of(self, address: Address) -> str:
         """Return the page pattern of an address, as the rule makes it."""

@@ -12,20 +12,16 @@ What was seen under which key is in the :class:`Sightings`: a map from 64-bit ke
 | key, 64 bits | content, 21 bits | address, 40 bits | is a copy | is kept | is tried |
 
 The keys lie in sorted blocks, as in the lists of sortedcontainers: 16 bytes an entry, and at most
-20 with the room that arrays leave to grow.  Beside them is a filter (Bloom, "Space/time trade-offs
-in hash coding with allowable errors", Communications of the ACM 13, 1970): one bit for each key,
-the same whatever its salt is.
+20 with the room that arrays leave to grow.
 """
 
 from __future__ import annotations
 
-import mmap
 import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scrapy_simhash.hashes import long_hash_of
@@ -44,9 +40,6 @@ MAX_BLOCK = 512
 _KEY_MASK = (1 << 64) - 1
 _CONTENT_BITS = 21
 _ADDRESS_BITS = 40
-# Of the filter: 16 for each key, if there are as many as may be.
-_FILTER_BITS = 24
-_FILTER_MASK = (1 << _FILTER_BITS) - 1
 
 
 class KeyedAddress:
@@ -130,8 +123,6 @@ class Sightings:
         self._values = [array("Q")]
         # A bit for each content: whether its page is not kept any more.
         self._retracted = bytearray(1 << _CONTENT_BITS - 3)
-        # A part of the filter takes memory when it is first written to.
-        self._filter = mmap.mmap(-1, 1 << _FILTER_BITS - 3)
 
     def __len__(self) -> int:
         return self._size
@@ -142,14 +133,8 @@ class Sightings:
         blocks = (*self._keys, *self._values, *self._starts)
         return sum(block.__sizeof__() for block in blocks) + 3 * 8 * len(self._keys)
 
-    def may_have(self, key: int) -> bool:
-        """Whether anything may have been put under a key, with whatever salt; 0.2 us."""
-        return bool(self._filter[(key & _FILTER_MASK) >> 3] >> (key & 7) & 1)
-
     def get(self, key: int, salt: int = 0) -> Sighting | None:
-        """Return what was seen under a key; 1 us, and 0.2 us if there is nothing, mostly."""
-        if not self.may_have(key):
-            return None
+        """Return what was seen under a key; 1 us."""
         block, place, is_there = self._find(key ^ salt)
         if not is_there:
             return None
@@ -160,7 +145,6 @@ class Sightings:
 
     def put(self, key: int, sighting: Sighting, salt: int = 0) -> None:
         """Note what was seen under a key, in place of what was there; 2 us."""
-        self._filter[(key & _FILTER_MASK) >> 3] |= 1 << (key & 7)
         salted = key ^ salt
         block, place, is_there = self._find(salted)
         keys, values = self._keys[block], self._values[block]
@@ -239,10 +223,6 @@ class AppliedRule(NamedTuple):
     stage: Stage
 
 
-# From a tuple: it takes half as long as from three arguments.
-_applied_rule = partial(tuple.__new__, AppliedRule)
-
-
 class RuleMatch(NamedTuple):
     """A rule by which an address leads to a page that is kept, and how sure the rule is there.
 
@@ -268,13 +248,12 @@ class RuleMatch(NamedTuple):
 
 
 class RuleAnswer(NamedTuple):
-    """What rules say of an address: whether one acts on it, and the key that all together give it.
+    """What rules say of an address: the key that all together give it.
 
     *known* is the rule by which its page is kept already, at another address; then *whole* means
-    nothing.
+    nothing.  Without a rule on its host, the key is 0.
     """
 
-    acts: bool = False
     whole: int = 0
     known: RuleMatch | None = None
 
@@ -282,26 +261,16 @@ class RuleAnswer(NamedTuple):
 class RuleChain:
     """The rules that act on an address one after the other, and what they make of it."""
 
-    __slots__ = ("address", "applied", "pattern")
-
     def __init__(self, address: Address) -> None:
         self.address = address
-        self.pattern = folder_pattern(address)
         self.applied: list[AppliedRule] = []
 
-    def take(self, hypothesis: Hypothesis, changed: Address) -> Stage | None:
-        """Apply one more rule, which makes *changed* of the address, if it acts there.
-
-        Return how sure it is there; None if it does not act.
-        """
-        pattern = self.pattern
-        if changed.path is not self.address.path:
-            pattern = folder_pattern(changed)
-        stage = self._stage(hypothesis, changed, pattern)
-        if stage is not None:
-            self.applied.append(_applied_rule((hypothesis, pattern, stage)))
-            self.address, self.pattern = changed, pattern
-        return stage
+    def take(self, hypothesis: Hypothesis) -> None:
+        """Apply one more rule, if it acts there."""
+        changed = hypothesis.applied(self.address)
+        if changed is not None and (applied := self._applied(hypothesis, changed)) is not None:
+            self.applied.append(applied)
+            self.address = changed
 
     def joined_by(self, hypothesis: Hypothesis) -> list[AppliedRule] | None:
         """Return the rules that must be right if a page was noted under *hypothesis*, too.
@@ -310,17 +279,17 @@ class RuleChain:
         """
         if any(one.hypothesis is hypothesis for one in self.applied):
             return self.applied
-        stage = self._stage(hypothesis, self.address, self.pattern)
-        if stage is None:
-            return None
-        return [AppliedRule(hypothesis, self.pattern, stage), *self.applied]
+        applied = self._applied(hypothesis, self.address)
+        return None if applied is None else [applied, *self.applied]
 
-    def _stage(self, hypothesis: Hypothesis, address: Address, pattern: str) -> Stage | None:
+    def _applied(self, hypothesis: Hypothesis, address: Address) -> AppliedRule | None:
         """Return how sure a rule is; of those that apply together, at most one may be on trial."""
-        stage = hypothesis.stage(hypothesis.place(address, pattern))
-        if stage == "waiting" and any(one.stage == stage for one in self.applied):
+        pattern, stage = hypothesis.stage_at(address)
+        if stage is None or (
+            stage == "waiting" and any(one.stage == stage for one in self.applied)
+        ):
             return None
-        return stage
+        return AppliedRule(hypothesis, pattern, stage)
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
@@ -414,68 +383,48 @@ class Learner:
         return self._say(about, KeyedAddress(address, party)) if about else RuleAnswer()
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
-        address, chain = own.address, RuleChain(own.address)
-        own_pattern, whole, acts = chain.pattern, own.key, False
         waiting: RuleMatch | None = None
         for hypothesis in about:
-            if not hypothesis.is_used:
-                continue
-            canonical = hypothesis.applied(address)
-            changed = canonical if chain.address is address else hypothesis.applied(chain.address)
-            stage = None if changed is None else chain.take(hypothesis, changed)
-            pattern = own_pattern
-            if canonical is None:
-                key, stage = own.key, hypothesis.stage(hypothesis.place(address, pattern))
-            elif canonical is changed:
-                key, pattern = own.key_of(canonical), chain.pattern
-            else:
-                key = own.key_of(canonical)
-                if canonical.path is not address.path:
-                    pattern = folder_pattern(canonical)
-                stage = hypothesis.stage(hypothesis.place(canonical, pattern))
-            if stage is not None:
-                acts = True
-                if chain.address is canonical:
-                    whole = key
-            elif not hypothesis.is_right_so_far:
-                continue
-            if not self._sightings.may_have(key):
-                continue
-            seen = self._before(key, hypothesis.salt, own.key)
-            if seen is None or (stage is None and not seen.is_tried):
-                continue
-            if (content := _known_content(seen, own.key)) is not None:
-                salt, tried = hypothesis.salt, seen.is_tried
-                known = RuleMatch(
-                    hypothesis, pattern, stage or "waiting", key, salt, content, (), tried
-                )
-                if known.stage != "waiting":
-                    return RuleAnswer(acts, whole, known)
-                acts, waiting = True, waiting or known
-        if waiting is not None or not chain.applied:
-            return RuleAnswer(acts, whole, waiting)
-        if chain.address.host != address.host:
-            self._apply(chain, chain.address.host, {address.host})
-        if len(chain.applied) > 1:
-            whole = own.key_of(chain.address)
-        return RuleAnswer(True, whole, self._known_together(chain, whole, own.key))
+            match = self._known_by(hypothesis, own)
+            if match is not None and match.stage != "waiting":
+                return RuleAnswer(known=match)
+            waiting = waiting or match
+        if waiting is not None:
+            return RuleAnswer(known=waiting)
+        chain = self._chain(own.address)
+        whole = own.key_of(chain.address)
+        known = self._known_together(chain, whole, own.key) if chain.applied else None
+        return RuleAnswer(whole, known)
+
+    def _known_by(self, hypothesis: Hypothesis, own: KeyedAddress) -> RuleMatch | None:
+        """Return the match of one rule if the page of an address is known by it alone.
+
+        Where the rule does not act, but was never wrong, this is a key that had its trial.
+        """
+        canonical = hypothesis.applied(own.address)
+        key = own.key_of(canonical)
+        seen = self._before(key, hypothesis.salt, own.key)
+        if seen is None or (content := _known_content(seen, own.key)) is None:
+            return None
+        pattern, stage = hypothesis.stage_at(canonical or own.address)
+        if stage is None and not (seen.is_tried and hypothesis.is_right_so_far):
+            return None
+        stage = stage or "waiting"
+        return RuleMatch(
+            hypothesis, pattern, stage, key, hypothesis.salt, content, (), seen.is_tried
+        )
 
     def _chain(self, address: Address) -> RuleChain:
-        """Return all rules that act on an address, and what they make of it."""
-        chain = RuleChain(address)
-        self._apply(chain, address.host)
-        return chain
+        """Return all rules that act on an address, and what they make of it.
 
-    def _apply(self, chain: RuleChain, host: str, but: Collection[str] = ()) -> None:
-        """Apply the rules of a host, then those of the one that they lead to: each host's once."""
-        done = {*but}
-        while host not in done:
+        They are those of its host, then those of the host that these lead to: each host's once.
+        """
+        chain, done = RuleChain(address), set()
+        while (host := chain.address.host) not in done:
             done.add(host)
             for one in self._book.about(host):
-                changed = one.applied(chain.address) if one.is_used else None
-                if changed is not None:
-                    chain.take(one, changed)
-            host = chain.address.host
+                chain.take(one)
+        return chain
 
     def _known_together(self, chain: RuleChain, key: int, own: int) -> RuleMatch | None:
         """Return by which rules a page is known if all rules in a chain apply.
@@ -483,8 +432,6 @@ class Learner:
         It is kept at the address at the end of the chain, which has the *key*; or at an address
         from which one more rule, or one of these rules alone, leads to the end.
         """
-        if not self._sightings.may_have(key):
-            return None
         found = self._sightings.get
         if len(chain.applied) > 1 and (seen := found(key)) is not None:
             salt = chain.applied[-1].hypothesis.salt
@@ -522,7 +469,7 @@ class Learner:
         applied = [one.hypothesis for one in chain.applied]
         yield from reversed(applied)
         for one in self._book.about(chain.address.host):
-            if one.is_used and one not in applied:
+            if one not in applied:
                 yield one
 
     def content(self, match: RuleMatch) -> int | None:
