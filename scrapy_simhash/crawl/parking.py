@@ -14,6 +14,7 @@ import random
 import sqlite3
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import gmtime, strftime
@@ -38,7 +39,7 @@ from scrapy_simhash.crawl.requests import (
 from scrapy_simhash.crawl.setup import RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, is_in_redis
-from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_share
+from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_size
 from scrapy_simhash.urls import Address, site_of_host
 
 if TYPE_CHECKING:
@@ -384,7 +385,8 @@ class Parking:
             by_site[site_of_host(rule.host)] += covered[rule]
         each = LOOKS if self._worth else 0
         for rule, of_rule in covered.items():
-            share = sample_share(of_rule, by_site[site_of_host(rule.host)], self._worth)
+            of_site = by_site[site_of_host(rule.host)]
+            share = ceil(sample_size(of_site, self._worth) * of_rule / max(1, of_site))
             lacking = max(0, share - self._looked_at[rule])
             self._look(rule, Sample([*parked[rule]], lacking, each))
 
