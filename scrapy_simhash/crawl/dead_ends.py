@@ -258,7 +258,7 @@ class CrawlMissing:
         if tree is None:
             for linked, key in self._missing.linked(links):
                 if self._parking is not None:
-                    self._parking.release_key(_rule_of_tree(linked), key)
+                    self._parking.release(_rule_of_tree(linked), key=key)
             self._missing.begin(page.site, page.url, unmet, text)
         elif self._missing.grow(tree, page.url, unmet):
             self._ask(request, tree)

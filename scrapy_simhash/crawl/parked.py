@@ -16,8 +16,8 @@ from typing import NamedTuple
 from scrapy_simhash.url_rules.evidence import Sample
 from scrapy_simhash.url_rules.rule import AddressRule
 
-# The state of a request: it is parked; it was asked for, and has no answer; it was asked for by a
-# process that ended before the answer; it waits for the verdict on another one.
+# The state of a request: it is parked; it was asked for, and has no answer; it is to be asked for;
+# it waits for the verdict on another one.
 _PARKED, _ASKED, _OWED, _WAITING = range(4)
 
 _SCHEMA = """
@@ -36,9 +36,10 @@ CREATE TABLE IF NOT EXISTS parked (
 CREATE TABLE IF NOT EXISTS needed (
     rule TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (state, rule, page);
-CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key) WHERE state = 0;
-CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS parked_by_state ON parked (state);
+CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (rule, page);
+CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key);
+CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content);
 CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
 # Times the mean of the requests for a key.
@@ -49,13 +50,18 @@ _APPLICATION_ID = 0x53485044  # "SHPD"
 
 
 class ParkedRequest(NamedTuple):
-    """A parked request, as Scrapy's request_from_dict() takes it, pickled."""
+    """A parked request, as Scrapy's request_from_dict() takes it, pickled.
+
+    If it *tests_rule*, it was parked for a page that is still kept: if its own page is kept now,
+    the rule is wrong.
+    """
 
     id: int
     rule: AddressRule
     pattern: str
     url: str
     request: bytes
+    tests_rule: bool
 
 
 class ParkedBy(NamedTuple):
@@ -134,55 +140,59 @@ class ParkedRequests:
             (_PARKED, content, _WAITING, _key(key)),
         )
 
-    def take_owed(self, limit: int) -> list[ParkedRequest]:
-        """Return requests that another run asked for; they count as asked for now."""
-        return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
+    def release(
+        self,
+        rule: AddressRule | None = None,
+        pattern: str | None = None,
+        page: str | None = None,
+        key: int | None = None,
+        content: int | None = None,
+    ) -> None:
+        """Have requests asked for that are parked or wait: those with all values that are given.
 
-    def take(
-        self, rule: AddressRule, pattern: str | None, page: str, limit: int
-    ) -> list[ParkedRequest]:
-        """Return the oldest requests of a rule; they count as asked for now.
-
-        They are in one folder pattern, or in all; in one page pattern if it is not empty.  Those
-        that other rules have parked together with it are among them, whatever the pattern is.
+        Those that other rules have parked together with the *rule* are among them, whatever else
+        is given.  Those released for their *content*, which is kept no more, test no rule.
         """
-        where = (
-            "state IN (?, ?) AND (rule = ? AND template = ifnull(?, template)"
-            " AND ? IN (page, '')"
-            " OR id IN (SELECT id FROM needed WHERE needed.rule = ?)) ORDER BY id LIMIT ?"
+        values = (
+            rule and _written(rule),
+            pattern,
+            page,
+            None if key is None else _key(key),
+            content,
         )
-        written = _written(rule)
-        return self._take(where, _PARKED, _WAITING, written, pattern, page, written, limit)
+        named = zip(("rule", "template", "page", "key", "content"), values, strict=True)
+        given = {name: value for name, value in named if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in given)
+        self._connection.execute(
+            f"UPDATE parked SET state = {_OWED}, content = nullif(content, ?)"  # noqa: S608 - only our own text
+            f" WHERE state IN ({_PARKED}, {_WAITING})"
+            f" AND ({where} OR id IN (SELECT id FROM needed WHERE needed.rule = ?))",
+            (content, *given.values(), values[0]),
+        )
+
+    def release_left(self, unanswered: Collection[int]) -> None:
+        """Have all requests asked for that wait, and once more those that had no answer."""
+        self._connection.execute(
+            "UPDATE parked SET state = ? WHERE state = ? OR id IN (SELECT value FROM json_each(?))",
+            (_OWED, _WAITING, json.dumps([*unanswered])),
+        )
+
+    def take_owed(self, limit: int) -> list[ParkedRequest]:
+        """Return the oldest requests that are to be asked for; they count as asked for now."""
+        return self._take("state = ? ORDER BY id LIMIT ?", _OWED, limit)
 
     def has_page(self, rule: AddressRule, page: str) -> bool:
         """Whether any request of a rule in a page pattern has no answer."""
-        where = f"state IN ({_PARKED}, {_ASKED}, {_WAITING}) AND rule = ? AND page = ? LIMIT 1"
-        return any(self._select(where, _written(rule), page))
-
-    def take_key(self, rule: AddressRule, key: int) -> list[ParkedRequest]:
-        """Return the requests of a rule that have a key; they count as asked for now."""
-        return self._take("state = ? AND key = ? AND rule = ?", _PARKED, _key(key), _written(rule))
-
-    def take_content(self, content: int) -> list[ParkedRequest]:
-        """Return the requests that are parked for a content; they count as asked for now."""
-        return self._take("state = ? AND content = ?", _PARKED, content)
-
-    def take_waiting(self, key: int) -> list[ParkedRequest]:
-        """Return the requests that wait for a page with a key; they count as asked for now."""
-        return self._take("state = ? AND key = ?", _WAITING, _key(key))
-
-    def take_all_waiting(self, limit: int) -> list[ParkedRequest]:
-        """Return requests that wait, those of an earlier run as well; as :meth:`take_waiting`."""
-        return self._take("state = ? ORDER BY id LIMIT ?", _WAITING, limit)
+        return any(self._select("rule = ? AND page = ? LIMIT 1", _written(rule), page))
 
     def sample(
         self, rule: AddressRule, sample: Sample, tried: Collection[str]
     ) -> list[ParkedRequest]:
         """Return random requests of a rule, each of another key that was not looked at.
 
-        There are *each* of every pattern in the sample that is not *tried*; as :meth:`take`.  A key
-        is chosen the sooner the more requests it has, and first of all if it has far more than
-        others: so many pages are lost if it is wrong.
+        They count as asked for now.  There are *each* of every pattern in the sample that is not
+        *tried*.  A key is chosen the sooner the more requests it has, and first of all if it has
+        far more than others: so many pages are lost if it is wrong.
         """
         where = f"""id IN (
             WITH one AS (
@@ -207,10 +217,6 @@ class ParkedRequests:
             ((written, row.id) for row in rows),
         )
         return rows
-
-    def asked(self, number: int) -> list[ParkedRequest]:
-        """Return the request with an id, if it has no answer yet."""
-        return self._take("id = ?", number)
 
     def answered(self, number: int) -> None:
         """Forget a request that was answered."""
@@ -252,7 +258,8 @@ class ParkedRequests:
         return rows
 
     def _select(self, where: str, *values: object) -> Iterator[ParkedRequest]:
-        query = f"SELECT id, rule, template, url, request FROM parked WHERE {where}"  # noqa: S608 - only our own text
+        columns = "id, rule, template, url, request, content IS NOT NULL"
+        query = f"SELECT {columns} FROM parked WHERE {where}"  # noqa: S608 - only our own text
         for number, rule, *others in self._connection.execute(query, values):
             yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
 

@@ -12,7 +12,7 @@ import os
 import pickle
 import random
 import sqlite3
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -84,18 +84,6 @@ MAX_COUNTED = 10_000
 # was not seen is forgotten, and its twins are sent.
 MOST_UNDER_WAY = 500
 MOST_WAITING = 500
-
-
-class Asked(NamedTuple):
-    """The rule and the pattern by which a request was parked, and how often it was sent since.
-
-    *tests_rule*: if its page is kept now, the rule is wrong.
-    """
-
-    rule: AddressRule
-    pattern: str
-    tries: int
-    tests_rule: bool
 
 
 class Target(NamedTuple):
@@ -186,10 +174,10 @@ class Parking:
             remove_old(place.parent)
         self._warning = RareWarning(logger)
         self._under_way = UnderWay()
-        self._asked: dict[int, Asked] = {}
+        # Requests that are asked for again and have no answer, and how often each was.
+        self._asked: dict[int, ParkedRequest] = {}
+        self._tries: Counter[int] = Counter()
         self._lives: dict[AddressRule, Counter[What]] = {}
-        # Rules that are refuted, each with the patterns where it is; None, or empty: everywhere.
-        self._releasing: deque[tuple[AddressRule, str | None, str]] = deque()
         # How many requests were explored or audited, or taken as trials.
         self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
@@ -248,8 +236,8 @@ class Parking:
         self._count("parked", why.rule)
         raise RuledOut(request.url, why.rule)
 
-    def answered(self, request: Request) -> Asked | None:
-        """Note the answer to a request; return which rule had parked it, if one had."""
+    def answered(self, request: Request) -> ParkedRequest | None:
+        """Note the answer to a request; return it as it was parked, if it was."""
         self.redirected(request)  # robots.txt may have refused it before it was considered
         self._end(self._target(request))
         number = request.meta.pop(PARKED_META_KEY, None)
@@ -260,10 +248,21 @@ class Parking:
             self._go_on()
         return asked
 
-    def release(self, rule: AddressRule, pattern: str | None = None, page: str = "") -> None:
-        """Ask for all that a rule has parked, in one folder and page pattern or everywhere."""
-        if (rule, pattern, page) not in self._releasing:
-            self._releasing.append((rule, pattern, page))
+    def release(
+        self,
+        rule: AddressRule | None = None,
+        pattern: str | None = None,
+        page: str | None = None,
+        *,
+        key: int | None = None,
+        content: int | None = None,
+    ) -> None:
+        """Ask for all that is parked with these values, but not for all at once.
+
+        It is that of a rule, in one folder and page pattern or everywhere; or that of one key, or
+        for one kept page and its copies.
+        """
+        self._safely(self._store.release, rule, pattern, page, key, content)
         self._go_on()
 
     def refute(self, rule: AddressRule, pattern: str, page: str) -> None:
@@ -279,16 +278,6 @@ class Parking:
         elif one is None or one.stage(pattern) is None:
             self.release(rule, pattern)
 
-    def release_content(self, content: int) -> None:
-        """Ask for what was parked for a page and its copies, which are kept no more."""
-        for row in self._safely(self._store.take_content, content) or ():
-            self._ask(row, "released", tests_rule=False)
-
-    def release_key(self, rule: AddressRule, key: int) -> None:
-        """Ask for what a rule has parked under one key."""
-        for row in self._safely(self._store.take_key, rule, key) or ():
-            self._ask(row, "released", tests_rule=False)
-
     def redirected(self, request: Request) -> None:
         """Note that a request has led to another one, which is sent or dropped."""
         if urls := redirects_in(request.meta):
@@ -299,10 +288,12 @@ class Parking:
 
         :raises DontCloseSpider: there are requests now.
         """
-        self._ask_once_more()
+        # After a kill, the disk queues of a JOBDIR give old requests in place of new ones.  Or
+        # another middleware has ended them: after some tries, they stay on disk.
+        again = [number for number in self._asked if self._tries[number] < MOST_TRIES]
+        self._asked.clear()
         self._under_way = UnderWay()
-        for row in self._safely(self._store.take_all_waiting, MOST_WAITING) or ():
-            self._ask(row, "released", tests_rule=False)
+        self._safely(self._store.release_left, again)
         self._go_on()
         for look in (self._try, self._audit):
             if not self._asked:
@@ -329,23 +320,10 @@ class Parking:
     def _end(self, target: Target) -> None:
         """Park what waits for a request if a page is kept now, and ask for it if none is."""
         for match in self._under_way.end(target):
-            if (content := self._learner.content(match)) is not None:
+            if (content := self._learner.content(match)) is None:
+                self.release(key=match.key)
+            else:
                 self._safely(self._store.note_known, match.key, content)
-                continue
-            for row in self._safely(self._store.take_waiting, match.key) or ():
-                self._ask(row, "released", tests_rule=False)
-
-    def _ask_once_more(self) -> None:
-        """Ask again for requests that had no answer, though none is under way.
-
-        After a kill, the disk queues of a JOBDIR give old requests in place of new ones.  Or
-        another middleware has ended them: after some tries, they stay on disk.
-        """
-        unanswered, self._asked = self._asked, {}
-        for number, asked in unanswered.items():
-            if asked.tries < MOST_TRIES:
-                for row in self._safely(self._store.asked, number) or ():
-                    self._ask(row, "released", asked.tries + 1, asked.tests_rule)
 
     def _try(self, parked: dict[AddressRule, dict[str, int]]) -> None:
         """Take trials from what waits, or all if none can help; send what no rule holds for."""
@@ -377,7 +355,7 @@ class Parking:
                 room = owner.room_to_audit(rule.drop)
                 if room is None:
                     self.release(rule)
-                elif (rule, None, "") not in self._releasing:
+                else:
                     wanted = Sample([*keys], min(room, self._worth), 0)
                     owner.note_audited(rule.drop, self._look(rule, wanted))
                 continue
@@ -402,20 +380,16 @@ class Parking:
         return len(rows)
 
     def _go_on(self) -> None:
-        """Ask for what is to be released, but not for all at once."""
+        """Ask for what is to be asked for, but not for all at once."""
         while (room := MOST_ASKED - len(self._asked)) > 0:
             rows = self._safely(self._store.take_owed, room)
-            if not rows and self._releasing:
-                rows = self._safely(self._store.take, *self._releasing[0], room)
-                if not rows:
-                    self._releasing.popleft()
-                    continue
             if not rows:
                 return
             for row in rows:
                 self._ask(row, "released")
 
-    def _ask(self, row: ParkedRequest, why: What, tries: int = 1, tests_rule: bool = True) -> None:
+    def _ask(self, row: ParkedRequest, why: What) -> None:
+        self._tries[row.id] += 1
         try:
             # Scrapy unpickles the other files in a JOBDIR, too.
             request = request_from_dict(pickle.loads(row.request), spider=self._crawler.spider)  # noqa: S301
@@ -423,10 +397,9 @@ class Parking:
             logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
             return
         meta = {**request.meta, PARKED_META_KEY: row.id}
-        tests_rule = tests_rule and row.rule.kind not in self._owners
-        self._asked[row.id] = Asked(row.rule, row.pattern, tries, tests_rule)
+        self._asked[row.id] = row
         if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
-            if tries == 1:
+            if self._tries[row.id] == 1:
                 self._count(why, row.rule)
         else:  # it stays on disk
             del self._asked[row.id]

@@ -270,7 +270,7 @@ class SimhashRulesMiddleware:
         """Forget that a page was kept, and ask for what was parked for it."""
         content = self._learner.forget(url, party)
         if self._parking is not None:
-            self._parking.release_content(content)
+            self._parking.release(content=content)
 
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
         party = self._facts.of(request).party

@@ -19,7 +19,7 @@ from scrapy import Request
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequests
+from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests
 from scrapy_simhash.url_rules.evidence import Sample, sample_size
 from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -303,6 +303,11 @@ def test_no_parked_request_is_lost_when_the_crawl_is_killed(site: Site, tmp_path
     assert not (tmp_path / "job" / "simhash-parked.sqlite").exists(), "nothing is left in it"
 
 
+def released(store: ParkedRequests, *where: Any, **values: Any) -> list[ParkedRequest]:
+    store.release(*where, **values)
+    return store.take_owed(10)
+
+
 def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> None:
     other = AddressRule("suffix", "a.example", ".print", "")
     store = ParkedRequests(tmp_path / "parked.sqlite")
@@ -311,12 +316,12 @@ def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> 
     )
     store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 2))
     assert store.keys() == {SID: {"/a/*": 2}}
-    (together,) = store.take(other, None, "", 10)
+    (together,) = released(store, other)
     assert together.url == "http://a.example/a/p.print?sid=1"
-    assert len(store.take(SID, None, "", 10)) == 1
+    assert len(released(store, SID)) == 1
     store.answered(together.id)
     store.park("http://a.example/a/p?sid=2", b"request", ParkedBy(SID, "/a/*", 3))
-    assert store.take(other, None, "", 10) == []
+    assert released(store, other) == []
     store.close()
 
 
@@ -389,9 +394,9 @@ def test_requests_are_taken_of_one_template(tmp_path: Path) -> None:
     store.park(
         "http://a.example/a/p.print?sid=1", b"request", ParkedBy(other, "/a/*", 3, others=[SID])
     )
-    taken = store.take(SID, "/b/*", "", 10)
+    taken = released(store, SID, "/b/*")
     assert [path_of(row.url) for row in taken] == ["/b/p?sid=1", "/a/p.print?sid=1"]
-    assert [path_of(row.url) for row in store.take(SID, "/a/*", "", 10)] == ["/a/p?sid=1"]
+    assert [path_of(row.url) for row in released(store, SID, "/a/*")] == ["/a/p?sid=1"]
     store.close()
 
 
@@ -426,9 +431,9 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
     for i in range(5):
         store.park(f"http://a.example/a/p{i}", b"request", ParkedBy(SID, "/a/*", i))
     assert store.keys() == {SID: {"/a/*": 5}}
-    (first,) = store.take(SID, None, "", 1)
-    assert store.take_key(AddressRule("trap", "a.example", "a.example/a/*", ""), 1) == []
-    (second,) = store.take_key(SID, 1)
+    (first,) = released(store, SID, key=0)
+    assert released(store, AddressRule("trap", "a.example", "a.example/a/*", ""), key=1) == []
+    (second,) = released(store, SID, key=1)
     assert (first.url, second.url) == ("http://a.example/a/p0", "http://a.example/a/p1")
     store.park("http://a.example/a/p4?sid=2", b"request", ParkedBy(SID, "/a/*", 4))
     assert len(store.sample(SID, Sample(["/a/*"], 2, 0), [])) == 2
