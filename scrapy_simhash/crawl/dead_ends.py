@@ -21,7 +21,6 @@ from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
-from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class CrawlTraps:
             logger.info("No trap: %(url)s says something new", {"url": url}, extra=extra)
             if self._parking is not None:
                 for one in trap.closed:
-                    self._parking.release(_rule_of_trap(trap, one))
+                    self._parking.release(trap.rule(one))
 
     def consider(self, request: Request) -> None:
         """Park a request if it leads from a trap into it.  Cost: 20 us, and 50 to park it.
@@ -100,7 +99,7 @@ class CrawlTraps:
             return
         trap, pattern = found
         trap.asked[pattern] += 1
-        rule, number = _rule_of_trap(trap, pattern), trap.asked[pattern]
+        rule, number = trap.rule(pattern), trap.asked[pattern]
         if number >= EXPLORED_FROM and number & (number - 1) == 0:
             self._parking.explore(rule)
         else:
@@ -123,7 +122,7 @@ class CrawlTraps:
         return sorted(rows, key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))[:ROWS]
 
     def _row(self, trap: Trap, pattern: str) -> dict[str, Any]:
-        lives = {} if self._parking is None else self._parking.life(_rule_of_trap(trap, pattern))
+        lives = {} if self._parking is None else self._parking.life(trap.rule(pattern))
         return {
             "pattern": pattern,
             "host": trap.host,
@@ -149,10 +148,6 @@ class CrawlTraps:
             },
             extra={"spider": self._crawler.spider},
         )
-
-
-def _rule_of_trap(trap: Trap, pattern: str) -> AddressRule:
-    return AddressRule("trap", trap.host, pattern, "")
 
 
 def sight_of(
@@ -258,7 +253,7 @@ class CrawlMissing:
         if tree is None:
             for linked, key in self._missing.linked(links):
                 if self._parking is not None:
-                    self._parking.release(_rule_of_tree(linked), key=key)
+                    self._parking.release(linked.rule, key=key)
             self._missing.begin(page.site, page.url, unmet, text)
         elif self._missing.grow(tree, page.url, unmet):
             self._ask(request, tree)
@@ -276,7 +271,7 @@ class CrawlMissing:
         if held is None or self._parking is None or self._parking.is_exempt(request):
             return
         tree, key = held
-        self._parking.park(request, ParkedBy(_rule_of_tree(tree), tree.url, key))
+        self._parking.park(request, ParkedBy(tree.rule, tree.url, key))
 
     def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
         """Take the answer to a question; there is no *page* if the site says that it has none."""
@@ -303,7 +298,7 @@ class CrawlMissing:
                 "host": tree.host,
                 "found_after": tree.asked_after,
                 "pages": len(tree.pages) - tree.asked_after,
-                "parked": self._parking.life(_rule_of_tree(tree))["parked"] if self._parking else 0,
+                "parked": self._parking.life(tree.rule)["parked"] if self._parking else 0,
             }
             for tree in self._missing.missing()[:ROWS]
         ]
@@ -349,13 +344,9 @@ class CrawlMissing:
     def _end(self, tree: Tree[PageText]) -> None:
         self._missing.end(tree)
         if self._parking is not None and tree.state != "watched":
-            self._parking.release(_rule_of_tree(tree))
+            self._parking.release(tree.rule)
 
 
 def _words_in(urls: Iterable[str]) -> frozenset[int]:
     gists = [gist_of((unquote(url),)) for url in urls]
     return frozenset().union(*(gist.words for gist in gists if gist is not None))
-
-
-def _rule_of_tree(tree: Tree[PageText]) -> AddressRule:
-    return AddressRule("missing", tree.host, tree.url, "")

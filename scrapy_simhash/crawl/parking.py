@@ -244,6 +244,7 @@ class Parking:
         request.meta.pop(FACTS_META_KEY, None)
         asked = self._asked.pop(number, None)
         if asked is not None:
+            del self._tries[asked.id]
             self._safely(self._store.answered, number)
             self._go_on()
         return asked
@@ -352,12 +353,11 @@ class Parking:
         covered: dict[AddressRule, int] = {}
         for rule, keys in parked.items():
             if (owner := self._owners.get(rule.kind)) is not None:
-                room = owner.room_to_audit(rule.drop)
+                room = owner.take_audits(rule.drop)
                 if room is None:
                     self.release(rule)
                 else:
-                    wanted = Sample([*keys], min(room, self._worth), 0)
-                    owner.note_audited(rule.drop, self._look(rule, wanted))
+                    self._look(rule, Sample([*keys], min(room, self._worth), 0))
                 continue
             covered[rule] = sum(keys.values()) + self._looked_at[rule]
             by_site[site_of_host(rule.host)] += covered[rule]
@@ -368,8 +368,8 @@ class Parking:
             lacking = max(0, share - self._looked_at[rule])
             self._look(rule, Sample([*parked[rule]], lacking, each))
 
-    def _look(self, rule: AddressRule, wanted: Sample) -> int:
-        """Send some requests of a rule to see whether it is right; return how many."""
+    def _look(self, rule: AddressRule, wanted: Sample) -> bool:
+        """Send some requests of a rule to see whether it is right; return whether there are any."""
         one = self._learner.hypothesis(rule)
         trials = {} if one is None else one.trials
         tried = [name for name, of in trials.items() if of.right >= wanted.each]
@@ -377,7 +377,7 @@ class Parking:
         self._looked_at[rule] += len(rows)
         for row in rows:
             self._ask(row, "audited")
-        return len(rows)
+        return bool(rows)
 
     def _go_on(self) -> None:
         """Ask for what is to be asked for, but not for all at once."""

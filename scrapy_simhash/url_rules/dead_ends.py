@@ -16,14 +16,15 @@ Nothing here sends a request, or decides what becomes of one.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from cachetools import FIFOCache
+from cachetools import FIFOCache, LRUCache
 
 from scrapy_simhash.hashes import long_hash_of
+from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
 P = TypeVar("P")
@@ -195,27 +196,24 @@ class Trap:
     met: Counter[str] = field(default_factory=Counter)
     audited: Counter[str] = field(default_factory=Counter)
 
+    def rule(self, pattern: str) -> AddressRule:
+        """Return the rule by which requests for a pattern are parked."""
+        return AddressRule("trap", self.host, pattern, "")
+
 
 class Traps:
     """Finds traps among the pages of a crawl, and says when one turns out to be none."""
 
     def __init__(self) -> None:
-        self._streaks: OrderedDict[str, _Streak] = OrderedDict()
+        self._streaks: LRUCache[str, _Streak] = LRUCache(MAX_WATCHED)
         self._of: dict[str, Trap] = {}
-        self._hosts: set[str] = set()
         self._is_resumed = False
 
     def of(self, url: str) -> tuple[Trap, str] | None:
-        """Return the trap that an address is in, and its pattern.
-
-        Cost: 3 us on a host without traps, otherwise 10 us.
-        """
-        if not self._hosts:
+        """Return the trap that an address is in, and its pattern; 10 us if there are traps."""
+        if not self._of:
             return None
-        address = Address.of(url)
-        if address.host not in self._hosts:
-            return None
-        pattern = value_pattern(address)
+        pattern = value_pattern(Address.of(url))
         trap = self._of.get(pattern)
         return None if trap is None or pattern not in trap.closed else (trap, pattern)
 
@@ -245,7 +243,6 @@ class Traps:
 
     def restore(self, host: str, pattern: str) -> None:
         """Take a pattern for that of a trap, which an earlier run has found."""
-        self._hosts.add(host)
         self._of[pattern] = Trap(host, {pattern}, {pattern}, 0)
 
     def resume(self) -> None:
@@ -254,8 +251,8 @@ class Traps:
         for streak in self._streaks.values():
             streak.is_resumed = True
 
-    def room_to_audit(self, pattern: str) -> int | None:
-        """Return how many requests of a pattern may still be sent to look whether it is a trap.
+    def take_audits(self, pattern: str) -> int | None:
+        """Return how many requests of a pattern to send now, to look whether it is a trap.
 
         None if it is none.  It is called when nothing else is left to crawl, and ends a trap that
         leads to pages of which too few were seen: its streaks begin anew.
@@ -272,7 +269,9 @@ class Traps:
             for streak in streaks.values():
                 streak.clear()
             return None
-        return max(0, AUDITED_OF_TRAP - trap.audited.total(), 1 - trap.audited[pattern])
+        room = max(0, AUDITED_OF_TRAP - trap.audited.total(), 1 - trap.audited[pattern])
+        trap.audited[pattern] += room
+        return room
 
     def _leads_elsewhere(self, streak: _Streak) -> bool:
         """Whether some pages of a streak lead to a kind of which no page was seen.
@@ -285,21 +284,12 @@ class Traps:
             if (other := self._streaks.get(lead)) is None or not other.pages
         )
 
-    def note_audited(self, pattern: str, requests: int) -> None:
-        """Note that requests of a pattern are sent to look whether it is a trap."""
-        if (trap := self._of.get(pattern)) is not None:
-            trap.audited[pattern] += requests
-
     def all(self) -> list[Trap]:
         """Return the traps that there are, each once."""
         return [*dict.fromkeys(self._of.values())]
 
     def _streak(self, pattern: str) -> _Streak:
-        streak = self._streaks.setdefault(pattern, _Streak(is_resumed=self._is_resumed))
-        self._streaks.move_to_end(pattern)
-        if len(self._streaks) > MAX_WATCHED:
-            self._streaks.popitem(last=False)
-        return streak
+        return self._streaks.setdefault(pattern, _Streak(is_resumed=self._is_resumed))
 
     def _streaks_of(self, patterns: Iterable[str]) -> dict[str, _Streak]:
         """Return the streaks of those patterns that are watched."""
@@ -337,7 +327,6 @@ class Traps:
         closed = {name for name, one in streaks.items() if one.is_proven}
         trap = Trap(host, set(), closed, pages)
         self._join(trap, patterns)
-        self._hosts.add(host)
         return trap
 
     def _join(self, trap: Trap, patterns: Collection[str]) -> None:
@@ -372,7 +361,6 @@ class Traps:
             self._of.pop(one, None)
         for streak in self._streaks_of(trap.patterns).values():
             streak.failures += 1
-        self._hosts = {one.host for one in self._of.values()}
         return [trap]
 
 
@@ -393,6 +381,11 @@ class Tree(Generic[P]):
     asked_after: int = 0
     audited: int = 0
 
+    @property
+    def rule(self) -> AddressRule:
+        """The rule by which requests for what was found on its pages are parked."""
+        return AddressRule("missing", self.host, self.url, "")
+
     def has(self, url: str) -> bool:
         """Whether the page at *url* is one of the tree."""
         return long_hash_of(url) in self.pages
@@ -402,7 +395,7 @@ class MissingPages(Generic[P]):
     """Finds trees of missing pages; P is what is known of a page."""
 
     def __init__(self) -> None:
-        self._trees: OrderedDict[str, Tree[P]] = OrderedDict()
+        self._trees: dict[str, Tree[P]] = {}
         # By the hash of an address, the tree that it was found in.
         self._of: dict[int, Tree[P]] = {}
         self._asked: FIFOCache[tuple[str, int], None] = FIFOCache(MAX_ASKED)
@@ -496,20 +489,16 @@ class MissingPages(Generic[P]):
                 held.append((tree, key))
         return held
 
-    def room_to_audit(self, url: str) -> int | None:
-        """Return how many requests of the tree at *url* may still be sent to look at it.
+    def take_audits(self, url: str) -> int | None:
+        """Return how many requests of the tree at *url* to send now, to look at it.
 
         None if there is none any more, or the site has not answered.
         """
         tree = self._trees.get(url)
         if tree is None or tree.state != "missing":
             return None
-        return AUDITED_OF_TREE - tree.audited
-
-    def note_audited(self, url: str, requests: int) -> None:
-        """Note that requests of a tree are sent to look at it."""
-        if (tree := self._trees.get(url)) is not None:
-            tree.audited += requests
+        room, tree.audited = AUDITED_OF_TREE - tree.audited, AUDITED_OF_TREE
+        return room
 
     def _find(self, tree: Tree[P], url: str, links: Iterable[str], least: int) -> None:
         """Note the links to addresses below a page that have at least *least* slashes."""
