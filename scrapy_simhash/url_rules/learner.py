@@ -1,11 +1,10 @@
 """Learns rules from the verdicts of a crawl, and says which addresses they make known ones.
 
 A rule is tried once for each key: a hash of the address that it makes of all the addresses of one
-page.  The key has its trial when there are two addresses under it, and both had the content of one
-kept page, or both are kept pages.  The rule is right if it is one page, and wrong if they are two.
-The one page may be kept elsewhere, at another alias; then it counts for one key only, so that each
-trial has a kept page of its own, and a wall teaches nothing.  Duplicates of different pages are no
-trial: nothing of them can be lost.
+page.  The key has its trial when there are two addresses under it, of which one was kept.  The rule
+is right if the other one is its copy, and wrong if it was kept, too.  So each trial has a kept page
+of its own, and a wall teaches nothing.  Duplicates of different pages are no trial: nothing of them
+can be lost.
 
 What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
 
@@ -86,17 +85,10 @@ class Sighting(NamedTuple):
     is_copy: bool
 
     @classmethod
-    def of(
-        cls,
-        content: int,
-        address: int,
-        is_kept: bool,
-        is_tried: bool = False,
-        is_copy: bool = False,
-    ) -> Sighting:
-        """Return a sighting from hashes of any length."""
+    def of(cls, content: int, address: int, is_kept: bool, is_copy: bool = False) -> Sighting:
+        """Return a sighting, with no trial yet, from hashes of any length."""
         content, address = _content_of(content), address % (1 << _ADDRESS_BITS)
-        return cls(content, address, is_kept, is_tried, is_copy)
+        return cls(content, address, is_kept, False, is_copy)
 
     @property
     def is_known(self) -> bool:
@@ -397,19 +389,15 @@ class Learner:
         return RuleAnswer(whole, known)
 
     def _known_by(self, hypothesis: Hypothesis, own: KeyedAddress) -> RuleMatch | None:
-        """Return the match of one rule if the page of an address is known by it alone.
-
-        Where the rule does not act, but was never wrong, this is a key that had its trial.
-        """
+        """Return the match of one rule if the page of an address is known by it alone."""
         canonical = hypothesis.applied(own.address)
         key = own.key_of(canonical)
         seen = self._before(key, hypothesis.salt, own.key)
         if seen is None or (content := _known_content(seen, own.key)) is None:
             return None
         pattern, stage = hypothesis.stage_at(canonical or own.address)
-        if stage is None and not (seen.is_tried and hypothesis.is_right_so_far):
+        if stage is None:
             return None
-        stage = stage or "waiting"
         return RuleMatch(
             hypothesis, pattern, stage, key, hypothesis.salt, content, (), seen.is_tried
         )
@@ -510,8 +498,7 @@ class Learner:
             # The links of a copy may have been known in another way than those of its page.
             copies_count = not page.is_doubtful or hypothesis.acts_in(pattern)
             key = own.key_of(canonical)
-            before = self._before(key, hypothesis.salt, own.key)
-            is_right = self._trial(hypothesis, key, kept, own.key, seen, before, copies_count)
+            is_right = self._trial(hypothesis, key, own.key, kept, seen, copies_count)
             if is_right is not None:
                 count(hypothesis, pattern, page_pattern(canonical), is_right)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
@@ -616,21 +603,23 @@ class Learner:
         self,
         hypothesis: Hypothesis,
         key: int,
-        kept: KeyedAddress | None,
         own: int,
+        kept: KeyedAddress | None,
         seen: Sighting,
-        before: Sighting | None,
         copies_count: bool,
     ) -> bool | None:
         """Return whether a rule is right about a page; None if this is no trial.  Note the page.
 
-        *before* is what was seen under its key.  If *copies_count*, a page that is kept after a
-        copy is a failure.
+        The page has a *key* by the rule.  If *copies_count*, a page that is kept after a copy is a
+        failure.
         """
-        if before is None and kept is not None:  # another process may have met the kept page
-            kept_key = kept.key_of(hypothesis.applied(kept.address))
-            if kept_key == key:
-                before = Sighting.of(seen.content, kept.key, True)
+        before = self._before(key, hypothesis.salt, own)
+        if (
+            before is None
+            and kept is not None  # another process may have met it
+            and kept.key_of(hypothesis.applied(kept.address)) == key
+        ):
+            before = Sighting.of(seen.content, kept.key, True)
         if before is None:
             if key != own:
                 self._sightings.put(key, seen, hypothesis.salt)
@@ -641,24 +630,12 @@ class Learner:
         if before.content != seen.content:
             if seen.is_kept and (before.is_kept or (before.is_copy and copies_count)):
                 is_right = False
-        elif not before.is_tried:
-            is_here = before.is_kept or seen.is_kept
-            if is_here or (kept and self._takes_trial(hypothesis, kept, seen)):
-                is_right = True
+        elif (before.is_kept or seen.is_kept) and not before.is_tried:
+            is_right = True
         now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
         is_tried = before.is_tried or is_right is not None
         self._sightings.put(key, now._replace(is_tried=is_tried), hypothesis.salt)
         return is_right
-
-    def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, seen: Sighting) -> bool:
-        """Whether the kept page of a copy had no trial of a rule yet; now it has had one."""
-        key = kept.key_of(hypothesis.applied(kept.address))
-        before = self._seen(key, hypothesis.salt)
-        if before is not None and (before.is_tried or before.content != seen.content):
-            return False
-        tried = Sighting.of(seen.content, kept.key, True, True)
-        self._sightings.put(key, tried, hypothesis.salt)
-        return True
 
 
 def _is_plain(url: str) -> bool:

@@ -344,21 +344,18 @@ def test_one_wall_teaches_nothing() -> None:
     assert crawl.of[SID].keys <= 1
 
 
-def test_two_aliases_of_a_page_that_is_kept_elsewhere_are_a_trial() -> None:
+def test_two_aliases_of_a_page_that_is_kept_elsewhere_are_no_trial() -> None:
     crawl = Crawl()
     crawl.aliases(SUGGESTIONS)
-
-    def keys_after(path: str, content: str) -> int:
-        crawl.page(path, content)
-        return crawl.of[SID].keys
-
     for i in range(10):
-        crawl.page(f"/print/p{i}", f"new{i}")
-        assert keys_after(f"/new{i}?sid=1", f"new{i}") == i
-        assert keys_after(f"/new{i}", f"new{i}") == i + 1
-        assert keys_after(f"/print/p{i}?sid=1", f"new{i}") == i + 1, "it had its trial"
+        for path in (f"/print/p{i}", f"/new{i}?sid=1", f"/new{i}"):
+            crawl.page(path, f"new{i}")
+        assert crawl.of[SID].keys == i
+        crawl.page(f"/print/p{i}?sid=1", f"new{i}")
+        assert crawl.of[SID].keys == i + 1, "one of these is the kept page"
     crawl.page("/other?sid=1", "new1")
-    assert keys_after("/other", "new2") == 10, "they show nothing, and nothing is lost"
+    crawl.page("/other", "new2")
+    assert crawl.of[SID].keys == 10, "they show nothing, and nothing is lost"
     assert crawl.of[SID].failures == 0
 
 
@@ -481,9 +478,6 @@ def test_a_rule_waits_from_the_fifth_pair_that_agrees() -> None:
     crawl.aliases(SUGGESTIONS + LEAST_KEYS - 1, "/a")
     crawl.page("/b/new", "new")
     assert crawl.learner.say(f"{HOST}/b/new?sid=7").known is None
-    match = crawl.learner.say(f"{HOST}/a/p5?sid=7").known
-    assert match is not None, "its key had its trial"
-    assert match.stage == "waiting"
     crawl.alias("fifth", "/a")
     match = crawl.learner.say(f"{HOST}/b/new?sid=7").known
     assert match is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.url_rules.learner import Sighting, Sightings
 
 KEYS = st.integers(0, 2**64 - 1)
-SIGHTINGS = st.builds(Sighting.of, KEYS, KEYS, st.booleans(), st.booleans(), st.booleans())
+SIGHTINGS = st.builds(Sighting.of, KEYS, KEYS, st.booleans(), st.booleans())
 
 
 @given(st.lists(st.tuples(KEYS, SIGHTINGS)), st.lists(KEYS))
