@@ -154,7 +154,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             return (
                 (not numbers or one.number in numbers)
                 and (bool(one.approved) or not only_approved)
-                and (address is None or address.host in (one.rule.host, one.rule.keep))
+                and (address is None or one.rule.is_about(address.host))
             )
 
         async with open_existing(options.index) as index:

@@ -191,7 +191,7 @@ class Learned:
         may be stored or not.
         """
         if self._exchange is not None:
-            await self._exchange(rules_key(site), partial(self.rules.changed, site, change))
+            await self._exchange(rules_key(site), partial(self.rules.merged, site, change=change))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,11 +52,7 @@ class SiteRules:
         They are in the order in which they apply together.
         """
         if host not in self._by_host:
-            found = (
-                one
-                for one in self.hypotheses.values()
-                if host == one.rule.host or (one.rule.kind == "host" and host == one.rule.keep)
-            )
+            found = [one for one in self.hypotheses.values() if one.rule.is_about(host)]
             self._by_host[host] = sorted(found, key=lambda one: -KINDS.index(one.rule.kind))
         return self._by_host[host]
 
@@ -68,20 +65,16 @@ class SiteRules:
                 continue
             if (known.applied(duplicate) or duplicate) != (known.applied(kept) or kept):
                 continue
-            if self._is_suggested(known, duplicate, kept):
+            seen = self._suggested.setdefault(known, set())
+            if rule.kind == "segment":
+                at = rule.drop.count("/") - 1
+                seen.update(one.path.split("/")[at] for one in (duplicate, kept))
+            else:
+                seen.add(f"{kept.path}?{kept.parameters}")
+            if len(seen) >= (VALUES if rule.kind == "segment" else SUGGESTIONS):
                 del self._suggested[known]
                 begun += self._try(known, now)
         return begun
-
-    def _is_suggested(self, rule: AddressRule, duplicate: Address, kept: Address) -> bool:
-        """Whether there are enough suggestions of a rule, with this one."""
-        pages = self._suggested.setdefault(rule, set())
-        if rule.kind == "segment":
-            at = rule.drop.count("/") - 1
-            pages.update(one.path.split("/")[at] for one in (duplicate, kept))
-        else:
-            pages.add(f"{kept.path}?{kept.parameters}")
-        return len(pages) >= (VALUES if rule.kind == "segment" else SUGGESTIONS)
 
     def put_on_trial(self, rule: AddressRule, now: float) -> Hypothesis | None:
         """Return the trials of a rule, which may begin now; None if there is no room for them.
@@ -114,12 +107,9 @@ class SiteRules:
         own, self.hypotheses = self.hypotheses, {}
         self.tried = max(self.tried, other.tried)
         for rule, theirs in other.hypotheses.items():
-            mine = own.pop(rule, None)
-            if mine is None:
-                mine = theirs
-            else:
+            mine = self.hypotheses[rule] = own.pop(rule, theirs)
+            if mine is not theirs:
                 mine.merge(theirs)
-            self.hypotheses[rule] = mine
         taken = {one.number for one in self.hypotheses.values()}
         for rule, mine in own.items():
             if len(self.hypotheses) >= MAX_RULES:
@@ -169,7 +159,7 @@ class RuleBook:
     def __init__(self) -> None:
         self._sites: LRUCache[str, SiteRules] = LRUCache(MAX_SITES)
         # By site, how many trials are not stored.
-        self._changed: dict[str, int] = {}
+        self._changed: Counter[str] = Counter()
 
     def of(self, host: str) -> SiteRules | None:
         """Return the rules of the site of a host; None if nothing is known of it."""
@@ -191,14 +181,12 @@ class RuleBook:
 
     def note_trials(self, host: str, trials: int, are_urgent: bool) -> None:
         """Note trials of rules on a host; they are to be stored soon, urgent ones at once."""
-        site = site_of_host(host)
-        more = TRIALS_AT_ONCE if are_urgent else trials
-        self._changed[site] = self._changed.get(site, 0) + more
+        self._changed[site_of_host(host)] += TRIALS_AT_ONCE if are_urgent else trials
 
     def take_due(self, host: str) -> str | None:
         """Return the site of a host if its rules should be stored now."""
         site = site_of_host(host)
-        if self._changed.get(site, 0) < TRIALS_AT_ONCE:
+        if self._changed[site] < TRIALS_AT_ONCE:
             return None
         del self._changed[site]
         return site
@@ -214,26 +202,21 @@ class RuleBook:
         for site in self._sites.values():
             yield from site.hypotheses.values()
 
-    def merged(self, site: str, stored: bytes | None) -> bytes:
-        """Return the state of *site* to store, merged with the state that others have *stored*.
+    def merged(
+        self,
+        site: str,
+        stored: bytes | None,
+        change: Callable[[SiteRules], None] = lambda rules: None,
+    ) -> bytes:
+        """Return the state of *site* to store, merged with what others have *stored*, and changed.
 
         A stored state that is damaged is replaced.
         """
-        return self._with_stored(site, stored).to_bytes()
-
-    def changed(
-        self, site: str, change: Callable[[SiteRules], None], stored: bytes | None
-    ) -> bytes:
-        """Return the *stored* state of *site* after a change, which is made here, too."""
-        found = self._with_stored(site, stored)
-        change(found)
-        return found.to_bytes()
-
-    def _with_stored(self, site: str, stored: bytes | None) -> SiteRules:
-        """Return the rules of a site, merged with what others have *stored*."""
         if stored is not None:
             self.restore(site, stored)
-        return self._sites.setdefault(site, SiteRules())
+        found = self._sites.setdefault(site, SiteRules())
+        change(found)
+        return found.to_bytes()
 
     def restore(self, site: str, stored: bytes) -> None:
         """Take over the stored state of a site, beside what is known; ignore a damaged one."""

@@ -168,6 +168,10 @@ class AddressRule:
     drop: str
     keep: str
 
+    def is_about(self, host: str) -> bool:
+        """Whether the rule may make an address on a host one with another."""
+        return host == self.host or (self.kind == "host" and host == self.keep)
+
     def as_row(self) -> dict[str, str]:
         """Return the rule as reports have it: the advice that it is, and its parts."""
         return {"advice": str(self), **asdict(self)}
@@ -309,10 +313,9 @@ def _replacement(one: str, other: str) -> tuple[str, str]:
     two empty strings if the paths differ in other ways than by whole segments.
     """
     left, right = one.split("/"), other.split("/")
-    start = 0
+    start = end = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
         start += 1
-    end = 0
     while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
         end += 1
     middles = left[start : len(left) - end], right[start : len(right) - end]
@@ -323,7 +326,8 @@ def _replacement(one: str, other: str) -> tuple[str, str]:
         if "" not in names or not any(name and name.startswith("index.") for name in names):
             return "", ""
         return f"/{middles[0][0]}", f"/{middles[1][0]}"
-    return _between_slashes(middles[0]), _between_slashes(middles[1])
+    drop, keep = ("/".join(["", *middle, ""]) for middle in middles)
+    return drop, keep
 
 
 def _suffix_between(one: str, other: str) -> str | None:
@@ -362,7 +366,3 @@ def _segment_between(one: str, other: str) -> str | None:
     if len(differing) != 1 or differing[0] == len(left) - 1:
         return None
     return "/".join([*left[: differing[0]], "*", ""])
-
-
-def _between_slashes(segments: list[str]) -> str:
-    return "/".join(["", *segments, ""])
