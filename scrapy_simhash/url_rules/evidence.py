@@ -237,6 +237,11 @@ class Hypothesis:
         return self.other_texts + self.leading
 
     @property
+    def is_right_so_far(self) -> bool:
+        """Whether it was right, and never wrong: then no key that had its trial needs another."""
+        return bool(self.keys) and not self.failures and not self.changes
+
+    @property
     def other_texts(self) -> int:
         """How many of these failures were pages with another text, so that the rule loses it."""
         return self.trials["/"].other_texts if self.trials else 0

@@ -389,18 +389,20 @@ class Learner:
         return RuleAnswer(whole, known)
 
     def _known_by(self, hypothesis: Hypothesis, own: KeyedAddress) -> RuleMatch | None:
-        """Return the match of one rule if the page of an address is known by it alone."""
+        """Return the match of one rule if the page of an address is known by it alone.
+
+        Where the rule does not act, but was never wrong, this is a key that had its trial.
+        """
         canonical = hypothesis.applied(own.address)
         key = own.key_of(canonical)
         seen = self._before(key, hypothesis.salt, own.key)
         if seen is None or (content := _known_content(seen, own.key)) is None:
             return None
         pattern, stage = hypothesis.stage_at(canonical or own.address)
-        if stage is None:
+        if stage is None and not (seen.is_tried and hypothesis.is_right_so_far):
             return None
-        return RuleMatch(
-            hypothesis, pattern, stage, key, hypothesis.salt, content, (), seen.is_tried
-        )
+        stage, is_tried = stage or "waiting", seen.is_tried
+        return RuleMatch(hypothesis, pattern, stage, key, hypothesis.salt, content, (), is_tried)
 
     def _chain(self, address: Address) -> RuleChain:
         """Return all rules that act on an address, and what they make of it.

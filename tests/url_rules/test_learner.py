@@ -478,6 +478,9 @@ def test_a_rule_waits_from_the_fifth_pair_that_agrees() -> None:
     crawl.aliases(SUGGESTIONS + LEAST_KEYS - 1, "/a")
     crawl.page("/b/new", "new")
     assert crawl.learner.say(f"{HOST}/b/new?sid=7").known is None
+    match = crawl.learner.say(f"{HOST}/a/p5?sid=7").known
+    assert match is not None, "its key had its trial"
+    assert match.stage == "waiting"
     crawl.alias("fifth", "/a")
     match = crawl.learner.say(f"{HOST}/b/new?sid=7").known
     assert match is not None
