@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.parking import Parking
     from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.index.base import Index
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 logger = logging.getLogger(__name__)
 
@@ -92,18 +93,18 @@ class CrawlTraps:
 
         :raises RuledOut: it is parked.
         """
-        found = self._traps.of(request.url)
-        if found is None or self._parking is None or self._parking.is_exempt(request):
+        if self._parking is None or (found := self._traps.of(request.url)) is None:
             return
-        if self._is_from_elsewhere(request):
+        if self._parking.is_exempt(request) or self._is_from_elsewhere(request):
             return
         trap, pattern = found
         trap.asked[pattern] += 1
-        rule, number = trap.rule(pattern), trap.asked[pattern]
+        number = trap.asked[pattern]
         if number >= EXPLORED_FROM and number & (number - 1) == 0:
-            self._parking.explore(rule)
+            self._parking.explore(trap.rule(pattern))
         else:
-            self._parking.park(request, ParkedBy(rule, pattern, long_hash_of(request.url)))
+            why = ParkedBy(trap.rule(pattern), pattern, long_hash_of(request.url))
+            self._parking.park(request, why)
 
     def _is_from_elsewhere(self, request: Request) -> bool:
         """Whether a request comes from a page that belongs to no trap.
@@ -118,18 +119,18 @@ class CrawlTraps:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the traps as the report shows them, those first that would cost most."""
-        rows = [self._row(trap, pattern) for trap in self._traps.all() for pattern in trap.closed]
+        rows: list[dict[str, Any]] = [
+            {
+                "pattern": pattern,
+                "host": trap.host,
+                "found_after": trap.pages,
+                "pages": trap.met[pattern],
+                "parked": _parked_by(trap.rule(pattern), self._parking),
+            }
+            for trap in self._traps.all()
+            for pattern in trap.closed
+        ]
         return sorted(rows, key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))[:ROWS]
-
-    def _row(self, trap: Trap, pattern: str) -> dict[str, Any]:
-        lives = {} if self._parking is None else self._parking.life(trap.rule(pattern))
-        return {
-            "pattern": pattern,
-            "host": trap.host,
-            "found_after": trap.pages,
-            "pages": trap.met[pattern],
-            "parked": lives.get("parked", 0),
-        }
 
     def _tell(self, trap: Trap) -> None:
         self._crawler.stats.inc_value("simhash/traps/found")
@@ -148,6 +149,10 @@ class CrawlTraps:
             },
             extra={"spider": self._crawler.spider},
         )
+
+
+def _parked_by(rule: AddressRule, parking: Parking | None) -> int:
+    return 0 if parking is None else parking.life(rule)["parked"]
 
 
 def sight_of(
@@ -298,7 +303,7 @@ class CrawlMissing:
                 "host": tree.host,
                 "found_after": tree.asked_after,
                 "pages": len(tree.pages) - tree.asked_after,
-                "parked": self._parking.life(tree.rule)["parked"] if self._parking else 0,
+                "parked": _parked_by(tree.rule, self._parking),
             }
             for tree in self._missing.missing()[:ROWS]
         ]

@@ -12,7 +12,7 @@ import os
 import pickle
 import random
 import sqlite3
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -20,6 +20,7 @@ from tempfile import TemporaryFile
 from time import gmtime, strftime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from cachetools import LRUCache
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
@@ -101,22 +102,21 @@ class UnderWay:
 
     def __init__(self) -> None:
         # The key of each request.
-        self._keys: OrderedDict[Target, int] = OrderedDict()
+        self._keys: dict[Target, int] = {}
         # The first request under way with a key.
         self._first: dict[int, Target] = {}
         # The matches by which twins wait for such a request.
         self._waiting: dict[Target, list[RuleMatch]] = {}
-        self._waiting_in_all = 0
 
     def first(self, target: Target, key: int) -> Target | None:
         """Return the request to another address that *target* may wait for, if there is one."""
         first = self._first.get(key, target)
-        return None if first == target or self._waiting_in_all >= MOST_WAITING else first
+        is_full = sum(map(len, self._waiting.values())) >= MOST_WAITING
+        return None if first == target or is_full else first
 
     def wait(self, first: Target, match: RuleMatch) -> None:
         """Note that a twin waits for a request, by the rule that makes them one."""
         self._waiting.setdefault(first, []).append(match)
-        self._waiting_in_all += 1
 
     def begin(self, target: Target, key: int) -> Target | None:
         """Note that a request is sent; return another one to be ended, if there are too many."""
@@ -130,9 +130,7 @@ class UnderWay:
         if key is None or self._first.get(key) != target:
             return []
         del self._first[key]
-        awaited = self._waiting.pop(target, [])
-        self._waiting_in_all -= len(awaited)
-        return [*{one.key: one for one in awaited}.values()]
+        return [*{one.key: one for one in self._waiting.pop(target, [])}.values()]
 
 
 class Parking:
@@ -177,7 +175,7 @@ class Parking:
         # Requests that are asked for again and have no answer, and how often each was.
         self._asked: dict[int, ParkedRequest] = {}
         self._tries: Counter[int] = Counter()
-        self._lives: dict[AddressRule, Counter[What]] = {}
+        self._lives: LRUCache[AddressRule, Counter[What]] = LRUCache(MAX_COUNTED)
         # How many requests were explored or audited, or taken as trials.
         self._looked_at: Counter[AddressRule] = Counter()
         crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
@@ -406,26 +404,21 @@ class Parking:
 
     def is_exempt(self, request: Request) -> bool:
         """Whether a request is sent whatever the rules say."""
-        meta = request.meta
+        meta, wish = request.meta, request.meta.get(META_KEY)
         return (
             is_exempt(request)
             or bool(request.body)
             or request.callback is NO_CALLBACK
             or bool(redirects_in(meta))
             or PARKED_META_KEY in meta
-            or not self._is_dropped(meta.get(META_KEY))
+            or not self._is_policy_known
+            or (self._action if wish in (None, True) else wish) != "drop"
             or not self._selection.is_chosen(request, request.url)
         )
 
-    def _is_dropped(self, wish: object) -> bool:
-        """Whether a duplicate is dropped if the meta key of its request has this value."""
-        action = self._action if wish in (None, True) else wish
-        return action == "drop" and self._is_policy_known
-
     def _count(self, what: What, rule: AddressRule) -> None:
         self._crawler.stats.inc_value(_STATS[what])
-        if rule in self._lives or len(self._lives) < MAX_COUNTED:
-            self._lives.setdefault(rule, Counter())[what] += 1
+        self._lives.setdefault(rule, Counter())[what] += 1
 
     def _safely(self, step: Callable[..., T], *arguments: object) -> T | None:
         """Return what the file answers, None if it fails; what is in it stays in it."""

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cachetools import LRUCache
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, sight_of
-from scrapy_simhash.crawl.parking import (
-    MAX_COUNTED,
-    Parking,
-    is_exempt,
-    parking_place,
-)
+from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt, parking_place
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.run import JobState
@@ -108,7 +103,7 @@ class SimhashRulesMiddleware:
         self._purposes = KnownAddresses(ASKED_SLOTS)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
-        self._savings: dict[AddressRule, Savings] = defaultdict(Savings)
+        self._savings: LRUCache[AddressRule, Savings] = LRUCache(MAX_COUNTED)
         self._warned: set[AddressRule] = set()
         self._storing: set[asyncio.Task[None]] = set()
 
@@ -293,10 +288,8 @@ class SimhashRulesMiddleware:
         )
 
     def _count(self, match: RuleMatch, decision: Decision, body_bytes: int) -> None:
-        stats, rule = self._crawler.stats, match.hypothesis.rule
-        if len(self._savings) >= MAX_COUNTED and rule not in self._savings:
-            return
-        savings = self._savings[rule]
+        stats = self._crawler.stats
+        savings = self._savings.setdefault(match.hypothesis.rule, Savings())
         if decision.is_duplicate or decision.is_alias or decision.replaces:
             savings.known += 1
             savings.known_bytes += body_bytes
@@ -322,20 +315,15 @@ class SimhashRulesMiddleware:
         for one, pattern, page in lesson.suspended:
             if self._parking is not None:
                 self._parking.refute(one.rule, pattern, page)
-            if one.approved:
-                self._warn_of(one)
-            elif one.learned is not None:
+            if one.approved and one.rule not in self._warned:
+                self._warned.add(one.rule)
+                logger.warning(
+                    "Approved, but not true; not used in this crawl where it failed: %(rule)s",
+                    {"rule": one.rule},
+                    extra=extra,
+                )
+            elif one.learned is not None and not one.approved:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
-
-    def _warn_of(self, approved: Hypothesis) -> None:
-        """Warn of an approved rule that fails, once."""
-        if approved.rule not in self._warned:
-            self._warned.add(approved.rule)
-            logger.warning(
-                "Approved, but not true; not used in this crawl where it failed: %(rule)s",
-                {"rule": approved.rule},
-                extra={"spider": self._crawler.spider},
-            )
 
     def _saved(self, one: Hypothesis) -> Savings:
         return self._savings.get(one.rule) or Savings()

@@ -116,18 +116,25 @@ class _Streak:
         """Take one more page; return whether it says nothing new.  Cost: O(its words)."""
         if self.is_resumed:
             sight, self.is_resumed = sight._replace(leads=()), False
-        leads = self._leads_in(sight)
-        says_more = sight.has_more or len(self.leads | leads.keys()) > MAX_LEADS
-        if not says_more and (sight.known_text or self._is_like(sight)):
-            self._count(leads)
+        if self._takes(sight):
             return True
         self.breaks += 1
         self.clear()
-        leads = self._leads_in(sight)
-        if not sight.has_more and len(leads) <= MAX_LEADS:
-            self._is_like(sight)
-            self._count(leads)
+        self._takes(sight)
         return False
+
+    def _takes(self, sight: Sight) -> bool:
+        """Count a page if it says nothing new beside the others; return whether it was counted."""
+        leads = self._leads_in(sight)
+        if sight.has_more or len(self.leads | leads.keys()) > MAX_LEADS:
+            return False
+        if not (sight.known_text or self._is_like(sight)):
+            return False
+        self.pages += 1
+        self.found += leads.total()
+        self.leading += bool(leads)
+        self.leads.update(leads.keys())
+        return True
 
     def _leads_in(self, sight: Sight) -> Counter[str]:
         """Return how many addresses of which patterns a page leads to.
@@ -153,12 +160,6 @@ class _Streak:
     def is_proven(self) -> bool:
         """Whether enough pages were seen: of those that lead nowhere, more are needed."""
         return self.found > 0 or self.pages >= LEAST_LEAVES
-
-    def _count(self, leads: Counter[str]) -> None:
-        self.pages += 1
-        self.found += leads.total()
-        self.leading += bool(leads)
-        self.leads.update(leads.keys())
 
     def clear(self) -> None:
         """Begin a new streak."""

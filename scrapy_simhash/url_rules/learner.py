@@ -358,13 +358,13 @@ class Learner:
     Cost of a page or an address: O(rules on trial on its host), at most 32; 5 us for each.
     """
 
-    def __init__(self, book: RuleBook, sightings: Sightings | None = None) -> None:
+    def __init__(self, book: RuleBook) -> None:
         self._book = book
         # Of the last pages that were kept, the address and the party.
         self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
         self._refuted: list[tuple[str, Hypothesis]] = []
-        self._sightings = Sightings() if sightings is None else sightings
+        self._sightings = Sightings()
 
     def say(self, url: str, party: str = "") -> RuleAnswer:
         """Return what rules say of an address."""
