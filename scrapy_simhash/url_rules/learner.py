@@ -1,14 +1,15 @@
 """Learns rules from the verdicts of a crawl, and says which addresses they make known ones.
 
 A rule is tried once for each key: a hash of the address that it makes of all the addresses of one
-page.  The key has its trial when there are two addresses under it, of which one was kept.  The rule
-is right if the other one is its copy, and wrong if it was kept, too.  So each trial has a kept page
-of its own, and a wall teaches nothing.  Duplicates of different pages are no trial: nothing of them
-can be lost.
+page.  The key has its trial when there are two addresses under it, and both had the content of one
+kept page, or both are kept pages.  The rule is right if it is one page, and wrong if they are two.
+The one page may be kept elsewhere, at another alias; then it counts for one key only, so that each
+trial has a kept page of its own, and a wall teaches nothing.  Duplicates of different pages are no
+trial: nothing of them can be lost.
 
 What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
 
-| key, 64 bits | content, 21 bits | address, 40 bits | is a copy | is kept | is tried |
+| key, 64 bits | content, 22 bits | address, 40 bits | is kept | is tried |
 
 The keys lie in sorted blocks, as in the lists of sortedcontainers: 16 bytes an entry, and at most
 20 with the room that arrays leave to grow.
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.evidence import MOST_DOUBT, Hypothesis, Stage
+from scrapy_simhash.url_rules.evidence import Hypothesis, Stage
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import MAX_NAME, MAX_QUERY, Address, folder_pattern, page_pattern
 
@@ -37,7 +38,7 @@ MAX_SIGHTINGS = 1 << 20
 MAX_BLOCK = 512
 
 _KEY_MASK = (1 << 64) - 1
-_CONTENT_BITS = 21
+_CONTENT_BITS = 22
 _ADDRESS_BITS = 40
 
 
@@ -73,8 +74,7 @@ class Sighting(NamedTuple):
     """What was seen under a key: hashes of the kept page whose content it was, and of an address.
 
     *is_kept*: this kept page is itself under the key.  *is_tried*: the key has had its trial.
-    *is_copy*: a page under the key is a copy of the kept page, and a rule says why.
-    Two contents have the same hash with a chance of 2**-21: then a failure is overlooked.  Two
+    Two contents have the same hash with a chance of 2**-22: then a failure is overlooked.  Two
     addresses have the same hash with a chance of 2**-40: then a trial is overlooked.
     """
 
@@ -82,18 +82,11 @@ class Sighting(NamedTuple):
     address: int
     is_kept: bool
     is_tried: bool
-    is_copy: bool
 
     @classmethod
-    def of(cls, content: int, address: int, is_kept: bool, is_copy: bool = False) -> Sighting:
-        """Return a sighting, with no trial yet, from hashes of any length."""
-        content, address = _content_of(content), address % (1 << _ADDRESS_BITS)
-        return cls(content, address, is_kept, False, is_copy)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether nothing is lost if no other page with the key is downloaded."""
-        return self.is_kept or self.is_copy
+    def of(cls, content: int, address: int, is_kept: bool, is_tried: bool = False) -> Sighting:
+        """Return a sighting from hashes of any length."""
+        return cls(_content_of(content), address % (1 << _ADDRESS_BITS), is_kept, is_tried)
 
     def is_at(self, address: int) -> bool:
         """Whether it was seen at an address, which is a hash of any length."""
@@ -113,8 +106,6 @@ class Sightings:
         self._starts: list[int] = []
         self._keys = [array("Q")]
         self._values = [array("Q")]
-        # A bit for each content: whether its page is not kept any more.
-        self._retracted = bytearray(1 << _CONTENT_BITS - 3)
 
     def __len__(self) -> int:
         return self._size
@@ -128,12 +119,7 @@ class Sightings:
     def get(self, key: int, salt: int = 0) -> Sighting | None:
         """Return what was seen under a key; 1 us."""
         block, place, is_there = self._find(key ^ salt)
-        if not is_there:
-            return None
-        found = _unpacked(self._values[block][place])
-        if found.is_copy and self._retracted[found.content >> 3] >> (found.content & 7) & 1:
-            return found._replace(is_copy=False)
-        return found
+        return _unpacked(self._values[block][place]) if is_there else None
 
     def put(self, key: int, sighting: Sighting, salt: int = 0) -> None:
         """Note what was seen under a key, in place of what was there; 2 us."""
@@ -157,10 +143,6 @@ class Sightings:
         if is_there:
             del self._keys[block][place], self._values[block][place]
             self._size -= 1
-
-    def retract(self, content: int) -> None:
-        """Note that a page and its copies are not kept any more; this cannot be undone."""
-        self._retracted[content >> 3] |= 1 << (content & 7)
 
     def _find(self, salted: int) -> tuple[int, int, bool]:
         """Return the block and the place for a salted key, and whether it is there."""
@@ -192,19 +174,13 @@ def _content_of(page: int) -> int:
 
 
 def _packed(sighting: Sighting) -> int:
-    flags = sighting.is_copy << 2 | sighting.is_kept << 1 | sighting.is_tried
-    return (sighting.content << _ADDRESS_BITS | sighting.address) << 3 | flags
+    flags = sighting.is_kept << 1 | sighting.is_tried
+    return (sighting.content << _ADDRESS_BITS | sighting.address) << 2 | flags
 
 
 def _unpacked(value: int) -> Sighting:
-    above = value >> 3
-    return Sighting(
-        above >> _ADDRESS_BITS,
-        above % (1 << _ADDRESS_BITS),
-        bool(value & 2),
-        bool(value & 1),
-        bool(value & 4),
-    )
+    above, address = divmod(value >> 2, 1 << _ADDRESS_BITS)
+    return Sighting(above, address, bool(value & 2), bool(value & 1))
 
 
 class AppliedRule(NamedTuple):
@@ -285,8 +261,8 @@ class RuleChain:
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
-    """Return the content of a sighting if it is known and was not seen at the address itself."""
-    return seen.content if seen.is_known and not seen.is_at(own) else None
+    """Return the content of a page that is kept at another address with its key."""
+    return seen.content if seen.is_kept and not seen.is_at(own) else None
 
 
 def _match_of(
@@ -465,7 +441,7 @@ class Learner:
     def content(self, match: RuleMatch) -> int | None:
         """Return the content of a page at any address with the key of a match, if it is known."""
         seen = self._seen(match.whole, match.salt)
-        return seen.content if seen is not None and seen.is_known else None
+        return seen.content if seen is not None and seen.is_kept else None
 
     def learn(self, page: PageForRules) -> Lesson:
         """Learn from a page that has content of its own, and is no wall."""
@@ -479,9 +455,7 @@ class Learner:
         kept = None
         if not page.is_kept and _is_plain(page.kept_url):
             kept = KeyedAddress(Address.of(page.kept_url), page.party)
-        is_copy = kept is not None and self._is_copy(about, address, kept)
-        content = long_hash_of(page.kept_url)
-        seen = Sighting.of(content, own.key, page.is_kept, is_copy=is_copy)
+        seen = Sighting.of(long_hash_of(page.kept_url), own.key, page.is_kept)
         tried, refuted, suspended, learned = [], [], [], []
 
         def count(one: Hypothesis, pattern: str, page_at: str, is_right: bool) -> None:
@@ -496,13 +470,9 @@ class Learner:
 
         for hypothesis in about:
             canonical = hypothesis.applied(address) or address
-            pattern = folder_pattern(canonical)
-            # The links of a copy may have been known in another way than those of its page.
-            copies_count = not page.is_doubtful or hypothesis.acts_in(pattern)
-            key = own.key_of(canonical)
-            is_right = self._trial(hypothesis, key, own.key, kept, seen, copies_count)
+            is_right = self._trial(hypothesis, own.key_of(canonical), own.key, kept, seen)
             if is_right is not None:
-                count(hypothesis, pattern, page_pattern(canonical), is_right)
+                count(hypothesis, folder_pattern(canonical), page_pattern(canonical), is_right)
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
             count(match.hypothesis, match.pattern, "", False)
         if tried:
@@ -556,30 +526,13 @@ class Learner:
 
     def forget(self, url: str, party: str = "") -> int:
         """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
-        content = _content_of(long_hash_of(url))
-        self._sightings.retract(content)
         if _is_plain(url):
             own = KeyedAddress(Address.of(url), party)
             self._sightings.remove(own.key)
             for hypothesis in self._book.about(own.address.host):
                 key = own.key_of(hypothesis.applied(own.address))
                 self._sightings.remove(key, hypothesis.salt)
-        return content
-
-    def _is_copy(self, about: list[Hypothesis], address: Address, kept: KeyedAddress) -> bool:
-        """Whether a page is a copy of one that this crawl has kept, and a rule says why.
-
-        The rule need not act, but must have been right for most keys.  Without a rule, a page may
-        be a copy of a wall or of an empty page, as pages at any addresses are.
-        """
-        seen = self._sightings.get(kept.key)
-        if seen is None or not seen.is_kept:
-            return False
-        own, other = self._chain(address).address, self._chain(kept.address).address
-        return any(
-            one.doubt <= MOST_DOUBT and (one.applied(own) or own) == (one.applied(other) or other)
-            for one in about
-        )
+        return _content_of(long_hash_of(url))
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note the recent pages under their keys of a new rule; 5 us for each."""
@@ -608,12 +561,10 @@ class Learner:
         own: int,
         kept: KeyedAddress | None,
         seen: Sighting,
-        copies_count: bool,
     ) -> bool | None:
         """Return whether a rule is right about a page; None if this is no trial.  Note the page.
 
-        The page has a *key* by the rule.  If *copies_count*, a page that is kept after a copy is a
-        failure.
+        The page has a *key* by the rule.
         """
         before = self._before(key, hypothesis.salt, own)
         if (
@@ -629,15 +580,26 @@ class Learner:
         if before.is_at(own):
             return None
         is_right = None
+        is_here = before.is_kept or seen.is_kept
         if before.content != seen.content:
-            if seen.is_kept and (before.is_kept or (before.is_copy and copies_count)):
-                is_right = False
-        elif (before.is_kept or seen.is_kept) and not before.is_tried:
+            is_right = False if before.is_kept and seen.is_kept else None
+        elif not before.is_tried and (
+            is_here or (kept and self._takes_trial(hypothesis, kept, seen.content))
+        ):
             is_right = True
-        now = before if before.is_kept or (before.is_copy and not seen.is_kept) else seen
+        now = before if before.is_kept else seen
         is_tried = before.is_tried or is_right is not None
         self._sightings.put(key, now._replace(is_tried=is_tried), hypothesis.salt)
         return is_right
+
+    def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, content: int) -> bool:
+        """Whether the kept page of a copy had no trial of a rule yet; now it has had one."""
+        key = kept.key_of(hypothesis.applied(kept.address))
+        before = self._seen(key, hypothesis.salt)
+        if before is not None and (before.is_tried or before.content != content):
+            return False
+        self._sightings.put(key, Sighting.of(content, kept.key, True, True), hypothesis.salt)
+        return True
 
 
 def _is_plain(url: str) -> bool:

@@ -105,20 +105,6 @@ def test_a_twin_is_parked_when_the_first_one_is_kept(requests: Requests, first: 
     assert sorted(requests.paths) == ["/a/new?sid=1", "/a/new?sid=2"], "it is parked like others"
 
 
-def test_a_twin_is_parked_when_the_first_one_is_a_copy_as_a_rule_says(requests: Requests) -> None:
-    for i in range(20):
-        requests.judge(f"/a/p{i}.html", kept=f"/a/p{i}")
-    assert requests.ask("/a/new.html")
-    assert not requests.ask("/a/new.html?sid=1")
-    requests.judge("/a/new")
-    requests.judge("/a/new.html", kept="/a/new")
-    assert requests.sent == []
-    assert not requests.ask("/a/new.html?sid=2")
-    assert not requests.ask("/a/p1?sid=2"), "it has nothing to do with this"
-    requests.take_back("/a/new")
-    assert sorted(requests.paths) == ["/a/new.html?sid=1", "/a/new.html?sid=2"]
-
-
 @pytest.mark.parametrize(
     "end",
     [

@@ -43,16 +43,6 @@ def test_one_key_has_what_was_put_with_each_salt(
         assert sightings.get(key, salt) is None
 
 
-@given(KEYS, SIGHTINGS)
-def test_copies_of_a_page_that_is_kept_no_more_are_none(key: int, sighting: Sighting) -> None:
-    sightings = Sightings()
-    sightings.retract(sighting.content ^ 1)
-    sightings.put(key, sighting)
-    assert sightings.get(key) == sighting
-    sightings.retract(sighting.content)
-    assert sightings.get(key) == sighting._replace(is_copy=False)
-
-
 def test_a_key_takes_less_than_20_bytes() -> None:
     rng, sightings = random.Random(1), Sightings()
     for i in range(50_000):
