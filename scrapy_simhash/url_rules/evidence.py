@@ -11,21 +11,17 @@ says nothing of the others.  The evidence of a folder is then that of all else i
 for the choice of what was left out.  Any other failure is an exception, and there may be more of
 them anywhere: then a rule acts only where it is proven without the folders that have one.
 
-A rule that has been right five times waits where it was never wrong: what it would make needless is
-put behind everything else, and its further trials are taken from there.
+A rule that has been right five times waits where it was never wrong: its further trials come last.
+One that the user has approved acts where it is approved, until this process sees a failure there.
 
-A rule is looked at after every page, and acts as soon as it may: a bound for one look would be
-wrong far more often than it says.  So the evidence is an e-process, which stays under 1 / level
-for all time with probability 1 - level if the rule is wrong (Ville's inequality, 1939).  It is the
-mixture of the likelihood ratios of all rates above the one that is asked for, with equal weights:
-Robbins' mixture ("Statistical methods related to the law of the iterated logarithm", Annals of
-Mathematical Statistics 41, 1970), here of Bernoulli trials with a beta prior, as in Howard, Ramdas,
-McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of
-Statistics 49, 2021.  It needs no independence: it is enough that each trial, after all that came
-before, succeeds with at most that rate.
-
-A rule that the user has approved acts where it is approved, whatever the evidence is.  But a
-failure that this process sees suspends it there: so nothing that it parks is lost.
+A rule is looked at after every page, where a bound for one look would be wrong far more often than
+it says.  So the evidence is an e-process, which stays under 1 / level for all time with probability
+1 - level if the rule is wrong (Ville's inequality, 1939): the mixture of the likelihood ratios of
+all rates above the one that is asked for, with equal weights (Robbins, "Statistical methods related
+to the law of the iterated logarithm", Annals of Mathematical Statistics 41, 1970), here of
+Bernoulli trials with a beta prior (Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform,
+nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49, 2021).  The trials need
+not be independent.
 """
 
 from __future__ import annotations

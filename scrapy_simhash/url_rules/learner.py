@@ -51,23 +51,19 @@ class KeyedAddress:
     ``a=1&b=2`` and ``a=2&b=1`` are the same in every other process.
     """
 
-    __slots__ = ("_query", "address", "key", "party")
+    __slots__ = ("address", "key", "party")
 
     def __init__(self, address: Address, party: str) -> None:
         self.address = address
         self.party = party
-        scheme, host, path, parameters = address
-        self._query = tuple(sorted(parameters))
-        self.key = hash((party, scheme, host, path, self._query)) & _KEY_MASK
+        self.key = self.key_of(address)
 
     def key_of(self, changed: Address | None) -> int:
         """Return the key of what rules have made of the address; None: they leave it as it is."""
         if changed is None:
             return self.key
         scheme, host, path, parameters = changed
-        is_same = parameters is self.address.parameters
-        query = self._query if is_same else tuple(sorted(parameters))
-        return hash((self.party, scheme, host, path, query)) & _KEY_MASK
+        return hash((self.party, scheme, host, path, tuple(sorted(parameters)))) & _KEY_MASK
 
 
 class Sighting(NamedTuple):
