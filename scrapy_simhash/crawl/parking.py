@@ -351,11 +351,11 @@ class Parking:
         covered: dict[AddressRule, int] = {}
         for rule, keys in parked.items():
             if (owner := self._owners.get(rule.kind)) is not None:
-                room = owner.take_audits(rule.drop)
+                room = owner.take_audits(rule.drop, min(sum(keys.values()), self._worth))
                 if room is None:
                     self.release(rule)
                 else:
-                    self._look(rule, Sample([*keys], min(room, self._worth), 0))
+                    self._look(rule, Sample([*keys], room, 0))
                 continue
             covered[rule] = sum(keys.values()) + self._looked_at[rule]
             by_site[site_of_host(rule.host)] += covered[rule]

@@ -252,8 +252,8 @@ class Traps:
         for streak in self._streaks.values():
             streak.is_resumed = True
 
-    def take_audits(self, pattern: str) -> int | None:
-        """Return how many requests of a pattern to send now, to look whether it is a trap.
+    def take_audits(self, pattern: str, most: int) -> int | None:
+        """Return how many of *most* requests of a pattern to send now, to look if it is a trap.
 
         None if it is none.  It is called when nothing else is left to crawl, and ends a trap that
         leads to pages of which too few were seen: its streaks begin anew.
@@ -271,8 +271,8 @@ class Traps:
                 streak.clear()
             return None
         room = max(0, AUDITED_OF_TRAP - trap.audited.total(), 1 - trap.audited[pattern])
-        trap.audited[pattern] += room
-        return room
+        trap.audited[pattern] += min(room, most)
+        return min(room, most)
 
     def _leads_elsewhere(self, streak: _Streak) -> bool:
         """Whether some pages of a streak lead to a kind of which no page was seen.
@@ -490,15 +490,16 @@ class MissingPages(Generic[P]):
                 held.append((tree, key))
         return held
 
-    def take_audits(self, url: str) -> int | None:
-        """Return how many requests of the tree at *url* to send now, to look at it.
+    def take_audits(self, url: str, most: int) -> int | None:
+        """Return how many of *most* requests of the tree at *url* to send now, to look at it.
 
         None if there is none any more, or the site has not answered.
         """
         tree = self._trees.get(url)
         if tree is None or tree.state != "missing":
             return None
-        room, tree.audited = AUDITED_OF_TREE - tree.audited, AUDITED_OF_TREE
+        room = min(AUDITED_OF_TREE - tree.audited, most)
+        tree.audited += room
         return room
 
     def _find(self, tree: Tree[P], url: str, links: Iterable[str], least: int) -> None:

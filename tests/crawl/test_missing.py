@@ -101,8 +101,8 @@ def test_other_trees_that_are_alike_join() -> None:
     missing.confirm(tree, lambda first: first == "sorry")
     assert missing.tree_of(f"http://{HOST}/b/x/") is tree
     assert missing.held(f"http://{HOST}/c/x/") is None
-    assert missing.take_audits(tree.url) == 1
-    assert missing.take_audits(tree.url) == 0
+    assert missing.take_audits(tree.url, 9) == 1
+    assert missing.take_audits(tree.url, 9) == 0
 
 
 def test_trees_are_watched_in_bounded_memory() -> None:

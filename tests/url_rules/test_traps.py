@@ -9,6 +9,7 @@ import pytest
 
 from scrapy_simhash.analysis.content import MAX_CHARACTERS, MAX_NUMBERS, MAX_WORDS, gist_of
 from scrapy_simhash.url_rules.dead_ends import (
+    AUDITED_OF_TRAP,
     BUDGET,
     MAX_WATCHED,
     Sight,
@@ -137,15 +138,16 @@ def test_a_trap_that_leads_to_pages_of_which_few_were_seen_ends_at_last() -> Non
     for number in range(BUDGET):
         traps.take(HOST, DAY, day(number, DAY, *([EVENT] if number == 20 else [])))
     traps.take(HOST, EVENT, article(1))
-    assert traps.take_audits(DAY) is None
+    assert traps.take_audits(DAY, 9) is None
     assert not trapped(traps, "/day/900")
 
 
 def test_a_trap_is_looked_at_a_few_times() -> None:
     traps = Traps()
     walk(traps, BUDGET)
-    assert traps.take_audits(DAY)
-    assert traps.take_audits(DAY) == 0
+    assert traps.take_audits(DAY, 2) == 2
+    assert traps.take_audits(DAY, 9) == AUDITED_OF_TRAP - 2
+    assert traps.take_audits(DAY, 9) == 0
 
 
 def test_each_kind_of_a_trap_is_looked_at() -> None:
@@ -154,9 +156,9 @@ def test_each_kind_of_a_trap_is_looked_at() -> None:
         traps.take(HOST, MONTH, day(month, MONTH, MONTH, *[DAY] * 30))
         for number in range(30):
             traps.take(HOST, DAY, day(number))
-    assert traps.take_audits(DAY)
-    assert traps.take_audits(MONTH) == 1
-    assert traps.take_audits(MONTH) == traps.take_audits(DAY) == 0
+    assert traps.take_audits(DAY, 9)
+    assert traps.take_audits(MONTH, 9) == 1
+    assert traps.take_audits(MONTH, 9) == traps.take_audits(DAY, 9) == 0
 
 
 def test_a_page_that_leads_to_a_trap_is_no_part_of_it() -> None:
@@ -172,7 +174,7 @@ def test_what_an_earlier_run_found_holds() -> None:
     traps = Traps()
     traps.restore(HOST, DAY)
     assert trapped(traps, "/day/900")
-    assert traps.take_audits(DAY)
+    assert traps.take_audits(DAY, 9)
     traps.take(HOST, DAY, article(1))
     assert traps.take(HOST, DAY, article(2))[1]
     assert not trapped(traps, "/day/900")
