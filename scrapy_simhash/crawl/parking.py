@@ -111,8 +111,9 @@ class UnderWay:
     def first(self, target: Target, key: int) -> Target | None:
         """Return the request to another address that *target* may wait for, if there is one."""
         first = self._first.get(key, target)
-        is_full = sum(map(len, self._waiting.values())) >= MOST_WAITING
-        return None if first == target or is_full else first
+        if first == target or sum(map(len, self._waiting.values())) >= MOST_WAITING:
+            return None
+        return first
 
     def wait(self, first: Target, match: RuleMatch) -> None:
         """Note that a twin waits for a request, by the rule that makes them one."""

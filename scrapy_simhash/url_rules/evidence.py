@@ -33,8 +33,6 @@ from itertools import count
 from math import ceil, e, exp, inf, lgamma, log, log1p, prod, sqrt
 from typing import Any, Literal, NamedTuple, get_args
 
-from cachetools import LRUCache
-
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.rule import KINDS, AddressRule
 from scrapy_simhash.urls import MAX_URL, Address, folder_pattern, page_pattern
@@ -48,8 +46,8 @@ PROVEN_RATE = 0.98
 # The share of its error that the first of several hypotheses gets; the others share the rest.  Most
 # sites have one way to give a page many addresses, so its first rule should not wait.
 FIRST_SHARE = 0.9
-# Terms of a tail, from the largest on: enough for ten million trials.
-_TERMS = 10_000
+# Terms of a tail that are smaller than this, as a share of the sum, are left out.
+_NEGLIGIBLE = 1e-12
 # Halvings of an interval of rates: to 1e-9.
 _HALVINGS = 30
 # With fewer trials of its own, a pattern does not agree.  Each trial has another kept page, so one
@@ -210,11 +208,14 @@ class Hypothesis:
         self.approved: frozenset[str] = frozenset()
         self.changes = False
         self.trials: dict[str, Trials] = {}
+        # Whether it may act or wait anywhere; False is sure.
+        self.is_used = False
         # Page patterns in which it has failed; patterns of both kinds in which it is wrong apart.
         self._failed: set[str] = set()
         self._apart: list[str] = []
-        # Until the next trial.
-        self._stages: LRUCache[str, Stage | None] = LRUCache(MAX_STAGES)
+        # The stage of a pattern, and what a folder shows without those in which it is wrong apart.
+        self._stages: dict[str, Stage | None] = {}
+        self._evidence: dict[str, Shown] = {}
         self._agreeing: dict[str, list[str]] = {}
 
     @cached_property
@@ -301,6 +302,7 @@ class Hypothesis:
         has_room = len(self.trials.keys() | names) <= MAX_FOLDERS
         place = page if page in self._failed else pattern
         is_first_failure = not is_right and self.stage(place) is not None
+        may_change = not is_right or bool(self._apart)
         is_new_page = has_room and not is_right and len(self._failed) < MAX_PAGE_PATTERNS
         if page in self._failed or (page and is_new_page):
             names.append(page)
@@ -308,6 +310,7 @@ class Hypothesis:
             if has_room and name not in self.trials:
                 earlier = self.trials[pattern].right if name == page else 0
                 self.trials[name] = Trials(len(self.trials) + 1, earlier=earlier)
+                may_change = True
             if (trials := self.trials.get(name)) is not None:
                 is_wrong = not is_right and not (is_leading and has_room and name.endswith("/"))
                 is_first_failure |= is_wrong and not trials.own_wrong and name != page
@@ -315,8 +318,13 @@ class Hypothesis:
                 trials.own_wrong += is_wrong
                 trials.own_doubtful += is_doubtful and is_wrong
                 trials.own_leading += is_leading and is_wrong
+                may_change |= trials.right == LEAST_KEYS
         self.seen = now
-        self._find_anew()
+        self._stages.clear()
+        self._evidence.clear()
+        if may_change:
+            self._find_anew()
+        self.is_used |= self.is_right_so_far or self._is_promising()
         if self.learned is None and self.acts_in(pattern):
             self.learned = now
         return is_first_failure
@@ -389,6 +397,8 @@ class Hypothesis:
     def stage(self, pattern: str) -> Stage | None:
         """Return how sure the rule is in a pattern; None if it may not even wait there."""
         if pattern not in self._stages:
+            if len(self._stages) >= MAX_STAGES:
+                self._stages.clear()
             self._stages[pattern] = self._stage(pattern)
         return self._stages[pattern]
 
@@ -399,8 +409,7 @@ class Hypothesis:
             return None if seen is not None and seen.own_wrong else "proven"
         if self.changes and not self.failures:
             return "young"
-        shown = self._shown(pattern)
-        if shown.wrong:
+        if not self.is_used or (shown := self._shown(pattern)).wrong:
             return None
         found: Stage | None = "waiting" if self._is_promising() else None
         for name in _folders_of(pattern):
@@ -446,17 +455,19 @@ class Hypothesis:
 
         What is left out was chosen by what was seen of it, so it takes its share of the error.
         """
-        trials = self.trials.get(name) or Trials(len(self.trials) + 1)
-        apart = [self.trials[one] for one in self._apart if one != name and _is_in(one, name)]
-        return Shown(
-            max(0, trials.right - sum(one.right + one.earlier for one in apart)),
-            max(0, trials.wrong - sum(one.wrong for one in apart)),
-            ERROR
-            * share_of(self.number)
-            * share_of(trials.number)
-            * prod(share_of(one.number + 1) for one in apart),
-            not apart,
-        )
+        if name not in self._evidence:
+            trials = self.trials.get(name) or Trials(len(self.trials) + 1)
+            apart = [self.trials[one] for one in self._apart if one != name and _is_in(one, name)]
+            self._evidence[name] = Shown(
+                max(0, trials.right - sum(one.right + one.earlier for one in apart)),
+                max(0, trials.wrong - sum(one.wrong for one in apart)),
+                ERROR
+                * share_of(self.number)
+                * share_of(trials.number)
+                * prod(share_of(one.number + 1) for one in apart),
+                not apart,
+            )
+        return self._evidence[name]
 
     def _agreeing_in(self, folder: str) -> list[str]:
         """Return the patterns in a folder that were right often enough, and never wrong."""
@@ -475,19 +486,24 @@ class Hypothesis:
         ]
 
     def _find_anew(self) -> None:
-        """Find out where the rule is wrong apart now."""
+        """Find out what the rule shows now: where it is wrong apart, and whether it is of use."""
         self._stages.clear()
+        self._evidence.clear()
         self._agreeing.clear()
         self._apart = []
         if self.failures:
             self._failed = {name for name in self.trials if "?" in name}
             self._apart = [name for name in self._failed if self._shown(name).is_refuted]
-            apart = [name for name in self._patterns_in("/") if self._shown(name).is_refuted]
+            self._evidence.clear()
+            self._apart += [name for name in self._patterns_in("/") if self._shown(name).is_refuted]
             self._apart = [
                 one
-                for one in (*self._apart, *apart)
-                if not any(one != other and _is_in(one, other) for other in apart)
+                for one in self._apart
+                if not any(one != other and _is_in(one, other) for other in self._apart)
             ]
+            self._evidence.clear()
+        self.is_used = self.learned is not None or bool(self.approved) or self._is_promising()
+        self.is_used |= self.is_right_so_far
 
     def _is_approved(self, pattern: str) -> bool:
         return any(_is_in(pattern, name) for name in self.approved)
@@ -546,12 +562,16 @@ class Hypothesis:
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
         hypothesis.approve(stored.get("approved", ()), hypothesis.seen)
-        for name, number, right, wrong, passed, leading, earlier in stored["scopes"][:MAX_FOLDERS]:
-            if not _is_name(name) or passed not in (None, *_STAGES):
-                raise ValueError(f"no trials: {name!r}, {passed!r}")
-            counts = [_at_least(count, 0) for count in (right, wrong, leading, earlier)]
-            trials = hypothesis.trials[name] = Trials(_at_least(number, 1), passed=passed)
-            trials.most_right, trials.most_wrong, trials.most_leading, trials.earlier = counts
+        for name, *values in stored["scopes"][:MAX_FOLDERS]:
+            if not _is_name(name):
+                raise ValueError(f"no folder: {name!r}")
+            number, right, wrong, passed, leading, earlier = values
+            if passed not in (None, *_STAGES):
+                raise ValueError(f"no stage: {passed!r}")
+            trials = Trials(_at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed)
+            trials.most_leading = _at_least(leading, 0)
+            trials.earlier = _at_least(earlier, 0)
+            hypothesis.trials[name] = trials
         for name in hypothesis.trials:
             if any(folder not in hypothesis.trials for folder in _folders_of(name)):
                 raise ValueError(f"{name!r} is in no folder")
@@ -600,7 +620,7 @@ def log_e_value(right: int, wrong: int, rate: float) -> float:
     """Return the logarithm of the evidence that a rule is right more often than *rate*.
 
     Below that rate, it ever exceeds log(1 / level) with a probability of at most *level*.  Cost:
-    1 us for each term of a binomial tail.
+    O(*wrong*), or of the terms of a binomial tail.
 
     >>> log_e_value(0, 0, 0.9)
     0.0
@@ -665,18 +685,32 @@ def sample_size(keys: int, worth: int) -> int:
 
 def _log_tail(trials: int, most: int, rate: float) -> float:
     """Return the logarithm of the chance that over *most* of *trials* happen, each with *rate*."""
-    if most + 1 > trials * rate:
-        return _log_sum(trials, range(most + 1, min(trials, most + _TERMS) + 1), rate)
-    below = exp(_log_sum(trials, range(max(0, most - _TERMS), most + 1), rate))
+    if most + 1 > trials * rate:  # the terms shrink from the first one on
+        return _log_sum(trials, most + 1, trials + 1, 1, rate)
+    below = exp(_log_sum(trials, most, -1, -1, rate))
     return log1p(-below) if below < 1 else -inf
 
 
-def _log_sum(trials: int, happen: range, rate: float) -> float:
-    """Return the logarithm of the chance that so many of *trials* happen."""
-    terms = [
-        (lgamma(trials + 1) - lgamma(number + 1) - lgamma(trials - number + 1))
-        + (number * log(rate) + (trials - number) * log1p(-rate))
-        for number in happen
-    ]
-    largest = max(terms)
-    return largest + log(sum(exp(term - largest) for term in terms))
+def _log_sum(trials: int, start: int, stop: int, step: int, rate: float) -> float:
+    """Return the logarithm of a sum of binomial probabilities, the greatest of which comes first.
+
+    The sum ends before *stop*, or where its terms do not matter any more.
+    """
+    first = (
+        lgamma(trials + 1)
+        - lgamma(start + 1)
+        - lgamma(trials - start + 1)
+        + start * log(rate)
+        + (trials - start) * log1p(-rate)
+    )
+    total = term = 1.0
+    odds = rate / (1 - rate)
+    for happen in range(start, stop - step, step):
+        if step > 0:
+            term *= (trials - happen) / (happen + 1) * odds
+        else:
+            term *= happen / (trials - happen + 1) / odds
+        total += term
+        if term < _NEGLIGIBLE * total:
+            break
+    return first + log(total)

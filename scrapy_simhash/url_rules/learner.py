@@ -349,7 +349,7 @@ class Learner:
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
         waiting: RuleMatch | None = None
         for hypothesis in about:
-            match = self._known_by(hypothesis, own)
+            match = self._known_by(hypothesis, own) if hypothesis.is_used else None
             if match is not None and match.stage != "waiting":
                 return RuleAnswer(known=match)
             waiting = waiting or match
@@ -385,7 +385,8 @@ class Learner:
         while (host := chain.address.host) not in done:
             done.add(host)
             for one in self._book.about(host):
-                chain.take(one)
+                if one.is_used:
+                    chain.take(one)
         return chain
 
     def _known_together(self, chain: RuleChain, key: int, own: int) -> RuleMatch | None:
