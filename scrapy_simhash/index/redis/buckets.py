@@ -227,8 +227,10 @@ class NearTables:
     script = "near_tables.lua"
 
     def __init__(self, distance: int, min_tokens: int, pages: int) -> None:
+        design = plan(distance, pages)
+        self.name = design.name
         self._min_tokens = min_tokens
-        self._tables = _packed(plan(distance, pages), pages)
+        self._tables = _packed(design, pages)
 
     def has_text(self, page: Page) -> bool:
         """Whether a page is found by its text."""

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
@@ -55,7 +55,10 @@ _KEEP = "It was left as it is; name another index (?prefix= at the end of the UR
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """The parameters of an index in Redis; its tables, or its keys, are planned for *pages*."""
+    """The parameters of an index in Redis.
+
+    Its tables, or its keys, are planned for *pages*; *tables* names them.
+    """
 
     scheme: str
     scope: str
@@ -63,6 +66,7 @@ class IndexInfo:
     min_tokens: int
     is_verified: bool
     pages: int
+    tables: str = ""
 
     @property
     def near(self) -> Near:
@@ -108,6 +112,7 @@ class Store:
                 is_verified=bool(parameters.share),
                 pages=self.server.address.pages,
             )
+            wanted = replace(wanted, tables=wanted.near.name)
             await self.server.command("SET", self._key("about"), json.dumps(asdict(wanted)), "NX")
         stored = await self.server.command("GET", self._key("about"))
         if stored is None:
@@ -116,6 +121,10 @@ class Store:
             about = IndexInfo(**json.loads(stored))
         except (ValueError, TypeError) as exc:
             raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
+        if about.tables != about.near.name:
+            raise IndexFormatError(
+                f"{self.server.address} has tables {about.tables!r}, which this version has not"
+            )
         if parameters is not None:
             self._refuse_mismatch(about, wanted)
         self._about = stored

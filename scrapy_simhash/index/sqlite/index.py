@@ -40,8 +40,9 @@ LOOK_SECONDS = 0.0001
 # This many pages are judged in one transaction at most, which holds the lock for 2 to 4 ms.
 GROUP_PAGES = 16
 
-# Reading half a million rows takes about a second.  If there are more, the log says so.
+# Reading half a million rows takes about a second.  If there are more, the log shows the progress.
 SPANS_IN_SILENCE = 5
+SPANS_A_LINE = 50
 
 # This many candidates are read at once: one by one, each takes 6 us more.
 READ_AT_ONCE = 25
@@ -214,7 +215,9 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 "them; a running crawl writes segments",
                 {"path": self.path},
             )
-        for since in starts:
+        for done, since in enumerate(starts):
+            if done and done % SPANS_A_LINE == 0:
+                logger.info("%(share).0f %% are read", {"share": 100 * done / len(starts)})
             until = min(since + segments.SPAN, last)
             yield from written(connection, since, until, self.parameters.views_of)
         self._last_change = last

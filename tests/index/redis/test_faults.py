@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +20,12 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError, ResponseError
 
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.errors import IndexMismatchError, IndexUnavailableError, SettingsError
+from scrapy_simhash.errors import (
+    IndexFormatError,
+    IndexMismatchError,
+    IndexUnavailableError,
+    SettingsError,
+)
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.redis import server
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -319,6 +325,19 @@ def test_index_of_something_else_is_refused_and_left_alone(
     with opened(redis_url, replace(PARAMETERS, distance=1)) as index:
         assert index.check_and_add(page("b", 0b11)) == UNIQUE
         assert index.check_and_add(page("c", 0b1)) == near("a", 1)
+
+
+def test_index_with_tables_of_another_version_is_refused(tmp_path: Path) -> None:
+    """Its pages would be looked for where none of them is."""
+    with RedisServer(tmp_path / "other") as other:
+        with opened(other.url) as index:
+            index.check_and_add(page("a", 0))
+        client = other.client()
+        (key,) = client.keys("*:about")
+        about = json.loads(client.get(key) or "")
+        client.set(key, json.dumps({**about, "tables": "blocks 9"}))
+        with pytest.raises(IndexFormatError, match=r"tables 'blocks 9', which this version"):
+            open_index(other.url, PARAMETERS)
 
 
 def test_nothing_outside_the_prefix_is_touched(tmp_path: Path) -> None:
