@@ -356,6 +356,24 @@ def test_the_rules_of_a_site_are_audited_together(
         assert 0 <= looked_at[host] - sample_size(of_site, 40) < len(aliases)
 
 
+def test_nothing_is_sent_of_keys_that_all_had_their_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an earlier run of a job may have left them."""
+    monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
+    with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
+        hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
+        assert hypothesis is not None
+        hypothesis.approve(["/"], 0.0)
+        assert rules._parking is not None
+        store = rules._parking._store
+        store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 1, looked=True))
+        assert store.keys() == {SID: {"/a/*": 0}}
+        rules._parking.spider_idle()
+        assert store.keys() == {SID: {"/a/*": 0}}
+    assert not sent
+
+
 def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
