@@ -46,7 +46,7 @@ from scrapy_simhash.crawl.setup import (
     spare_the_collector,
 )
 from scrapy_simhash.crawl.validators import Validators, validators_of
-from scrapy_simhash.crawl.visits import FirstVisit, SecondVisits
+from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
 from scrapy_simhash.decision.noise import stripped
 from scrapy_simhash.decision.page import Decision, Reason
@@ -114,6 +114,7 @@ class SimhashDownloaderMiddleware:
         self._policy = policy
         self._reach = Reach(cuts_links=depth_limit(crawler) > 0)
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
+        self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
         self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
         asks = self.settings.skip_unchanged and self.settings.policy is None
@@ -307,14 +308,15 @@ class SimhashDownloaderMiddleware:
             decision = Decision("skipped", reason)
             return decision, record(decision)
         try:
-            page, analysis = await self._analysed(request, response)
+            fetched = self._fetched(request, response)
+            page, analysis = await self._analysed(fetched)
             started = time.perf_counter()
             await self._withdrawals.wait()
             if is_inline(request):  # it stands for no other: the code that waits may use a part
                 decision = await self.index.check(page)
                 action = self._policy.action(request, response, decision)
             else:
-                decision, action = await self._decide(request, response, page, analysis)
+                decision, action = await self._decide(request, response, fetched, page, analysis)
         except AnalysisError as exc:
             if exc.reason == "no_text":
                 decision = Decision("skipped", "no_text")
@@ -336,15 +338,20 @@ class SimhashDownloaderMiddleware:
         )
 
     async def _decide(
-        self, request: Request, response: Response, page: Page, analysis: PageAnalysis
+        self,
+        request: Request,
+        response: Response,
+        fetched: Fetched,
+        page: Page,
+        analysis: PageAnalysis,
     ) -> tuple[Decision, Action]:
         """Return the decision on a page that the spider may get, and what is done with it."""
+        await self._kept.read_again(page)
         decision, by_text = await decide(self.index, self._reach, page)
         if self._walls is not None:
             decision = self._walls.seen(request, page, decision)
         decision = self._facts.told(request, decision)
         self._request_variants.note(request, decision)
-        self._visits.note_judged()
         told = self._tell(
             signals.page_seen,
             request=request,
@@ -353,14 +360,16 @@ class SimhashDownloaderMiddleware:
             gist=analysis.gist,
             unmet=self._reach.unmet,
         )
-        may_be_missing = any(answer is True for _, answer in told)
-        if decision.may_be_noise and not may_be_missing:
-            self._visits.consider(request, response, page)
+        if not any(answer is True for _, answer in told):  # it may be a page that is missing
+            self._visits.consider(request, response, page, decision)
         action = self._policy.action(request, response, decision)
+        leads_on = action == "pass" and self._facts.leads_on(request)
         if action == "pass":
             self._reach.hand([self._address_of(response.url)])
-            if self._facts.leads_on(request):
-                self._reach.hand_all(page.holds.addresses)
+        if leads_on:
+            self._reach.hand_all(page.holds.addresses)
+        if decision.stands_for_others and self.settings.probes:
+            self._kept.note(fetched, page, leads_on)
         await self.index.learn(page, by_text)
         if self._validators is not None:
             await self._validators.look(request, page, decision)
@@ -385,7 +394,7 @@ class SimhashDownloaderMiddleware:
         page = gist = None
         if not self._selection.why_not(request, response):
             with suppress(Exception):  # a page that cannot be analysed says nothing
-                page, analysis = await self._analysed(request, response)
+                page, analysis = await self._analysed(self._fetched(request, response))
                 gist = analysis.gist
         first = self._visits.first(number)
         if first is None:
@@ -398,13 +407,20 @@ class SimhashDownloaderMiddleware:
         try:
             compare = partial(self._visits.compare, first, page, response)
             if await compare(self.pipeline.analyser, self.workers):
+                self._kept.note_noise(page.section)
                 self._reach.start_trials_over()
                 self._tell(signals.noise_learned, url=page.url)
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 
-    async def _analysed(self, request: Request, response: Response) -> tuple[Page, PageAnalysis]:
-        fetched = Fetched(
+    async def _store_again(self, fetched: Fetched, leads_on: bool) -> None:
+        """Store a kept page as it is analysed now."""
+        page, _ = await self._analysed(fetched._replace(is_asked_again=False))
+        if await self.index.renew(page) and leads_on:
+            self._reach.hand_all(page.holds.addresses)
+
+    def _fetched(self, request: Request, response: Response) -> Fetched:
+        return Fetched(
             response.url,
             response.body,
             getattr(response, "encoding", None),
@@ -415,6 +431,8 @@ class SimhashDownloaderMiddleware:
             self._facts.is_poll(request),
             validators_of(response) if self._validators is not None else None,
         )
+
+    async def _analysed(self, fetched: Fetched) -> tuple[Page, PageAnalysis]:
         run = await self._run.current()
         known = self.index.learned
         return await self.pipeline.page(fetched, self.workers, known, self.spider_name, run)

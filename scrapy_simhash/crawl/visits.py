@@ -1,21 +1,28 @@
-"""Second visits to a page, which tell what changes by itself from what is the page's own."""
+"""What changes by itself: second visits that show it, and kept pages read again without it."""
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
+from scrapy_simhash.errors import AnalysisError, IndexUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from scrapy.crawler import Crawler
     from scrapy.http import Request, Response
 
     from scrapy_simhash.analysis.analyser import Analyser
-    from scrapy_simhash.decision.page import Page
+    from scrapy_simhash.decision.page import Decision, Page
     from scrapy_simhash.index.base import Index
+    from scrapy_simhash.pipeline import Fetched
     from scrapy_simhash.workers.pool import Workers
 
 # So many for the whole crawl, and this share of its pages.
@@ -24,6 +31,16 @@ MOST_SHARE = 0.02
 # Sections that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
+# On a host where something changes by itself, a section is visited once it has so many pages.
+FIRST_VISIT_AT = 3
+
+# The bodies of kept pages that are remembered, in bytes, and so many pages.
+MAX_KEPT_BYTES = 32_000_000
+MAX_KEPT = 1_000
+# Of those that have changed since, so many are read again for one page that is like them.
+MOST_READ_AGAIN = 3
+# They are like it if the fingerprints of their main texts differ in so many bits.
+LIKE = 7
 
 
 class FirstVisit(NamedTuple):
@@ -40,7 +57,8 @@ class SecondVisits:
     middlewares as any other; its answer never reaches the spider.  Of the pages of a section that
     are kept although their text is known, those are visited that follow the last one by a
     *probes*-th of all; by as many as there were, after a visit that has taught nothing, or while
-    *probes* are under way.
+    *probes* are under way.  If something changes by itself elsewhere on the host, a page of the
+    section is visited before there are such.
     """
 
     def __init__(self, crawler: Crawler, index: Index, probes: int) -> None:
@@ -49,21 +67,25 @@ class SecondVisits:
         self._probes = probes
         # Of each section: the pages that might be visited, and at which the next one is.
         self._met: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        # Of each section that was not visited yet: its kept pages.
+        self._early: OrderedDict[str, int] = OrderedDict()
         self._under_way: OrderedDict[str, FirstVisit] = OrderedDict()
         self._asked = self._judged = 0
 
-    def note_judged(self) -> None:
-        """Count one more judged page."""
+    def consider(
+        self, request: Request, response: Response, page: Page, decision: Decision
+    ) -> None:
+        """Ask for a page that was judged once more, if that may help."""
         self._judged += 1
-
-    def consider(self, request: Request, response: Response, page: Page) -> None:
-        """Ask for a page once more that was kept although its text is known, if that may help."""
         section = page.section or page.site
-        met, due = self._met.pop(section, (0, 1))
-        self._met[section] = met, due = met + 1, due
-        if len(self._met) > MAX_SECTIONS:
-            self._met.popitem(last=False)
-        if not self._probes or met < due or request.method != "GET":
+        if decision.may_be_noise:
+            met, due = self._met.pop(section, (0, 1))
+            self._met[section] = met, due = met + 1, due
+            _bound(self._met, MAX_SECTIONS)
+            is_due = met >= due
+        else:
+            is_due = decision.is_kept and section not in self._met and self._is_first(section)
+        if not is_due or not self._probes or request.method != "GET":
             return
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
@@ -74,10 +96,15 @@ class SecondVisits:
         self._asked += 1
         self._crawler.stats.inc_value("simhash/second_visits")
         self._under_way[number] = FirstVisit(page, zlib.compress(response.body, 1))
-        if len(self._under_way) > MAX_UNDER_WAY:
-            self._under_way.popitem(last=False)
+        _bound(self._under_way, MAX_UNDER_WAY)
         waiting = sum(one.page.section == page.section for one in self._under_way.values())
         self._wait(section, waiting < self._probes)
+
+    def _is_first(self, section: str) -> bool:
+        """Whether a section is to be visited, of which one more page is kept."""
+        pages = self._early[section] = self._early.get(section, 0) + 1
+        _bound(self._early, MAX_SECTIONS)
+        return pages >= FIRST_VISIT_AT and self._index.learned.is_noisy(section)
 
     def first(self, number: str) -> FirstVisit | None:
         """Return what the first visit saw, by the number of the second; None if it is none."""
@@ -109,3 +136,80 @@ class SecondVisits:
         """Decide which page of a section is visited next, if one more visit may teach something."""
         met, _ = self._met.get(section, (0, 1))
         self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)
+
+
+def _bound(known: OrderedDict[str, Any], most: int) -> None:
+    """Forget the oldest of what is known beyond so many."""
+    if len(known) > most:
+        known.popitem(last=False)
+
+
+class _Kept(NamedTuple):
+    """A kept page as it was fetched; *leads_on*: the spider was handed what is on it."""
+
+    fetched: Fetched
+    section: str
+    fingerprint: int
+    leads_on: bool
+
+
+class KeptPages:
+    """The kept pages of late, to be read again once more is known to change by itself.
+
+    What is stored of a kept page is without what was known to change by itself when it was judged.
+    Once more is known, its copies seem to have what it has not.  A page that is read again is
+    given to *store*, with whether the spider was handed what is on it.
+
+    Cost: an analysis for each kept page and time that more becomes known, and only if a page comes
+    that is like it; at most :data:`MOST_READ_AGAIN` for one page.
+    """
+
+    def __init__(self, store: Callable[[Fetched, bool], Awaitable[None]]) -> None:
+        self._store = store
+        self._pages: OrderedDict[tuple[str, bytes], _Kept] = OrderedDict()
+        self._bytes = 0
+        self._outdated: dict[tuple[str, bytes], _Kept] = {}
+        self._lock = asyncio.Lock()
+
+    def note(self, fetched: Fetched, page: Page, leads_on: bool) -> None:
+        """Remember a page that is kept."""
+        key = page.scope, page.request_fingerprint
+        self._forget(key)
+        self._pages[key] = _Kept(fetched, page.section, page.fingerprint, leads_on)
+        self._bytes += len(fetched.body)
+        while self._bytes > MAX_KEPT_BYTES or len(self._pages) > MAX_KEPT:
+            self._forget(next(iter(self._pages)))
+
+    def note_noise(self, section: str) -> None:
+        """Note that more is known to change by itself in a section."""
+        pages = self._pages.items()
+        self._outdated |= {key: kept for key, kept in pages if kept.section == section}
+
+    async def read_again(self, page: Page) -> None:
+        """Read kept pages again that a page is to be compared with, if more is known of them now.
+
+        If one fails, it stays as it is.
+        """
+        if not self._like(page):
+            return
+        async with self._lock:  # others may have read them meanwhile
+            for key, kept in self._like(page):
+                with suppress(AnalysisError, IndexUnavailableError):
+                    await self._store(kept.fetched, kept.leads_on)
+                self._outdated.pop(key, None)
+
+    def _like(self, page: Page) -> list[tuple[tuple[str, bytes], _Kept]]:
+        """Return the outdated pages that are like a page, the most alike first."""
+        own = page.scope, page.request_fingerprint
+        found = (
+            ((kept.fingerprint ^ page.fingerprint).bit_count(), key, kept)
+            for key, kept in self._outdated.items()
+            if key != own and key[0] == page.scope
+        )
+        like = sorted((one for one in found if one[0] <= LIKE), key=itemgetter(0))
+        return [(key, kept) for _, key, kept in like[:MOST_READ_AGAIN]]
+
+    def _forget(self, key: tuple[str, bytes]) -> None:
+        self._outdated.pop(key, None)
+        if (kept := self._pages.pop(key, None)) is not None:
+            self._bytes -= len(kept.fetched.body)

@@ -481,10 +481,15 @@ class Noise:
         self._wide: dict[int, int] = {}
         self.cuts = NO_CUTS
 
-    def learn(self, found: Differences) -> bool:
+    def has_cut(self, place: int, cut: Cut) -> bool:
+        """Whether something is known to change in a place by itself."""
+        return cut in self.cuts.places.get(place, ())
+
+    def learn(self, found: Differences, elsewhere: Collection[tuple[int, Cut]] = ()) -> bool:
         """Learn from two visits to one page; return whether more visits may teach more.
 
-        They may if something changed on fewer pages than must agree.
+        They may if something changed on fewer pages than must agree; of what changes by itself
+        *elsewhere*, one is enough.
         """
         returning = set()
         for key, values in found.values.items():
@@ -499,6 +504,8 @@ class Noise:
         self._wide |= found.wide
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
+            if key in elsewhere:
+                visits, changes = max(visits, AGREEING - 1), max(changes, AGREEING - 1)
             self._seen[key] = visits + 1, changes + 1
         for key, (visits, changes) in self._seen.items():
             place, cut = key
@@ -601,14 +608,25 @@ class Noises:
 
     def __init__(self) -> None:
         self._sections: OrderedDict[str, Noise] = OrderedDict()
+        self._noisy: set[str] = set()  # hosts
 
     def of(self, section: str) -> Noise:
         """Return the noise of a section as it is known now; it is not to be changed."""
         return self._sections.get(section, QUIET)
 
+    def is_noisy(self, section: str) -> bool:
+        """Whether anything is known to change by itself on the host of a section."""
+        return _host(section) in self._noisy
+
     def learn(self, section: str, found: Differences) -> bool:
-        """Learn from two visits to one page of a section; return whether more may teach more."""
-        is_open = self._sections.setdefault(section, Noise()).learn(found)
+        """Learn from two visits to one page of a section; return whether more may teach more.
+
+        What changes by itself in another section of the host is noise once it changes here, too.
+        """
+        host = _host(section)
+        others = [noise for other, noise in self._sections.items() if _host(other) == host]
+        elsewhere = {key for key in found.changed if any(one.has_cut(*key) for one in others)}
+        is_open = self._sections.setdefault(section, Noise()).learn(found, elsewhere)
         self._use(section)
         return is_open
 
@@ -632,6 +650,12 @@ class Noises:
         self._use(section)
 
     def _use(self, section: str) -> None:
+        if self._sections[section].cuts:
+            self._noisy.add(_host(section))
         self._sections.move_to_end(section)
         if len(self._sections) > MAX_SECTIONS:
             self._sections.popitem(last=False)
+
+
+def _host(section: str) -> str:
+    return section.partition("/")[0]

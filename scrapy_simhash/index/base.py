@@ -124,6 +124,15 @@ class Index(ABC):
                     await self.add(early)
                 await asyncio.sleep(0)  # each takes milliseconds
 
+    async def renew(self, page: Page) -> bool:
+        """Store a kept page as it was analysed anew; return whether it is still kept."""
+        self.learned.forget(page.scope, page.request_fingerprint)
+        is_kept = (await self.check(page)).reason in ("seen_before", "unchanged")
+        if is_kept:
+            await self.add(page)
+            self.learned.remember(page)
+        return is_kept
+
     async def withdraw(self, scope: str, request_fingerprint: bytes, decision: Decision) -> None:
         """Take back the *decision* on a page that the spider could not use.
 

@@ -162,6 +162,10 @@ class Learned:
         host, is_section, _ = site.partition("/")
         return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
+    def is_noisy(self, section: str) -> bool:
+        """Whether anything is known to change by itself on the host of a section."""
+        return self._noises.is_noisy(section)
+
     def noise(self, section: str) -> Noise:
         """Return what is known to change by itself in a section."""
         return self._noises.of(section)
@@ -208,8 +212,8 @@ class Learned:
             await self._store_if_due(self._blocks, place)
         if page.holds.loose and decision.verdict != "exact_duplicate":
             await self._learn_values(page, section)
-        if decision.is_kept and page.view_under is not None:
-            self._remember(page)
+        if decision.is_kept:
+            self.remember(page)
 
     async def _learn_values(self, page: Page, section: str) -> None:
         """Learn from the values of a page, also of one that is dropped, but of each text once."""
@@ -233,8 +237,10 @@ class Learned:
         if templates.take_due(key):
             await self._store(key)
 
-    def _remember(self, page: Page) -> None:
-        """Remember a page that is kept before the template of its section is settled."""
+    def remember(self, page: Page) -> None:
+        """Remember a kept page, if the template of its section is not settled."""
+        if page.view_under is None:
+            return
         pages = self._early.setdefault(page.section or page.site, [])
         if len(pages) < EARLY_PAGES:
             pages.append(page)

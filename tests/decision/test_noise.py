@@ -426,6 +426,19 @@ def test_the_sections_that_are_known_are_bounded(monkeypatch: pytest.MonkeyPatch
     assert [bool(noises.of(section).cuts) for section in "abc"] == [False, True, True]
 
 
+def test_what_is_noise_in_one_section_is_in_another_once_it_changes_there() -> None:
+    noises = Noises()
+    for _ in range(AGREEING):
+        noises.learn("a.example/shop", changed(7, WHOLE))
+    assert noises.is_noisy("a.example/new")
+    assert not noises.is_noisy("b.example")
+    noises.learn("a.example/new", changed(9, ("segment", 4), same=[7]))
+    assert not noises.of("a.example/new").cuts
+    for host, are_cut in (("a.example", True), ("b.example", False)):
+        noises.learn(f"{host}/new", changed(7, WHOLE))
+        assert bool(noises.of(f"{host}/new").cuts) is are_cut
+
+
 def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
     with open_index(place, PARAMETERS) as index:
         index.learned.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))

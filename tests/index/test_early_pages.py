@@ -126,7 +126,7 @@ def test_early_pages_are_bounded() -> None:
     learned = Learned(0.9)
     for section in range(EARLY_SECTIONS + 3):
         for _ in range(EARLY_PAGES + 3):
-            learned._remember(replace(early_page(), section=f"site.example/{section}"))
+            learned.remember(replace(early_page(), section=f"site.example/{section}"))
     assert len(learned._early) == EARLY_SECTIONS
     assert {len(pages) for pages in learned._early.values()} == {EARLY_PAGES}
 
