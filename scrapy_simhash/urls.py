@@ -219,6 +219,7 @@ def _owner(host: str) -> str:
     return found.top_domain_under_public_suffix or host
 
 
+@lru_cache(maxsize=1_000)  # as many as a page has links, or is compared with pages
 def folder_of(url: str) -> str:
     """Return the host of a URL with all its folders.
 
@@ -229,6 +230,7 @@ def folder_of(url: str) -> str:
     return f"{host_of(url)}{path.rpartition('/')[0]}"
 
 
+@lru_cache(maxsize=1_000)  # as many as a page has links, or is compared with pages
 def section_of(url: str) -> str:
     """Return the section of its site that a URL is in: the host with the first folder, if any.
 

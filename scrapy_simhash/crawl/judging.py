@@ -227,7 +227,7 @@ class SimhashDownloaderMiddleware:
         address = self._address_of(request.url)
         self._reach.note_asked(address)
         if self._walls is not None:
-            self._walls.note_origin(request, response, not self._reach.unmet([address]))
+            self._walls.note_origin(request, response, lambda: not self._reach.unmet([address]))
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""
@@ -235,7 +235,10 @@ class SimhashDownloaderMiddleware:
 
     def _address_of(self, url: str) -> str:
         """Return an address without the parameters that change by themselves."""
-        return stripped(url, self.index.learned.noise(section_of(url)).cuts.parameters)
+        learned = self.index.learned
+        if not learned.is_noisy():
+            return url
+        return stripped(url, learned.noise(section_of(url)).cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
@@ -405,9 +408,11 @@ class SimhashDownloaderMiddleware:
     async def _compare(self, first: FirstVisit, page: Page, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         try:
+            before = self.index.learned.noise(page.section).cuts
             compare = partial(self._visits.compare, first, page, response)
             if await compare(self.pipeline.analyser, self.workers):
-                self._kept.note_noise(page.section)
+                if self.index.learned.noise(page.section).cuts is not before:
+                    self._kept.note_noise(page.section)
                 self._reach.start_trials_over()
                 self._tell(signals.noise_learned, url=page.url)
         except Exception:

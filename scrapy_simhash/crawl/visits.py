@@ -200,14 +200,15 @@ class KeptPages:
 
     def _like(self, page: Page) -> list[tuple[tuple[str, bytes], _Kept]]:
         """Return the outdated pages that are like a page, the most alike first."""
-        own = page.scope, page.request_fingerprint
-        found = (
-            ((kept.fingerprint ^ page.fingerprint).bit_count(), key, kept)
+        own, fingerprint = (page.scope, page.request_fingerprint), page.fingerprint
+        like = [
+            (distance, key, kept)
             for key, kept in self._outdated.items()
-            if key != own and key[0] == page.scope
-        )
-        like = sorted((one for one in found if one[0] <= LIKE), key=itemgetter(0))
-        return [(key, kept) for _, key, kept in like[:MOST_READ_AGAIN]]
+            if (distance := (kept.fingerprint ^ fingerprint).bit_count()) <= LIKE
+        ]
+        like.sort(key=itemgetter(0))
+        found = [(key, kept) for _, key, kept in like if key[0] == page.scope and key != own]
+        return found[:MOST_READ_AGAIN]
 
     def _forget(self, key: tuple[str, bytes]) -> None:
         self._outdated.pop(key, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -160,7 +160,9 @@ class Walls:
             texts = (text for text in self._text_of.values() if text.kept_url == alarm.subject)
             self._add(next(texts, _Text(alarm.subject, b"")))
 
-    def note_origin(self, request: Request, response: Response, is_handed: bool) -> None:
+    def note_origin(
+        self, request: Request, response: Response, is_handed: Callable[[], bool]
+    ) -> None:
         """Note which pages a request of a callback may ask for again.
 
         *is_handed* says whether its address was on a page.
@@ -174,7 +176,7 @@ class Walls:
             before = origin.meta.get(ORIGINS_META_KEY, ())
             origins = [one.hex() for one in self._fingerprints(origin)]
             request.meta[ORIGINS_META_KEY] = [*origins, *before][:MOST_ORIGINS]
-        elif not is_handed and _gets_past_a_cache(request, origin):
+        elif _gets_past_a_cache(request, origin) and not is_handed():
             text = self._text_of.get(self._fingerprint(origin))
             if text is not None:
                 self._add(text)
@@ -261,6 +263,9 @@ def _kept_url(decision: Decision, url: str = "") -> str:
 
 def _gets_past_a_cache(request: Request, origin: Request) -> bool:
     """Whether a request is for a page that was there before, with one more random parameter."""
+    url, before = request.url, origin.url
+    if url == before or url.partition("?")[0] != before.partition("?")[0]:  # as most are
+        return False
     if callback_name(request) != callback_name(origin):
         return False
     one, other = Address.of(request.url), Address.of(origin.url)

@@ -614,9 +614,9 @@ class Noises:
         """Return the noise of a section as it is known now; it is not to be changed."""
         return self._sections.get(section, QUIET)
 
-    def is_noisy(self, section: str) -> bool:
-        """Whether anything is known to change by itself on the host of a section."""
-        return _host(section) in self._noisy
+    def is_noisy(self, section: str | None = None) -> bool:
+        """Whether anything is known to change by itself, on the host of a *section* or anywhere."""
+        return bool(self._noisy) if section is None else _host(section) in self._noisy
 
     def learn(self, section: str, found: Differences) -> bool:
         """Learn from two visits to one page of a section; return whether more may teach more.

@@ -162,8 +162,8 @@ class Learned:
         host, is_section, _ = site.partition("/")
         return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
-    def is_noisy(self, section: str) -> bool:
-        """Whether anything is known to change by itself on the host of a section."""
+    def is_noisy(self, section: str | None = None) -> bool:
+        """Whether anything is known to change by itself, on the host of a *section* or anywhere."""
         return self._noises.is_noisy(section)
 
     def noise(self, section: str) -> Noise:
