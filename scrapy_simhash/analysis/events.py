@@ -366,6 +366,8 @@ class Element:
             self.control = held.get("name", "")
         fields: list[tuple[str, str, int]] = []
         self._written: list[tuple[str, str, str]] = []
+        if tag == "meta" and ("charset" in held or says_encoding(held.get("http-equiv", ""))):
+            held = {}  # the text counts as it was read
         for name, value in held.items():
             if _counts(tag, name):
                 value = value.strip()
@@ -425,6 +427,11 @@ def kind_of_link(rel: str) -> str:
         if words & relations:
             return kind
     return "data"
+
+
+def says_encoding(http_equiv: str) -> bool:
+    """Whether a meta element with such an attribute says how the bytes of its page are read."""
+    return http_equiv.lower() == "content-type"
 
 
 def _counts(tag: str, name: str) -> bool:

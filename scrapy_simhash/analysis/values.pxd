@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.events cimport Element, Tag, Text
 from scrapy_simhash.hashes cimport mix
 
-cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
+cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _SEVERAL, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
 cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
 
@@ -16,6 +16,11 @@ cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, E
     bases=cython.int[::1], number=int, chain=int, value=uint64_t,
 )
 cdef bytearray _sort_out(list held, object template, object found)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    longs=cython.int[::1], first=cython.int[::1], number=int, chain=int, at=int, value=uint64_t,
+)
+cdef _note_combinations(list held, object template, object found, bytearray kinds)
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
     longs=cython.int[::1],
@@ -56,7 +61,7 @@ cdef class Frame:
     cdef public bint run_is_spaced, is_spaced, is_spaced_text, is_in_head, is_titled, has_links, are_unlike
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
-    cdef public uint64_t record, title, in_order, shape
+    cdef public uint64_t record, context, title, in_order, shape
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
     cdef public int run_at, run_address, run_shown, shown, named_at
@@ -64,6 +69,7 @@ cdef class Frame:
     cdef public list units
 
     cpdef begin(self, Element element, Frame parent, int at, int address)
+    cdef uint64_t about(self)
 
 
 cdef class Reader:
@@ -73,11 +79,12 @@ cdef class Reader:
     cdef str _base, _origin, _folder
     cdef object _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
     cdef object _named_at, _in, _from, _to, _hashes, _unnamed
-    cdef object _address_rows, _address_places, _anchors, _address_ids
+    cdef object _address_rows, _address_places, _anchors, _address_ids, _befores
+    cdef object _begun, _begun_in, _contexts
     cdef object _address_in, _address_named_at
     cdef bytearray _kinds, _address_kinds, _is_placed
     cdef list _held, _addresses, _said, _events, _frames
-    cdef dict _counts, _rows, _ranks
+    cdef dict _counts, _context_at, _rows, _rows_at, _ranks
     cdef uint64_t _before
     cdef set _beside
     cdef Py_ssize_t _characters, _literals
@@ -126,7 +133,8 @@ cdef class Reader:
     @cython.locals(value=uint64_t)
     cdef _close_inline(self, Frame frame, Frame parent)
     @cython.locals(
-        place=uint64_t, child=uint64_t, whole=uint64_t, items=uint64_t, shape=uint64_t, last=int
+        place=uint64_t, child=uint64_t, whole=uint64_t, items=uint64_t, shape=uint64_t, last=int,
+        number=int, title=uint64_t,
     )
     cdef _close_big(self, Frame frame, Frame parent)
     cdef _add_item(self, Frame frame, uint64_t value, uint64_t shape)
@@ -142,6 +150,10 @@ cdef class Reader:
         self, Frame frame, uint64_t value, uint64_t whole, uint64_t place, int at, int end
     )
     cdef _end_long(self, Frame frame, bint is_before_small)
+    @cython.locals(number=int)
+    cdef int _begin(self, uint64_t chain, int base, Frame frame) except -1
+    @cython.locals(at=int, number=int, value=uint64_t)
+    cdef _end_chains(self)
     cdef int _chain(
         self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end
     ) except -1
@@ -155,12 +167,14 @@ cdef class Reader:
         self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
     ) except -1
     @cython.locals(at=int, number=int)
-    cdef _place_addresses(self, int first, int last, uint64_t anchor)
-    @cython.locals(row=int, place=uint64_t, kind=int, number=uint64_t)
-    cdef _place_address(self, int at, uint64_t anchor)
+    cdef _place_addresses(self, int first, int last, uint64_t anchor, uint64_t before=*)
+    @cython.locals(row=int)
+    cdef _place_address(self, int at, uint64_t anchor, uint64_t before)
+    @cython.locals(at=int, place=uint64_t, kind=int, number=uint64_t)
+    cdef _note_addresses(self)
     @cython.locals(
         value=uint64_t, chained=uint64_t, one=uint64_t, before=uint64_t, place=uint64_t,
-        of_name=uint64_t, row=int, at=int,
+        of_name=uint64_t, row=int, at=int, chain=int,
     )
     cdef _read_code(self, Frame frame, str code)
     cdef _note_address(self, uint64_t number, int kind, int at)

@@ -15,10 +15,12 @@ In any other element, the values follow each other::
       <p>sold out</p>            small
     </div>                       H(text, p, end)            the chain to the end: nothing is missing
 
-A *chain* of small children is one value: a page that has another price below this heading, or none,
-has another one.  What a section repeats is known of each child by itself.  Items of a list and rows
-of a table are in no chain: a list in another order holds the same, one with fewer items does not.
-The literals of a script are chained with the three before each.
+A *chain* of small children is one value: a page that has another price below this heading, or
+none, has another one.  What a section repeats is known of each child by itself, and of chains that
+are put together of such.  Items of a list and rows of a table are in no chain: a list in another
+order holds the same, one with fewer items does not.  The literals of a script are chained with the
+three before each.  Where elements with others before them stand in one place, as the parts of
+records do, what is in them belongs to what is said around them (:meth:`Frame.about`).
 
 Addresses are values of their own, each with the element that it is in, since two addresses may lead
 to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
@@ -69,6 +71,7 @@ from scrapy_simhash.decision.holdings import (
     ToldValues,
 )
 from scrapy_simhash.decision.noise import (
+    MIN_CARRIERS,
     NO_CUTS,
     Atom,
     Cuts,
@@ -99,6 +102,7 @@ _WIDE = (1 << 48) - 1
 _PLACE = PLACE
 _VALUE = (1 << 64) - 1 - PLACE
 _END = 0x9E3779B97F4A7C15
+_SEVERAL = 0x9E3779B97F4A7C16
 
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 # The attribute of an input that says its value, if that is not "value".
@@ -219,7 +223,7 @@ def _nesting(code: str) -> tuple[int, int]:
     return -lowest, depth - lowest
 
 
-def values_under(state: State, template: Container[int]) -> PageValues:
+def values_under(state: State, template: Collection[int]) -> PageValues:
     """Return the values of a page under a template, from what :meth:`Reader.state` returned.
 
     They are not told, and have no addresses.
@@ -229,7 +233,7 @@ def values_under(state: State, template: Container[int]) -> PageValues:
     return found
 
 
-def _sort_out(held: list[array[int]], template: Container[int], found: PageValues) -> bytearray:
+def _sort_out(held: list[array[int]], template: Collection[int], found: PageValues) -> bytearray:
     """Tell the values of a page's own from what its section repeats; return which are its own."""
     loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
     own, own_loose = found.own, found.own_loose
@@ -244,6 +248,7 @@ def _sort_out(held: list[array[int]], template: Container[int], found: PageValue
     for number in range(len(loose)):
         if is_own[number]:
             kinds[chain_of[number]] = 1
+    _note_combinations(held, template, found, kinds)
     for number in range(len(loose)):
         chain = chain_of[number]
         value = ids[chain] & _VALUE | loose[number] & _PLACE
@@ -261,8 +266,34 @@ def _sort_out(held: list[array[int]], template: Container[int], found: PageValue
     return is_own
 
 
+def _note_combinations(
+    held: list[array[int]], template: Collection[int], found: PageValues, kinds: bytearray
+) -> None:
+    """Note which chains of what the section repeats it does not repeat as a whole.
+
+    "In stock" and "sold out" may be on all pages, and what they are said of.
+    """
+    loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
+    first = array("i", [-1]) * len(ids)
+    for number in range(len(loose) - 1, -1, -1):
+        first[chain_of[number]] = number
+    for at in range(len(longs)):
+        first[chain_of[longs[at]]] = -1
+    is_own = kinds if template else bytearray(len(ids))  # before, all is its own
+    chains: set[int] = set()
+    for chain in range(len(ids)):
+        if first[chain] < 0 or is_own[chain] == 1 or loose[first[chain]] & _BESIDE_BIT:
+            continue
+        value = ids[chain] & _VALUE
+        if value != loose[first[chain]] & _VALUE:
+            chains.add(value | NOWHERE)
+            if not kinds[chain] and value | NOWHERE not in template:
+                kinds[chain] = 2
+    found.shapes.extend(chains)
+
+
 def _note_long_shapes(
-    held: list[array[int]], template: Container[int], found: PageValues, is_own: bytearray
+    held: list[array[int]], template: Collection[int], found: PageValues, is_own: bytearray
 ) -> None:
     """Note around which long texts of this section there is less than around others."""
     loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
@@ -295,7 +326,7 @@ def _note_long_shapes(
 
 def _note_small_shapes(
     held: list[array[int]],
-    template: Container[int],
+    template: Collection[int],
     found: PageValues,
     is_own: bytearray,
     kinds: bytearray,
@@ -362,23 +393,27 @@ def beside_the_content(events: list[Event]) -> set[int]:
     return beside
 
 
-def telling_links_apart(events: list[Event], names: Iterable[str]) -> set[str]:
-    """Return the parameters that the addresses of a page have with several values.
+def session_parameters(events: list[Event], names: Iterable[str]) -> set[str]:
+    """Return those parameters that are of the visit on a page, as they are on others.
 
-    A session has one on a page, but the same name may be that of an item on others.
+    Then at least :data:`MIN_CARRIERS` addresses have it, all with one value.  Elsewhere, the same
+    name may be that of an item.
     """
-    found: dict[str, str] = {}
-    apart: set[str] = set()
+    values: dict[str, set[str]] = {name: set() for name in names}
+    carriers: dict[str, set[str]] = {name: set() for name in names}
     for event in events:
         if type(event) is Element:
             if not event.is_read:
                 event.read()
             for _, _, written in event.written:
-                for name in names if "=" in written else ():
-                    for value in re.findall(rf"[?&]{re.escape(name)}=([^&#]*)", written):
-                        if found.setdefault(name, value) != value:
-                            apart.add(name)
-    return apart
+                for name in values if "=" in written else ():
+                    found = re.findall(rf"[?&]{re.escape(name)}=([^&#]*)", written)
+                    if found:
+                        values[name].update(found)
+                        carriers[name].add(written)
+    return {
+        name for name in names if len(values[name]) == 1 and len(carriers[name]) >= MIN_CARRIERS
+    }
 
 
 class Unit:
@@ -432,6 +467,8 @@ class Frame:
         # What a value in it belongs to: the last heading, or what is before the first long child.
         # What it begins with, by which it is told apart: that, and its first long child.
         self.record = self.title = 0
+        # The same for an element that has not said itself what it is about: what is said around it.
+        self.context = 0 if parent is None else parent.about()
         self.is_titled = self.has_links = False
         # The number and hash of the long text, or big child, that is the last child so far.
         self.long_number = self.long_at = -1
@@ -463,6 +500,12 @@ class Frame:
         self.boxes = parent.boxes
         self.control = parent.control
 
+    def about(self) -> int:
+        """Return what tells this record from others, for what is in it from here on."""
+        if self.record or self.first:
+            return self.record or self.first
+        return self.units[0].value if self.units else self.context
+
 
 class Reader:
     """Reads the events of one page."""
@@ -483,6 +526,10 @@ class Reader:
         self._loose, self._chain_of, self._ids, self._bases = self._held[:4]
         self._longs, self._texts, self._text_places, self._around, self._smalls = self._held[4:]
         self._counts: dict[int, int] = {}
+        # Of each chain: its number, where it is, and what is said around it; of each such place
+        # what is said around it, or that there are several.
+        self._begun, self._begun_in, self._contexts = array("i"), array("Q"), array("Q")
+        self._context_at: dict[int, int] = {}
         # Of each value: its kind, the events of the element that it is in and of the nearest named
         # one around, and its own events, or what else it is (see _told).
         self._kinds = bytearray()
@@ -493,13 +540,15 @@ class Reader:
         self._rows: dict[str, int] = {}
         self._addresses: list[str] = []
         self._hashes, self._unnamed = array("Q"), array("Q")
-        # Of each address on the page in order: its number, kind, place, anchor and id, and the
-        # events of its element and of the nearest named one.
+        # Of each address on the page in order: its number, kind, place, anchor, id and what is
+        # before it, and the events of its element and of the nearest named one.
         self._address_rows, self._address_kinds = array("I"), bytearray()
         self._address_in, self._address_named_at = array("i"), array("i")
         self._address_places, self._anchors = array("H"), array("Q")
-        self._address_ids = array("Q")
+        self._address_ids, self._befores = array("Q"), array("Q")
         self._is_placed = bytearray()
+        # Of each anchor and place the address there, -1 if there are several.
+        self._rows_at: dict[int, int] = {}
         self._said: list[str] = []  # the literals that values are made of
         self._events: list[Event] = []
         self._frames: list[Frame] = []
@@ -514,7 +563,7 @@ class Reader:
         self._events = events
         self._beside = beside_the_content(events)
         if self._names:
-            self._names = self._names - telling_links_apart(events, self._names)
+            self._names = frozenset(session_parameters(events, self._names))
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)
@@ -541,8 +590,10 @@ class Reader:
                     self._say(frame, event, at)
             elif isinstance(event, str):
                 self._read_code(frame, event)
+        self._end_chains()
+        self._note_addresses()
 
-    def values(self, template: Container[int], tell_all: bool = False) -> PageValues:
+    def values(self, template: Collection[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
         if len(self._address_rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
@@ -702,6 +753,7 @@ class Reader:
             self._address_places,
             self._anchors,
             self._address_ids,
+            self._befores,
             self._address_in,
             self._address_named_at,
             self._is_placed,
@@ -831,6 +883,7 @@ class Reader:
         self._address_places.append(self._in_value(frame, frame.outer))
         self._anchors.append(0)
         self._address_ids.append(0)
+        self._befores.append(0)
         self._is_placed.append(False)
 
     def _row_of(self, written: str) -> int:
@@ -1021,12 +1074,11 @@ class Reader:
             self._end_chain(frame, mix(_END, items))
         place = self._in_value(frame, frame.outer)
         if items:
-            self._emit(items, place, TEXT_KIND, frame, frame.at, frame.at)
+            number = self._begin(items, -1, frame)
+            self._note(items, place, number, TEXT_KIND, frame, frame.at, frame.at)
         if frame.attributes:  # with what the element begins with
             title = mix(mix(frame.attributes, frame.title), items)
-            self._ids.append(self._counted(title))
-            self._bases.append(frame.first_number)
-            number = len(self._ids) - 1
+            number = self._begin(title, frame.first_number, frame)
             at = frame.at
             self._note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
         if frame.is_beside and not parent.is_beside:
@@ -1082,7 +1134,7 @@ class Reader:
     def _add_small(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
         place = self._in_value(frame, unit.place)
-        self._place_addresses(unit.first, unit.last, value)
+        self._place_addresses(unit.first, unit.last, value, mix(frame.context, frame.chain))
         if frame.is_apart:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
@@ -1147,13 +1199,35 @@ class Reader:
                 self._around[frame.long_at] += 2
             frame.long_number = -1
 
+    def _begin(self, chain: int, base: int, frame: Frame) -> int:
+        """Begin a chain in an element, and return its number; it counts once all is read."""
+        number = len(self._ids)
+        self._ids.append(chain)
+        self._bases.append(base)
+        self._begun.append(number)
+        self._begun_in.append(frame.place)
+        self._contexts.append(frame.context)
+        if self._context_at.setdefault(frame.place, frame.context) != frame.context:
+            self._context_at[frame.place] = _SEVERAL
+        return number
+
+    def _end_chains(self) -> None:
+        """Count the chains.
+
+        Where several records stand in one place, each belongs to what is said around it.
+        """
+        for at in range(len(self._begun)):
+            number = self._begun[at]
+            value = self._ids[number]
+            if self._context_at[self._begun_in[at]] == _SEVERAL:
+                value = mix(value, self._contexts[at])
+            self._ids[number] = self._counted(value)
+
     def _chain(self, frame: Frame, value: int, place: int, kind: int, at: int, end: int) -> int:
         """Take note of one more value in the chain of an element, and return its number."""
         if frame.chain_number < 0:
-            frame.chain_number = len(self._ids)
+            frame.chain_number = self._begin(0, frame.base, frame)
             self._smalls.append(frame.chain_number)
-            self._ids.append(0)
-            self._bases.append(frame.base)
         return self._note(value, place, frame.chain_number, kind, frame, at, end)
 
     def _end_chain(self, frame: Frame, end: int) -> None:
@@ -1165,7 +1239,7 @@ class Reader:
         if not frame.record:
             frame.record = frame.chain
         self._chain(frame, mix(frame.last, end), NOWHERE, END_KIND, 0, 0)
-        self._ids[frame.chain_number] = self._counted(mix(frame.chain, end))
+        self._ids[frame.chain_number] = mix(frame.chain, end)
         frame.chain_number = -1
 
     def _counted(self, value: int) -> int:
@@ -1193,25 +1267,44 @@ class Reader:
         self._to.append(end)
         return len(self._loose) - 1
 
-    def _place_addresses(self, first: int, last: int, anchor: int) -> None:
-        """Take note of where some addresses lead that are in nothing yet, in this order."""
+    def _place_addresses(self, first: int, last: int, anchor: int, before: int = 0) -> None:
+        """Take note of what some addresses are in that are in nothing yet, in this order.
+
+        *before* is what is before them: which record they belong to.
+        """
         number = 0
         for at in range(first, last):
             if not self._is_placed[at]:
-                self._place_address(at, mix(anchor, number))
+                self._place_address(at, mix(anchor, number), before)
                 number += 1
 
-    def _place_address(self, at: int, anchor: int) -> None:
-        row, place = self._address_rows[at], self._address_places[at]
-        kind = self._address_kinds[at]
-        number = mix(self._unnamed[row], anchor) & _VALUE | place
-        self._anchors[at], self._address_ids[at] = anchor, number
+    def _place_address(self, at: int, anchor: int, before: int) -> None:
+        row = self._address_rows[at]
+        self._anchors[at], self._befores[at] = anchor, before
         self._is_placed[at] = True
-        if not kind & 0x80 and number not in self._counts:
-            self._counts[number] = 1
-            self._ids.append(number)
-            self._bases.append(-1)
-            self._note_address(number, kind, at)
+        if not self._address_kinds[at] & 0x80:
+            there = mix(anchor, self._address_places[at])
+            if self._rows_at.setdefault(there, row) != row:
+                self._rows_at[there] = -1
+
+    def _note_addresses(self) -> None:
+        """Take note of the values that the addresses are.
+
+        Where several may stand in one place, each belongs to what is before it.
+        """
+        for at in range(len(self._address_rows)):
+            kind, place = self._address_kinds[at], self._address_places[at]
+            if kind & 0x80 or not self._is_placed[at]:
+                continue
+            if self._befores[at] and self._rows_at[mix(self._anchors[at], place)] < 0:
+                self._anchors[at] = mix(self._anchors[at], self._befores[at])
+            number = mix(self._unnamed[self._address_rows[at]], self._anchors[at]) & _VALUE | place
+            self._address_ids[at] = number
+            if number not in self._counts:
+                self._counts[number] = 1
+                self._ids.append(number)
+                self._bases.append(-1)
+                self._note_address(number, kind, at)
 
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""
@@ -1266,7 +1359,7 @@ class Reader:
                     at = len(self._address_rows) - 1
                     of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                     self._address_places[at] = of_name
-                    self._place_address(at, mix(one, before))
+                    self._place_address(at, mix(one, before), 0)
                 around[len(around) - 1] = mix(before, one)
             else:
                 said_now = literal
@@ -1284,11 +1377,8 @@ class Reader:
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
                 continue
-            self._ids.append(self._counted(chained))
-            self._bases.append(base)
-            base = self._note(
-                value, place, len(self._ids) - 1, DATA_KIND, frame, said, len(self._said)
-            )
+            chain = self._begin(chained, base, frame)
+            base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
 
     def _note_address(self, number: int, kind: int, at: int) -> None:

@@ -82,7 +82,8 @@ def new(
 
 def repeated(*pages: str) -> set[int]:
     """What all pages of a section have."""
-    return set.intersection(*(set(read(html).loose) for html in pages))
+    found = [read(html) for html in pages]
+    return set.intersection(*({*one.loose, *one.shapes} for one in found))
 
 
 # What counts ------------------------------------------------------------------------------------
@@ -442,6 +443,79 @@ def test_a_list_in_another_order_is_a_copy(around: str, part: str) -> None:
     one, other = (page(around.format("".join(order))) for order in (parts, parts[::-1]))
     assert not new(one, other)
     assert not new(other, one)
+
+
+# Records whose parts are in elements of their own: "{0}" is what a record is about.
+RECORDS = {
+    "price": "<div><div><p>{0} {long}</p></div><div><p>{long}</p><p>{1} EUR</p></div></div>",
+    "price without a title": "<div><p>{0} {long}</p><div><p>{long}</p><p>{1} EUR</p></div></div>",
+    "table": "<section><h2>{0}</h2><div><p>{long}</p><table><tr><td>the {1} of it</td></tr>"
+    "<tr><td>a {1}</td></tr></table></div></section>",
+    "list": "<div><h3>{0}</h3><p>{long}</p><ul><li>state {1}</li><li>and {1}</li></ul></div>",
+    "script": "<div><h3>{0}</h3><p>{long}</p><script>var price = {1};</script></div>",
+    "picture": "<div><h3>{0}</h3><p>{long}</p><p><img src='/stars/{1}.png'></p></div>",
+    "link": "<div><h3>{0}</h3><p>{long}</p><p><a href='/of/{1}'>buy it</a></p></div>",
+    "attribute": "<div><h3>{0}</h3><div data-of={1}><p>{long}</p></div></div>",
+}
+
+
+@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS.keys())
+def test_what_is_said_belongs_to_its_record(record: str) -> None:
+    """Also where the parts of a record are in elements of their own."""
+
+    def html(*parts: tuple[str, int]) -> str:
+        return page("".join(record.format(*one, long=LONG) for one in parts))
+
+    one, other = ("Oak", 30), ("Ash", 40)
+    kept = html(one, other)
+    assert new(kept, html(("Oak", 40), ("Ash", 30)))
+    assert not new(kept, kept)
+    assert not new(kept, html(other, one))
+
+
+def test_where_one_record_alone_may_stand_what_is_around_it_does_not_matter() -> None:
+    box = f"<div class=box><p>{OTHER_LONG}</p><p>Sale</p></div>"
+    template = repeated(*(page(f"<p>{LONG} {i}</p>{box}") for i in range(3)))
+    kept = page(f"<p>{LONG} 7</p>")
+    assert not new(kept, page(f"<p>{LONG} 7</p>{box}"), template=template)
+
+
+STATES = {
+    "definitions": ("<dl>", "<dt>Size {}</dt><dd>{}</dd>", "</dl>"),
+    "paragraphs": ("<div>", "<h3>Size {}</h3><p>{}</p>", "</div>"),
+    "data": ("<script>var sizes = [", '{{"size": "{}", "state": "{}"}},', "]</script>"),
+    "data in the head": ("<script>var all = [", '{{"size": "{}", "state": "{}"}},', "]</script>"),
+}
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_what_the_section_repeats_counts_where_it_is_put_together_in_another_way(kind: str) -> None:
+    start, one, end = STATES[kind]
+
+    def html(number: int, *states: str) -> str:
+        part = start + "".join(one.format(size, state) for size, state in enumerate(states)) + end
+        if "head" in kind:
+            return document(page(f"<p>{LONG} {number}</p>"), head=part)
+        return page(f"<p>{LONG} {number}</p>{part}")
+
+    sold, left = "sold out", "in stock"
+    both = (sold, left, sold, left), (left, sold, left, sold)
+    others = [html(i, *states) for i in (1, 2) for states in both]
+    every_value = set.union(*(set(read(other).loose) for other in others))
+    template = repeated(*others) | {
+        value for value in every_value if not any(f"{i}" in LONG for i in (1, 2))
+    }
+    kept = html(7, sold, left, sold, left)
+    assert not new(kept, kept, template=template)
+    assert new(kept, html(7, left, left, sold, sold), template=template)
+
+
+def test_how_the_bytes_are_read_does_not_count() -> None:
+    kept = document(page(""), head="<meta charset=utf-8>")
+    old = '<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-1">'
+    assert not new(kept, document(page(""), head=old))
+    assert not new(document(page(""), head=old), kept)
+    assert new(kept, document(page(""), head='<meta name="author" content="Oak">'))
 
 
 def test_a_small_list_in_another_order_is_another_value() -> None:
@@ -954,7 +1028,7 @@ def test_long_elements_and_texts_are_not_remembered() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "KNOWN", 10)
-    html = document("".join(f"<p class=c{n}>{n}</p>" for n in range(100)))
+    html = document("".join(f"<p class=known{n}>unknown {n}</p>" for n in range(100)))
     assert len(read(html).loose) > 100
     assert len(events.known_elements) <= 10
     assert len(events.known_texts) <= 10
