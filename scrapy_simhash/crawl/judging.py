@@ -47,7 +47,7 @@ from scrapy_simhash.crawl.setup import (
 )
 from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
-from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, Walls
+from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, DroppedRequests, Walls
 from scrapy_simhash.decision.noise import stripped
 from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
@@ -116,7 +116,10 @@ class SimhashDownloaderMiddleware:
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
-        self._walls = Walls(crawler, compares_values) if self.settings.walls == "pass" else None
+        self._dropped = DroppedRequests(crawler)
+        self._walls = None
+        if self.settings.walls == "pass":
+            self._walls = Walls(crawler, self._dropped, compares_values)
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
@@ -256,13 +259,15 @@ class SimhashDownloaderMiddleware:
         known = await self._validators.answer(request, response) if self._validators else None
         if isinstance(known, Request):
             return known
+        refuted = self._refuted(response.url)
         decision, record = (
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
         self._tell(signals.request_ended, request=request, decision=decision)
-        if record.action == "drop" and self._walls is not None:
+        if record.action == "drop":
             # Before the signal: the alarm that it raises asks again for what was dropped.
-            self._walls.note_dropped(request, decision)
+            self._dropped.note(request, decision)
+            self._ask_again(response.url, refuted)
         self._tell(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
@@ -271,7 +276,7 @@ class SimhashDownloaderMiddleware:
                 self._take_back(request, response, decision)  # a policy dropped a page of its own
             if not await close_browser_page(request):
                 self.crawler.stats.inc_value("simhash/browser_pages_left_open")
-            raise self._dropped(request, response, decision)
+            raise self._dropping(request, response, decision)
         (response.request or request).meta[DECISION_META_KEY] = decision
         if record.action == "flag" or decision.reason == "wall":
             response.flags = [*response.flags, FLAG]
@@ -408,15 +413,30 @@ class SimhashDownloaderMiddleware:
     async def _compare(self, first: FirstVisit, page: Page, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         try:
-            before = self.index.learned.noise(page.section).cuts
+            learned = self.index.learned
+            before, refuted = learned.noise(page.section).cuts, self._refuted(page.url)
             compare = partial(self._visits.compare, first, page, response)
             if await compare(self.pipeline.analyser, self.workers):
-                if self.index.learned.noise(page.section).cuts is not before:
+                if learned.noise(page.section).cuts is not before:
                     self._kept.note_noise(page.section)
+                self._ask_again(page.url, refuted)
                 self._reach.start_trials_over()
                 self._tell(signals.noise_learned, url=page.url)
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
+
+    def _refuted(self, url: str) -> int:
+        """Return how much that was cut in the section of a page has turned out to be no noise."""
+        return self.index.learned.noise(section_of(url)).refuted
+
+    def _ask_again(self, url: str, refuted: int) -> None:
+        """Ask again for what was dropped in a section for what is no noise.
+
+        *refuted* is what :meth:`_refuted` returned before.
+        """
+        if self._refuted(url) > refuted:
+            section = section_of(url)
+            self._dropped.ask_again(lambda _, request: section_of(request.url) == section)
 
     async def _store_again(self, fetched: Fetched, leads_on: bool) -> None:
         """Store a kept page as it is analysed now."""
@@ -442,7 +462,7 @@ class SimhashDownloaderMiddleware:
         known = self.index.learned
         return await self.pipeline.page(fetched, self.workers, known, self.spider_name, run)
 
-    def _dropped(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
+    def _dropping(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""
         extra = {"spider": self.crawler.spider}
         if self._has_errbacks and request.errback is None and not self._is_errback_missed:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError
+from scrapy_simhash.urls import Address, value_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,6 +49,7 @@ class FirstVisit(NamedTuple):
 
     page: Page
     body: bytes  # compressed
+    is_dropped: bool
 
 
 class SecondVisits:
@@ -58,7 +60,8 @@ class SecondVisits:
     are kept although their text is known, those are visited that follow the last one by a
     *probes*-th of all; by as many as there were, after a visit that has taught nothing, or while
     *probes* are under way.  If something changes by itself elsewhere on the host, a page of the
-    section is visited before there are such.
+    section is visited before there are such.  Where something is cut, the first page of a kind of
+    addresses that is dropped is visited, the second, the fourth, and so on.
     """
 
     def __init__(self, crawler: Crawler, index: Index, probes: int) -> None:
@@ -67,8 +70,10 @@ class SecondVisits:
         self._probes = probes
         # Of each section: the pages that might be visited, and at which the next one is.
         self._met: OrderedDict[str, tuple[int, int]] = OrderedDict()
-        # Of each section that was not visited yet: its kept pages.
+        # Of each section that was not visited yet its kept pages; of each kind of addresses the
+        # dropped ones, where something is cut.
         self._early: OrderedDict[str, int] = OrderedDict()
+        self._dropped: OrderedDict[str, int] = OrderedDict()
         self._under_way: OrderedDict[str, FirstVisit] = OrderedDict()
         self._asked = self._judged = 0
 
@@ -83,6 +88,8 @@ class SecondVisits:
             self._met[section] = met, due = met + 1, due
             _bound(self._met, MAX_SECTIONS)
             is_due = met >= due
+        elif decision.is_duplicate:
+            is_due = bool(self._index.learned.noise(section).cuts) and self._is_audit(page.url)
         else:
             is_due = decision.is_kept and section not in self._met and self._is_first(section)
         if not is_due or not self._probes or request.method != "GET":
@@ -95,16 +102,29 @@ class SecondVisits:
             return
         self._asked += 1
         self._crawler.stats.inc_value("simhash/second_visits")
-        self._under_way[number] = FirstVisit(page, zlib.compress(response.body, 1))
+        self._under_way[number] = FirstVisit(
+            page, zlib.compress(response.body, 1), decision.is_duplicate
+        )
         _bound(self._under_way, MAX_UNDER_WAY)
-        waiting = sum(one.page.section == page.section for one in self._under_way.values())
-        self._wait(section, waiting < self._probes)
+        if not decision.is_duplicate:
+            waiting = sum(one.page.section == page.section for one in self._under_way.values())
+            self._wait(section, waiting < self._probes)
 
     def _is_first(self, section: str) -> bool:
         """Whether a section is to be visited, of which one more page is kept."""
         pages = self._early[section] = self._early.get(section, 0) + 1
         _bound(self._early, MAX_SECTIONS)
         return pages >= FIRST_VISIT_AT and self._index.learned.is_noisy(section)
+
+    def _is_audit(self, url: str) -> bool:
+        """Whether one more page that is dropped is to be visited.
+
+        What was cut from it may be its own: noise of other pages.
+        """
+        kind = value_pattern(Address.of(url))
+        pages = self._dropped[kind] = self._dropped.get(kind, 0) + 1
+        _bound(self._dropped, MAX_SECTIONS)
+        return pages & (pages - 1) == 0
 
     def first(self, number: str) -> FirstVisit | None:
         """Return what the first visit saw, by the number of the second; None if it is none."""
@@ -129,7 +149,11 @@ class SecondVisits:
         encoding = getattr(response, "encoding", None)
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url)
         section = page.section or page.site
-        self._wait(section, await self._index.learned.learn_noise(section, found))
+        learned = self._index.learned
+        if first.is_dropped:
+            await learned.audit_noise(section, found, value_pattern(Address.of(page.url)))
+        else:
+            self._wait(section, await learned.learn_noise(section, found))
         return True
 
     def _wait(self, section: str, may_teach: bool) -> None:

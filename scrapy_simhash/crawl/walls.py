@@ -124,8 +124,35 @@ class _Text(NamedTuple):
     digest: bytes
 
 
+class DroppedRequests:
+    """The requests of late whose pages were dropped, to be sent again if that was wrong.
+
+    They are judged anew then, as any others.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+
+    def note(self, request: Request, decision: Decision) -> None:
+        """Remember a request whose page is dropped."""
+        self._dropped.append((_kept_url(decision), request))
+
+    def ask_again(self, is_meant: Callable[[str, Request], bool]) -> None:
+        """Send again what was dropped for a kept page and a request that are meant."""
+        again = [request for kept_url, request in self._dropped if is_meant(kept_url, request)]
+        if not again:
+            return
+        others = (one for one in self._dropped if not is_meant(*one))
+        self._dropped = deque(others, maxlen=MAX_DROPPED)
+        for request in again:
+            meta = {**request.meta, ASKED_AGAIN_META_KEY: True}
+            if ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
+                self._crawler.stats.inc_value("simhash/asked_again")
+
+
 class Walls:
-    """The texts that are known to be walls, and the requests that were dropped for them.
+    """The texts that are known to be walls.
 
     One is known when
 
@@ -141,8 +168,9 @@ class Walls:
     *compares_values*: whether nothing on a duplicate is new.
     """
 
-    def __init__(self, crawler: Crawler, compares_values: bool) -> None:
+    def __init__(self, crawler: Crawler, dropped: DroppedRequests, compares_values: bool) -> None:
         self._crawler = crawler
+        self._dropped = dropped
         self._compares_values = compares_values
         # The URLs of kept pages, cut as those of alarms are, and the digests of their texts.
         self._walls: FIFOCache[str, None] = FIFOCache(MAX_WALLS)
@@ -150,7 +178,6 @@ class Walls:
         # By request fingerprint, and of kept pages after a redirect what was asked for.
         self._text_of: FIFOCache[bytes, _Text] = FIFOCache(MAX_JUDGED)
         self._asked_as: FIFOCache[str, str] = FIFOCache(MAX_WALLS)
-        self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
         self._places = TellingPlaces()
         self._requests = self._unfiltered = 0
         crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
@@ -227,10 +254,6 @@ class Walls:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
         return decision.is_duplicate and _kept_url(decision) in self._walls
 
-    def note_dropped(self, request: Request, decision: Decision) -> None:
-        """Remember a request whose page is dropped."""
-        self._dropped.append((_kept_url(decision), request))
-
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
 
@@ -245,15 +268,7 @@ class Walls:
         self._walls[text.kept_url] = None
         if text.digest:
             self._digests[text.digest] = None
-        again = [request for of, request in self._dropped if of == text.kept_url]
-        if not again:
-            return
-        others = (one for one in self._dropped if one[0] != text.kept_url)
-        self._dropped = deque(others, maxlen=MAX_DROPPED)
-        for request in again:
-            meta = {**request.meta, ASKED_AGAIN_META_KEY: True}
-            if ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
-                self._crawler.stats.inc_value("simhash/asked_again")
+        self._dropped.ask_again(lambda kept_url, _: kept_url == text.kept_url)
 
 
 def _kept_url(decision: Decision, url: str = "") -> str:

@@ -20,12 +20,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from cachetools import FIFOCache
+
 from scrapy_simhash.hashes import hash_of, long_hash_of, mix
 
 SHARE = 0.5
 # More visits than there are.
 NEVER_NOISE = 1_000_000
 AGREEING = 3
+# What stays on so many pages of one kind is their own.
+STAYING = 4
 # Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
 MAX_SECTIONS = 2_000
@@ -480,6 +484,9 @@ class Noise:
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
         self.cuts = NO_CUTS
+        # Of each cut and kind of page: the visits at which nothing has changed there.
+        self._stays: FIFOCache[tuple[tuple[int, Cut], str], int] = FIFOCache(MAX_WATCHED)
+        self.refuted = 0  # so many cuts have turned out to be no noise
 
     def has_cut(self, place: int, cut: Cut) -> bool:
         """Whether something is known to change in a place by itself."""
@@ -521,6 +528,23 @@ class Noise:
             self._wide = {place: self._wide[place] for place in watched & self._wide.keys()}
         self._decide()
         return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
+
+    def audit(self, found: Differences, kind: str) -> None:
+        """Learn from two visits to a page of a *kind* of which something may have been cut wrongly.
+
+        What stays on pages of one kind, where nothing changes in its place, is their own, and noise
+        of other pages.  It is never cut again.
+        """
+        for place, cuts in self.cuts.places.items():
+            for key in ((place, cut) for cut in cuts):
+                if key in found.changed:
+                    self._stays[key, kind] = -NEVER_NOISE
+                elif place in found.same_places:
+                    self._stays[key, kind] = stays = self._stays.get((key, kind), 0) + 1
+                    if stays == STAYING:
+                        self._seen[key] = NEVER_NOISE, 0
+                        self.refuted += 1
+        self._decide()
 
     def merge(self, other: Noise) -> None:
         """Take over what *other* has seen more of, from the same section."""
@@ -629,6 +653,11 @@ class Noises:
         is_open = self._sections.setdefault(section, Noise()).learn(found, elsewhere)
         self._use(section)
         return is_open
+
+    def audit(self, section: str, found: Differences, kind: str) -> None:
+        """Learn what of a section is no noise; see :meth:`Noise.audit`."""
+        if section in self._sections:
+            self._sections[section].audit(found, kind)
 
     def merged(self, section: str, stored: bytes | None) -> bytes:
         """Return the state of a section to store, merged with the state that others have *stored*.

@@ -170,6 +170,11 @@ class Learned:
         """Return what is known to change by itself in a section."""
         return self._noises.of(section)
 
+    async def audit_noise(self, section: str, found: Differences, kind: str) -> None:
+        """Learn from two visits to a page of a *kind* what is no noise, and store that."""
+        self._noises.audit(section, found, kind)
+        await self._store(noise_key(section))
+
     async def learn_noise(self, section: str, found: Differences) -> bool:
         """Learn from two visits to one page of a section, and store what is known now.
 

@@ -19,6 +19,7 @@ from scrapy_simhash.decision.noise import (
     MOST_CUTS,
     MOST_RUNS,
     NO_CUTS,
+    STAYING,
     WHOLE,
     Atom,
     Cut,
@@ -260,6 +261,27 @@ def test_what_stayed_in_over_half_of_the_visits_is_no_noise() -> None:
     assert not noise.cuts
     noise.learn(changed(7, WHOLE))
     assert noise.cuts
+
+
+def test_what_stays_on_pages_of_one_kind_is_never_cut_again() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 9)
+    for number in range(STAYING):
+        assert noise.cuts
+        noise.audit(changed(9, same=[7]), "/room*" if number else "/page*")
+    noise.audit(changed(9, same=[7]), "/room*")
+    assert not noise.cuts
+    assert noise.refuted == 1
+    for _ in range(20):
+        noise.learn(changed(7, WHOLE))
+    assert not Noise.from_bytes(noise.to_bytes()).cuts
+
+
+def test_what_changes_on_a_page_of_a_kind_may_stay_on_others() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 3)
+    for found in (changed(7, WHOLE), *[changed(9, same=[7])] * (3 * STAYING)):
+        noise.audit(found, "/page*")
+    assert noise.cuts
+    assert not noise.refuted
 
 
 def test_a_parameter_that_stays_is_unlearned() -> None:
