@@ -266,8 +266,6 @@ class Tag:
         self.is_heading = name in ("h1", "h2", "h3", "h4", "h5", "h6")
         self.is_free = name in ("article", "li", "option", "tr")
         self.is_ordered = name == "ol"
-        # No fields, but what a page needs.
-        self.is_loading = name in ("link", "script", "style")
         # What they hold has no order.
         self.is_apart = name in ("head", "html")
         self.is_link = name == "link"

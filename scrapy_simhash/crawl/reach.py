@@ -64,15 +64,10 @@ MAX_WAITING = 2_083
 MARKED_PARAMETERS = 5
 
 
-class Decisions(NamedTuple):
-    """The *final* decision on a page, and that by its *text*, from which the index learns."""
-
-    final: Decision
-    text: Decision
-
-
-async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
+async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Decision]:
     """Store a page, and decide on it: a duplicate by its values is kept for links that are new.
+
+    Return the decision, and that by the text alone, from which the index learns.
 
     Where candidates are not verified, the index alone decides.  Another page may be judged as soon
     as the caller waits for anything.  So the caller must first say what the spider is handed, or a
@@ -91,8 +86,8 @@ async def decide(index: Index, reach: Reach, page: Page) -> Decisions:
         variant = _leading_on(reach, page, decision, cuts, rules)
         if variant is not None:
             await index.keep(page)
-            return Decisions(variant, decision)
-    return Decisions(decision, decision)
+            return variant, decision
+    return decision, decision
 
 
 def _rules_of_copies(index: Index, host: str) -> Iterator[AddressRule]:

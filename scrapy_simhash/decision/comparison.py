@@ -2,14 +2,14 @@
 
 ``Comparison`` is the compiled class (compiled.pyx), or the one below if that is not built.  Blocks
 of the site's template do not count.  What a section repeats is not stored with its pages: beside a
-kept page of another section, it does not count either (:class:`BySection`).
+kept page of another section, it does not count either (:class:`Comparisons`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from types import ModuleType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.decision.sketch import HIDDEN, MIN_SAMPLES, NO_LIMIT, Overlap, Sketch, mark
 
@@ -24,8 +24,6 @@ MAX_SECTIONS = 5
 
 # Returns the ids of the blocks that a section of a site is known to repeat, as Index.template does.
 TemplateOf = Callable[[str], frozenset[int]]
-
-T = TypeVar("T")
 
 
 class ReferenceComparison:
@@ -88,48 +86,6 @@ def no_template(_section: str) -> frozenset[int]:
     return frozenset()
 
 
-class BySection(Generic[T]):
-    """What *make* makes of a page of a *section*, once for each section that it is compared with.
-
-    *make* takes the ids of what does not count: of the *template*, and of what *template_of* says
-    that the other section repeats.
-    """
-
-    def __init__(
-        self,
-        template: Collection[int],
-        section: str,
-        template_of: TemplateOf,
-        make: Callable[[Collection[int]], T],
-    ) -> None:
-        self._template = template
-        self._section = section
-        self._template_of = template_of
-        self._make = make
-        self._made: dict[str, T] = {}
-
-    @property
-    def own(self) -> T:
-        """What counts beside pages of its own section."""
-        return self.beside(self._section)
-
-    def beside(self, section: str) -> T:
-        """Return what counts beside a page of a section; the same as :attr:`own` if too many are.
-
-        Cost: that of *make* for each of the first :data:`MAX_SECTIONS` sections that repeat more.
-        """
-        made = self._made
-        if section not in made:
-            if section == self._section:
-                made[section] = self._make(self._template)
-            elif len(made) >= MAX_SECTIONS:
-                return self.own
-            else:
-                more = self._template_of(section).difference(self._template)
-                made[section] = self._make({*self._template, *more}) if more else self.own
-        return made[section]
-
-
 class Comparisons:
     """Compares a page with kept pages of its own section, and of others.
 
@@ -140,20 +96,33 @@ class Comparisons:
     def __init__(
         self, own: bytes, template: Collection[int], section: str, template_of: TemplateOf
     ) -> None:
-        self._begun = BySection(
-            template, section, template_of, lambda template: Comparison(own, marks(template))
-        )
+        self._own = own
+        self._template = template
+        self._template_of = template_of
+        self._in_section = Comparison(own, marks(template))
+        self._begun = {section: self._in_section}
 
     def overlap(self, other: bytes, section: str) -> Overlap:
         """Return what the page shares with one of a section, at least.
 
-        Cost: 10 us; 100 us for the first page of each section.
+        Cost: 10 us; 100 us for the first page of each of :data:`MAX_SECTIONS` sections.
         """
-        own = self._begun.own
+        own = self._in_section
         found = own.overlap(other)
-        if found.share == 1 or (beside := self._begun.beside(section)) is own:
+        if found.share == 1 or (beside := self._beside(section)) is own:
             return found
         return max(found, beside.overlap(other), key=lambda one: one.share)
+
+    def _beside(self, section: str) -> Comparison:
+        """Return the comparison with pages of a section; of too many, that with its own."""
+        begun = self._begun
+        if section not in begun:
+            if len(begun) >= MAX_SECTIONS:
+                return self._in_section
+            more = self._template_of(section).difference(self._template)
+            beside = Comparison(self._own, marks({*self._template, *more})) if more else None
+            begun[section] = beside or self._in_section
+        return begun[section]
 
 
 def marks(template: Collection[int]) -> set[int]:

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple
@@ -78,22 +78,6 @@ LEADING = ("link", "media")
 _BESIDE_KIND = 0x80
 
 
-class PageAddress(NamedTuple):
-    """An address on a page.
-
-    *kind* is ``link``, ``media``, ``name`` (of the page itself) or ``data``, *place* and *anchor*
-    say where it is and in what.  One that *is_beside* the content is no value.  *id* is that of the
-    value.
-    """
-
-    kind: str
-    place: int
-    anchor: int
-    address: str
-    is_beside: bool
-    id: int
-
-
 class Addresses(NamedTuple):
     """The addresses on a page: whole, of http or https, without what changes by itself.
 
@@ -136,18 +120,6 @@ class Addresses(NamedTuple):
             return []
         texts = self.texts
         return [texts[row] for row in self.rows_of(*kinds, are_values=are_values)]
-
-    def at(self, number: int) -> PageAddress:
-        """Return the address that comes at one place of the page."""
-        kind = self.kinds[number]
-        return PageAddress(
-            KINDS[kind & ~_BESIDE_KIND],
-            self.places[number],
-            self.anchors[number],
-            self.texts[self.rows[number]],
-            bool(kind & _BESIDE_KIND),
-            self.ids[number],
-        )
 
     def values(self) -> dict[int, list[int]]:
         """Return at which places of the page each address is that is a value, by the value's id."""
@@ -335,9 +307,6 @@ class Comparable:
         self._packed = packed
         self._section = section
         self._template_of = template_of
-        self._numbers: dict[int, list[int]] | None = None
-        self._addresses: dict[int, list[int]] | None = None
-        self._places: dict[int, list[tuple[int, int]]] | None = None
         self._tables_compared = 0
 
     def new_beside(
@@ -356,7 +325,7 @@ class Comparable:
             return None
         is_elsewhere = section != self._section
         template = self._template_of(section) if is_elsewhere else frozenset()
-        mine = self._by_hash()
+        mine = self._by_hash
         missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
         there = _places_in_content(template)
         misplaced = self._misplaced(kept, there, template)
@@ -382,12 +351,12 @@ class Comparable:
                 continue
             misplaced.append(value)
         # What has no address is told at once, and mostly enough.
-        for value in sorted(dict.fromkeys(misplaced), key=self._is_address):
+        for value in sorted(dict.fromkeys(misplaced), key=self._addresses.__contains__):
             is_free = value & PLACE not in kept.places
-            for one in self._at(value):
+            for number in self._addresses.get(value, ()):
                 if rewriting is None:
                     rewriting = Rewriting(self._url, url)
-                if _is_among(one, rewriting, kept, template if is_free else ()):
+                if self._is_among(number, rewriting, kept, template if is_free else ()):
                     break
             else:
                 new.append(value)
@@ -425,13 +394,30 @@ class Comparable:
         }
         return _Kept(frozenset(filter(has_place, places)), (mine - more) | less)
 
+    @cached_property
     def _by_hash(self) -> dict[int, list[int]]:
-        """Return the numbers of the values that count, by their hashes."""
-        if self._numbers is None:
-            self._numbers = defaultdict(list)
-            for number, value in enumerate(chain(self._values.own, self._values.chained)):
-                self._numbers[value >> 32].append(number)
-        return self._numbers
+        """The numbers of the values that count, by their hashes."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number, value in enumerate(chain(self._values.own, self._values.chained)):
+            found[value >> 32].append(number)
+        return found
+
+    @cached_property
+    def _by_place(self) -> dict[int, list[tuple[int, int]]]:
+        """What the section repeats, with and without its chain, by the place of each value."""
+        found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        repeated = zip(self._values.repeated, self._values.repeated_loose, strict=True)
+        for value, loose in repeated:
+            found[value & PLACE].append((value, loose))
+        return found
+
+    @cached_property
+    def _addresses(self) -> dict[int, list[int]]:
+        return self._values.addresses.values()
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return self._values.addresses.texts
 
     def _misplaced(
         self, kept: _Kept, there: AbstractSet[int], template: Collection[int]
@@ -442,47 +428,31 @@ class Comparable:
         *template*, which stands at the places *there*.  The frames of two sections, and the files
         that they load, are different ones.
         """
-        if self._places is None:
-            self._places = defaultdict(list)
-            repeated = zip(self._values.repeated, self._values.repeated_loose, strict=True)
-            for value, loose in repeated:
-                self._places[value & PLACE].append((value, loose))
         return [
             value
-            for place in (kept.places | there) & self._places.keys()
-            for value, loose in self._places[place]
+            for place in (kept.places | there) & self._by_place.keys()
+            for value, loose in self._by_place[place]
             if value >> 32 not in kept.hashes
             and loose not in template
-            and (place in kept.places or not self._is_address(value))
+            and (place in kept.places or value not in self._addresses)
         ]
 
-    def _at(self, value: int) -> list[PageAddress]:
-        """Return the addresses that a value stands for."""
-        addresses = self._values.addresses
-        if self._addresses is None:
-            self._addresses = addresses.values()
-        return [addresses.at(number) for number in self._addresses.get(value, ())]
+    def _is_among(
+        self, number: int, rewriting: Rewriting, kept: _Kept, template: Container[int]
+    ) -> bool:
+        """Whether a kept page has an address, under one of the names that it may have there.
 
-    def _is_address(self, value: int) -> bool:
-        if self._addresses is None:
-            self._addresses = self._values.addresses.values()
-        return value in self._addresses
-
-
-def _is_among(
-    one: PageAddress, rewriting: Rewriting, kept: _Kept, template: Container[int]
-) -> bool:
-    """Whether a kept page has an address, under one of the names that it may have there.
-
-    Of a link or a file, the crawl knows whether the spider was handed it.  Of any other address
-    nobody knows what it leads to.
-    """
-    addresses = rewriting(one.address) if one.kind != "data" else rewriting.own(one.address)
-    for address in addresses:
-        value = address_id(address, one.anchor, one.place)
-        if value >> 32 in kept.hashes or value in template:
-            return True
-    return False
+        Of a link or a file, the crawl knows whether the spider was handed it.  Of any other address
+        nobody knows what it leads to.
+        """
+        held = self._values.addresses
+        text = self._texts[held.rows[number]]
+        is_data = KINDS[held.kinds[number]] == "data"
+        for address in rewriting.own(text) if is_data else rewriting(text):
+            value = address_id(address, held.anchors[number], held.places[number])
+            if value >> 32 in kept.hashes or value in template:
+                return True
+        return False
 
 
 def pack_addresses(hashes: Collection[int]) -> bytes:

@@ -12,7 +12,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -22,6 +30,7 @@ from urllib.parse import urlsplit
 
 from cachetools import FIFOCache
 
+from scrapy_simhash.decision.rewriting import common_beginning, parameters_of
 from scrapy_simhash.hashes import hash_of, long_hash_of, mix
 
 SHARE = 0.5
@@ -237,7 +246,7 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             same.add(place)
         for cut in cuts:
             if cut[0] == "parameter":
-                of = (_parameters(atom.text).get(str(cut[1]), "") for atom in atoms)
+                of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
                 values[place, cut] = frozenset(map(hash_of, of))
         if place in wide:
             continue
@@ -397,12 +406,9 @@ def _runs(mine: list[str], its: list[str]) -> list[tuple[int, int]]:
         starts = [at for at in range(len(mine)) if at in differing and at - 1 not in differing]
         ends = [at + 1 for at in range(len(mine)) if at in differing and at + 1 not in differing]
         return [*zip(starts, ends, strict=True)]
-    before = behind = 0
-    most = min(len(mine), len(its))
-    while before < most and mine[before] == its[before]:
-        before += 1
-    while behind < most - before and mine[-1 - behind] == its[-1 - behind]:
-        behind += 1
+    before = common_beginning(mine, its)
+    most = min(len(mine), len(its)) - before
+    behind = min(common_beginning(mine[::-1], its[::-1]), most)
     middles = mine[before : len(mine) - behind], its[before : len(its) - behind]
     shared = {*middles[0]} & {*middles[1]}
     if any(word[0].isalnum() for word in shared) and (before or behind):
@@ -415,7 +421,7 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut]:
     names = {
         name
         for a, b in zip(one, two, strict=False)
-        for name in {n for n, _ in _parameters(a).items() ^ _parameters(b).items()}
+        for name in {n for n, _ in _pairs(a) ^ _pairs(b)}
     }
     if names:
         mine = sorted(stripped(address, names) for address in one)
@@ -448,10 +454,8 @@ def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:
     return mine == its and len(mine) == len(set(one)) == len(set(two))
 
 
-def _parameters(address: str) -> dict[str, str]:
-    query = address.partition("?")[2]
-    pieces = (piece.partition("=") for piece in query.split("&") if piece)
-    return {name: value for name, _, value in pieces}
+def _pairs(address: str) -> ItemsView[str, str]:
+    return parameters_of(address.partition("?")[2]).items()
 
 
 def _carried(atoms: Atoms) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
 from urllib.parse import quote, urlsplit
@@ -95,7 +95,7 @@ class Session:
     def __init__(self, url: str, kept_url: str) -> None:
         own, kept = urlsplit(url), urlsplit(kept_url)
         self._host = own.netloc
-        self._own, self._kept = _parameters(own.query), _parameters(kept.query)
+        self._own, self._kept = parameters_of(own.query), parameters_of(kept.query)
         differing = {name for name, _ in self._own.items() ^ self._kept.items()}
         # The parameters that the two addresses differ in, if they are few.
         self.names = differing if len(differing) <= MOST_PARAMETERS else set()
@@ -113,7 +113,7 @@ class Session:
         if not self.names:
             return set()
         pairs = [link.partition("?")[::2] for link in links]
-        queries = [_parameters(query) for start, query in pairs if self._host in start]
+        queries = [parameters_of(query) for start, query in pairs if self._host in start]
         least = max(LEAST_CARRIERS, MOST_CARRY * len(queries))
         return {
             name
@@ -123,7 +123,7 @@ class Session:
 
     def differing(self, one: str, other: str) -> set[str]:
         """Return in which of these parameters two links differ."""
-        mine, its = (_parameters(link.partition("?")[2]) for link in (one, other))
+        mine, its = (parameters_of(link.partition("?")[2]) for link in (one, other))
         return {name for name in self.names if mine.get(name) != its.get(name)}
 
     def named(self, address: str) -> Iterator[str]:
@@ -142,7 +142,7 @@ class Session:
         start, _, query = address.partition("?")
         if not self.names or self._host not in start:
             return
-        found = _parameters(query)
+        found = parameters_of(query)
         if any(found.get(name, self._own.get(name)) != self._own.get(name) for name in self.names):
             return  # the next page of a list, say
         own_ones = {name: value for name, value in found.items() if name not in self.names}
@@ -168,8 +168,9 @@ def _folders(own: list[str], kept: list[str]) -> list[tuple[str, str]]:
     if len(own) == len(kept):
         pairs = [(one, other) for one, other in zip(own, kept, strict=True) if one != other]
         return [(f"/{one}/", f"/{other}/") for one, other in pairs][:MOST_FOLDERS]
-    first = _common(own, kept)
-    last = min(_common(own[::-1], kept[::-1]), min(len(own), len(kept)) - first)
+    first = common_beginning(own, kept)
+    most = min(len(own), len(kept)) - first
+    last = min(common_beginning(own[::-1], kept[::-1]), most)
     mine, its = own[first : len(own) - last], kept[first : len(kept) - last]
     before = "/".join(("", *own[:first], ""))
     if mine and its:
@@ -177,14 +178,11 @@ def _folders(own: list[str], kept: list[str]) -> list[tuple[str, str]]:
     return [("/".join((before[:-1], *mine, "")), "/".join((before[:-1], *its, "")))]
 
 
-def _common(one: str | list[str], other: str | list[str]) -> int:
+def common_beginning(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how long the common beginning of two sequences is."""
-    length = 0
-    for mine, its in zip(one, other, strict=False):
-        if mine != its:
-            break
-        length += 1
-    return length
+    pairs = zip(one, other, strict=False)
+    differing = (at for at, (mine, its) in enumerate(pairs) if mine != its)
+    return next(differing, min(len(one), len(other)))
 
 
 def _names_of(url: str) -> tuple[str, ...]:
@@ -194,7 +192,7 @@ def _names_of(url: str) -> tuple[str, ...]:
     return quote(url, safe=""), url, quote(path, safe=""), path
 
 
-def _parameters(query: str) -> dict[str, str]:
+def parameters_of(query: str) -> dict[str, str]:
     """Return the parameters of a query as they are written; of a repeated one the last."""
     pieces = (piece.partition("=") for piece in query.split("&") if piece)
     return {name: value for name, _, value in pieces}
