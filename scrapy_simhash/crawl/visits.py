@@ -7,7 +7,9 @@ import zlib
 from collections import OrderedDict
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from cachetools import FIFOCache
 
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
@@ -69,12 +71,12 @@ class SecondVisits:
         self._index = index
         self._probes = probes
         # Of each section: the pages that might be visited, and at which the next one is.
-        self._met: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        self._met: FIFOCache[str, tuple[int, int]] = FIFOCache(MAX_SECTIONS)
         # Of each section that was not visited yet its kept pages; of each kind of addresses the
         # dropped ones, where something is cut.
-        self._early: OrderedDict[str, int] = OrderedDict()
-        self._dropped: OrderedDict[str, int] = OrderedDict()
-        self._under_way: OrderedDict[str, FirstVisit] = OrderedDict()
+        self._early: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        self._dropped: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
         self._asked = self._judged = 0
 
     def consider(
@@ -84,9 +86,8 @@ class SecondVisits:
         self._judged += 1
         section = page.section or page.site
         if decision.may_be_noise:
-            met, due = self._met.pop(section, (0, 1))
+            met, due = self._met.get(section, (0, 1))
             self._met[section] = met, due = met + 1, due
-            _bound(self._met, MAX_SECTIONS)
             is_due = met >= due
         elif decision.is_duplicate:
             is_due = bool(self._index.learned.noise(section).cuts) and self._is_audit(page.url)
@@ -105,7 +106,6 @@ class SecondVisits:
         self._under_way[number] = FirstVisit(
             page, zlib.compress(response.body, 1), decision.is_duplicate
         )
-        _bound(self._under_way, MAX_UNDER_WAY)
         if not decision.is_duplicate:
             waiting = sum(one.page.section == page.section for one in self._under_way.values())
             self._wait(section, waiting < self._probes)
@@ -113,7 +113,6 @@ class SecondVisits:
     def _is_first(self, section: str) -> bool:
         """Whether a section is to be visited, of which one more page is kept."""
         pages = self._early[section] = self._early.get(section, 0) + 1
-        _bound(self._early, MAX_SECTIONS)
         return pages >= FIRST_VISIT_AT and self._index.learned.is_noisy(section)
 
     def _is_audit(self, url: str) -> bool:
@@ -123,7 +122,6 @@ class SecondVisits:
         """
         kind = value_pattern(Address.of(url))
         pages = self._dropped[kind] = self._dropped.get(kind, 0) + 1
-        _bound(self._dropped, MAX_SECTIONS)
         return pages & (pages - 1) == 0
 
     def first(self, number: str) -> FirstVisit | None:
@@ -160,12 +158,6 @@ class SecondVisits:
         """Decide which page of a section is visited next, if one more visit may teach something."""
         met, _ = self._met.get(section, (0, 1))
         self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)
-
-
-def _bound(known: OrderedDict[str, Any], most: int) -> None:
-    """Forget the oldest of what is known beyond so many."""
-    if len(known) > most:
-        known.popitem(last=False)
 
 
 class _Kept(NamedTuple):
