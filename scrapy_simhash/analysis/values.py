@@ -33,7 +33,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
@@ -71,11 +72,11 @@ from scrapy_simhash.decision.holdings import (
     ToldValues,
 )
 from scrapy_simhash.decision.noise import (
-    MIN_CARRIERS,
     NO_CUTS,
     Atom,
     Cuts,
     Place,
+    carried,
     near_place,
     stripped,
     wide_place,
@@ -393,27 +394,18 @@ def beside_the_content(events: list[Event]) -> set[int]:
     return beside
 
 
-def session_parameters(events: list[Event], names: Iterable[str]) -> set[str]:
+def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozenset[str]:
     """Return those parameters that are of the visit on a page, as they are on others.
 
-    Then at least :data:`MIN_CARRIERS` addresses have it, all with one value.  Elsewhere, the same
-    name may be that of an item.
+    Elsewhere, the same name may be that of an item.
     """
-    values: dict[str, set[str]] = {name: set() for name in names}
-    carriers: dict[str, set[str]] = {name: set() for name in names}
+    addresses: set[str] = set()
     for event in events:
         if type(event) is Element:
             if not event.is_read:
                 event.read()
-            for _, _, written in event.written:
-                for name in values if "=" in written else ():
-                    found = re.findall(rf"[?&]{re.escape(name)}=([^&#]*)", written)
-                    if found:
-                        values[name].update(found)
-                        carriers[name].add(written)
-    return {
-        name for name in names if len(values[name]) == 1 and len(carriers[name]) >= MIN_CARRIERS
-    }
+            addresses.update(without_fragment(one) for _, _, one in event.written if "?" in one)
+    return frozenset(names & carried(addresses).keys())
 
 
 class Unit:
@@ -563,7 +555,7 @@ class Reader:
         self._events = events
         self._beside = beside_the_content(events)
         if self._names:
-            self._names = frozenset(session_parameters(events, self._names))
+            self._names = session_parameters(events, self._names)
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)

@@ -225,7 +225,7 @@ class Differences(NamedTuple):
 def differences(first: Atoms, second: Atoms) -> Differences:
     """Compare two visits to one page.  Cost: O(what they hold)."""
     changed: set[tuple[int, Cut]] = set()
-    before, after = _carried(first), _carried(second)
+    before, after = _carried_by(first), _carried_by(second)
     common = before.keys() & after.keys()
     of_visit = {name for name in common if before[name] != after[name]}
     changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
@@ -458,11 +458,19 @@ def _pairs(address: str) -> ItemsView[str, str]:
     return parameters_of(address.partition("?")[2]).items()
 
 
-def _carried(atoms: Atoms) -> dict[str, str]:
-    """Return the parameters with one value in all of a page's addresses that have them."""
+def _carried_by(atoms: Atoms) -> dict[str, str]:
+    return carried(
+        {atom.text for there in atoms.values() for atom in there if atom.kind == "address"}
+    )
+
+
+def carried(addresses: Iterable[str]) -> dict[str, str]:
+    """Return the parameters of a visit: with one value in all addresses of a page that have them.
+
+    At least :data:`MIN_CARRIERS` do, which are different ones without the parameter.
+    """
     values: dict[str, set[str]] = defaultdict(set)
     carriers: dict[str, set[str]] = defaultdict(set)
-    addresses = {atom.text for there in atoms.values() for atom in there if atom.kind == "address"}
     for address in addresses:
         start, _, query = address.partition("?")
         pieces = query.split("&") if query else []
