@@ -20,6 +20,8 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests
+from scrapy_simhash.crawl.parking import Parking
+from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.url_rules.evidence import Sample, sample_size
 from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
@@ -356,20 +358,26 @@ def test_the_rules_of_a_site_are_audited_together(
         assert 0 <= looked_at[host] - sample_size(of_site, 40) < len(aliases)
 
 
+def parking_by_approved(rules: SimhashRulesMiddleware) -> Parking:
+    """What parks requests by rules, one of which is approved everywhere."""
+    hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
+    assert hypothesis is not None
+    hypothesis.approve(["/"], 0.0)
+    assert rules._parking is not None
+    return rules._parking
+
+
 def test_nothing_is_sent_of_keys_that_all_had_their_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As an earlier run of a job may have left them."""
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
-        assert hypothesis is not None
-        hypothesis.approve(["/"], 0.0)
-        assert rules._parking is not None
-        store = rules._parking._store
+        parking = parking_by_approved(rules)
+        store = parking._store
         store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 1, looked=True))
         assert store.keys() == {SID: {"/a/*": 0}}
-        rules._parking.spider_idle()
+        parking.spider_idle()
         assert store.keys() == {SID: {"/a/*": 0}}
     assert not sent
 
@@ -381,11 +389,8 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     trap = AddressRule("trap", "a.example", "a.example/day/N", "")
     refuted = AddressRule("suffix", "a.example", ".print", "")
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
-        assert hypothesis is not None
-        hypothesis.approve(["/"], 0.0)
-        assert rules._parking is not None
-        store = rules._parking._store
+        parking = parking_by_approved(rules)
+        store = parking._store
         for i in range(100):
             for rule, url in (
                 (SID, f"http://a.example/a/p{i}?sid=1"),
@@ -395,12 +400,12 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
                 request = pickle.dumps(Request(url).to_dict(), protocol=4)
                 store.park(url, request, ParkedBy(rule, "/a/*", i))
         with pytest.raises(DontCloseSpider):
-            rules._parking.spider_idle()
+            parking.spider_idle()
         assert len(sent) == sum("print" in request.url for request in sent) == 100
         for refuted_request in [*sent]:
             rules.request_ended(refuted_request, None)
         with pytest.raises(DontCloseSpider):
-            rules._parking.spider_idle()
+            parking.spider_idle()
     assert sum("sid" in request.url for request in sent) == sample_size(100, 40)
 
 
