@@ -23,7 +23,7 @@ from scrapy_simhash.index.base import Run
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.settings import ITEMS, SimhashSettings
 from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of
-from scrapy_simhash.workers.pool import InProcess, PicklingWorkers, WorkerProcesses, Workers
+from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
 
 # Verification needs many candidates, and the plain rule few (docs/quality.md).
@@ -99,7 +99,7 @@ class Pipeline:
     def workers(self) -> Workers:
         """Return what analyses the pages, to be started."""
         settings = self.settings
-        workers: PicklingWorkers = InProcess(self.analyser)
+        workers: Workers = InProcess(self.analyser)
         if settings.workers:
             workers = WorkerProcesses(
                 self.analyser, settings.workers, settings.page_timeout, settings.max_waiting

@@ -73,7 +73,7 @@ def serve() -> None:
         _write(replies, Reply(number, None))
         for pages, (number, question) in enumerate(asked, start=1):
             with _alarm(timeout_seconds):
-                outcome = _outcome(analyser, *question)
+                outcome = outcome_of(analyser, *question)
             is_due = pages % MEASURED_PAGES == 0
             is_last = pages >= PAGES_PER_WORKER or (is_due and _has_grown())
             _write(replies, Reply(number, outcome, is_last))
@@ -95,10 +95,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _outcome(
+def outcome_of(
     analyser: Analyser, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
 ) -> Any:
-    """Return the pickled analysis of a page, or what a function of a module says of one."""
+    """Return the pickled analysis of a page, what a function says of one, or why there is none."""
     try:
         if function is None:  # pickled here, since what is recalled of it is the pickle
             return pickle.dumps(analyser.analyse(*arguments), protocol=5)

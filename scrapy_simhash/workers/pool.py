@@ -19,7 +19,7 @@ from contextlib import suppress
 from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 from scrapy_simhash.analysis.analyser import (
     NO_BACKGROUND,
@@ -28,7 +28,7 @@ from scrapy_simhash.analysis.analyser import (
     PageAnalysis,
 )
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply
+from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply, outcome_of
 
 # A worker gets this many pages at once, so that it has work while the crawl's process is busy with
 # other things, and replies come in batches, which is easier on that process's caches: of its CPU, a
@@ -47,82 +47,49 @@ BACKLOG_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
-
-class Workers(Protocol):
+class Workers:
     """Something that analyses pages."""
 
     def start(self) -> None:
         """Get ready, without waiting for it."""
+
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
+        """Return the pickled analysis of a page, or what a function of a module says of pages.
+
+        The arguments are those of :meth:`analyse` or those of the function, which takes at most the
+        time of a page.  All these, and what it returns, can be pickled.
+
+        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
+            ``worker_died`` or ``workers_busy``; what a function raises is ``extraction_failed``.
+        """
+        raise NotImplementedError
 
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
     ) -> PageAnalysis:
         """Return the analysis of one page.
 
-        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
-            ``worker_died`` or ``workers_busy``.
+        :raises AnalysisError: as :meth:`run`.
         """
-
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        """Return what a function of a module says of pages, within the time limit of one.
-
-        The function, its arguments and what it returns can be pickled.
-
-        :raises AnalysisError: as :meth:`analyse`; what the function raises is
-            ``extraction_failed``.
-        """
+        pickled = await self.run(None, body, encoding, url, background)
+        return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
 
     async def close(self) -> None:
         """Stop; pages under way are given up."""
 
 
-class PicklingWorkers(Workers, Protocol):
-    """Those that say what :meth:`analyse` returns as a pickle, as it comes from a process."""
-
-    async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> PageAnalysis:
-        pickled = await self.pickled_analysis(body, encoding, url, background)
-        return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
-
-    async def pickled_analysis(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> bytes:
-        """Return the pickled analysis of one page.
-
-        :raises AnalysisError: as :meth:`analyse`.
-        """
-
-
-class InProcess(PicklingWorkers):
+class InProcess(Workers):
     """Analyses pages in this process, one after the other, with no time limit: for tests."""
 
     def __init__(self, analyser: Analyser) -> None:
         self._analyser = analyser
 
-    def start(self) -> None:
-        """Nothing to get ready."""
-
-    async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> PageAnalysis:
-        return self._analyser.analyse(body, encoding, url, background)
-
-    async def pickled_analysis(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> bytes:
-        return pickle.dumps(await self.analyse(body, encoding, url, background), protocol=5)
-
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        try:
-            return function(*arguments)
-        except Exception as exc:  # a hostile page may raise whatever it likes
-            raise AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}") from exc
-
-    async def close(self) -> None:
-        """Nothing to stop."""
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
+        outcome = outcome_of(self._analyser, function, arguments)
+        if isinstance(outcome, AnalysisError):
+            raise outcome
+        return outcome
 
 
 class Backlog:
@@ -151,7 +118,7 @@ class Backlog:
             )
 
 
-class WorkerProcesses(PicklingWorkers):
+class WorkerProcesses(Workers):
     """Analyses pages in *processes* processes, each page within *timeout_seconds*.
 
     The time limit runs from when a worker takes the page up.  A worker that outlasts it
@@ -177,15 +144,7 @@ class WorkerProcesses(PicklingWorkers):
         for worker in self._workers:
             worker.start()
 
-    async def pickled_analysis(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> bytes:
-        return cast("bytes", await self._answer(None, body, encoding, url, background))
-
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        return cast("T", await self._answer(function, *arguments))
-
-    async def _answer(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         waiting = self._pages - self._processes  # below 0 while a worker is free
         self._backlog.note(waiting)
         if self._max_waiting is not None and waiting >= self._max_waiting:
@@ -223,7 +182,7 @@ class _Worker:
     async def answer(self, question: object) -> Any:
         """Ask the worker; ask again where the question may not be what brought it down.
 
-        :raises AnalysisError: see :meth:`Workers.analyse`.
+        :raises AnalysisError: see :meth:`Workers.run`.
         """
         self.pages += 1
         left = {_DiedError: MAX_DEATHS, _StoppedError: MAX_BREAKS}

@@ -7,21 +7,19 @@ import pickle
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Background
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
-    from scrapy_simhash.workers.pool import PicklingWorkers
-
-T = TypeVar("T")
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
@@ -66,7 +64,7 @@ class _Known:
         return replace(outcome, seconds=0.0, recalled=True)
 
 
-class RecallingWorkers:
+class RecallingWorkers(Workers):
     """Asks *workers* about each body once, and remembers what came of it, in bounded memory.
 
     An analysis depends on the site's template only by which of the page's blocks and values it
@@ -76,9 +74,7 @@ class RecallingWorkers:
     elsewhere from another; with *url_counts*, at the same URL only.
     """
 
-    def __init__(
-        self, workers: PicklingWorkers, url_counts: bool, max_bytes: int = MAX_BYTES
-    ) -> None:
+    def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
         self._workers = workers
         self._url_counts = url_counts
         self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
@@ -103,7 +99,7 @@ class RecallingWorkers:
             known = self._recalled(key, background.template)
             return known or await self._analysed(key, body, url, background)
 
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         return await self._workers.run(function, *arguments)
 
     async def close(self) -> None:
@@ -118,7 +114,7 @@ class RecallingWorkers:
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            pickled = await self._workers.pickled_analysis(body, key.encoding, url, background)
+            pickled = await self._workers.run(None, body, key.encoding, url, background)
         except AnalysisError as exc:
             if exc.reason not in _PASSING_REASONS:
                 self._remember(key, _Known(pickle.dumps(exc, protocol=5), b""))

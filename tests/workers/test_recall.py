@@ -7,12 +7,13 @@ import pickle
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
+from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.decision.noise import NO_CUTS, Cuts
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
 from scrapy_simhash.workers.pool import InProcess
@@ -34,15 +35,13 @@ class Counting(InProcess):
         self.gate: Callable[[], Awaitable[object]] | None = None
         self.failures: list[AnalysisReason] = []
 
-    async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
-    ) -> PageAnalysis:
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         self.asked += 1
         if self.gate is not None:
             await self.gate()
         if self.failures:
             raise AnalysisError(self.failures.pop(0), "as the test wants it")
-        return await super().analyse(body, encoding, url, background)
+        return await super().run(function, *arguments)
 
 
 @pytest.fixture
@@ -84,10 +83,10 @@ def test_what_a_worker_sent_is_kept_as_it_came(
     """To pickle it again takes the crawl's process longer than to read it."""
     sent = pickle.dumps(ANALYSER.analyse(PAGE, "utf-8", URL), protocol=5)
 
-    async def pickled_analysis(*_: object) -> bytes:
+    async def run(*_: object) -> bytes:
         return sent
 
-    monkeypatch.setattr(counting, "pickled_analysis", pickled_analysis)
+    monkeypatch.setattr(counting, "run", run)
     analysis = asyncio.run(recalling.analyse(PAGE, "utf-8", URL))
     assert analysis == pickle.loads(sent)
     assert [known.pickled is sent for known in recalling._known.values()] == [True]
