@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -113,18 +114,21 @@ class Pipeline:
         known: Learned,
         spider: str,
         run: Run | None = None,
+        is_urgent: bool = False,
     ) -> tuple[Page, PageAnalysis]:
         """Return a page as an index sees it, met by a *run* of *spider*, and its analysis.
 
-        *known* says what is known of the page's site.  Without a run, and if
+        *known* says what is known of the page's site, which counts as it is when the page has
+        waited for its turn; an urgent one does not wait.  Without a run, and if
         ``SIMHASH_SKIP_UNCHANGED`` is "moved", all kept pages stand for others.
 
         :raises AnalysisError: it cannot be analysed, or has no text to compare (``no_text``).
         """
         url, body, encoding, request_fingerprint, asker, *_ = fetched
         section = section_of(url)
-        background = Background(known.template(folder_of(url)), known.noise(section).cuts)
-        analysis = await workers.analyse(body, encoding, url, background)
+        async with nullcontext() if is_urgent else workers.turn():
+            background = Background(known.template(folder_of(url)), known.noise(section).cuts)
+            analysis = await workers.analyse(body, encoding, url, background)
         content = analysis.content
         if fetched.links and content is not None:
             analysis = analysis.with_headers(

@@ -204,7 +204,8 @@ class FeatureReader:
         if isinstance(content, str):
             found = fingerprint_text(content, self._pipeline.analyser.scheme)
         else:
-            found = await self._workers.analyse(content, record.encoding, record.url)
+            async with self._workers.turn():
+                found = await self._workers.analyse(content, record.encoding, record.url)
         view = found.content if isinstance(found, PageAnalysis) else None
         if not found.tokens and view is None:
             raise AnalysisError("no_text", "there is no text to compare")

@@ -402,7 +402,8 @@ class SimhashDownloaderMiddleware:
         page = gist = None
         if not self._selection.why_not(request, response):
             with suppress(Exception):  # a page that cannot be analysed says nothing
-                page, analysis = await self._analysed(self._fetched(request, response))
+                fetched = self._fetched(request, response)
+                page, analysis = await self._analysed(fetched, is_urgent=True)
                 gist = analysis.gist
         first = self._visits.first(number)
         if first is None:
@@ -440,7 +441,8 @@ class SimhashDownloaderMiddleware:
 
     async def _store_again(self, fetched: Fetched, leads_on: bool) -> None:
         """Store a kept page as it is analysed now."""
-        page, _ = await self._analysed(fetched._replace(is_asked_again=False))
+        again = fetched._replace(is_asked_again=False)
+        page, _ = await self._analysed(again, is_urgent=True)
         if await self.index.renew(page) and leads_on:
             self._reach.hand_all(page.holds.addresses)
 
@@ -457,10 +459,13 @@ class SimhashDownloaderMiddleware:
             validators_of(response) if self._validators is not None else None,
         )
 
-    async def _analysed(self, fetched: Fetched) -> tuple[Page, PageAnalysis]:
+    async def _analysed(
+        self, fetched: Fetched, is_urgent: bool = False
+    ) -> tuple[Page, PageAnalysis]:
+        """Return a page and its analysis; an urgent one is what others that come are judged by."""
         run = await self._run.current()
-        known = self.index.learned
-        return await self.pipeline.page(fetched, self.workers, known, self.spider_name, run)
+        known, spider = self.index.learned, self.spider_name
+        return await self.pipeline.page(fetched, self.workers, known, spider, run, is_urgent)
 
     def _dropping(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""

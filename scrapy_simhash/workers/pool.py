@@ -14,8 +14,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
@@ -54,14 +59,23 @@ class Workers:
     def start(self) -> None:
         """Get ready, without waiting for it."""
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait, in the order of those who wait, until a worker can take one more page.
+
+        What is asked without a turn comes before all who wait for theirs.
+
+        :raises AnalysisError: too many wait, ``workers_busy``.
+        """
+        return nullcontext()
+
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         """Return the pickled analysis of a page, or what a function of a module says of pages.
 
         The arguments are those of :meth:`analyse` or those of the function, which takes at most the
         time of a page.  All these, and what it returns, can be pickled.
 
-        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out``,
-            ``worker_died`` or ``workers_busy``; what a function raises is ``extraction_failed``.
+        :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out`` or
+            ``worker_died``; what a function raises is ``extraction_failed``.
         """
         raise NotImplementedError
 
@@ -144,7 +158,8 @@ class WorkerProcesses(Workers):
         for worker in self._workers:
             worker.start()
 
-    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
         waiting = self._pages - self._processes  # below 0 while a worker is free
         self._backlog.note(waiting)
         if self._max_waiting is not None and waiting >= self._max_waiting:
@@ -152,10 +167,13 @@ class WorkerProcesses(Workers):
         self._pages += 1
         try:
             async with self._turn:
-                worker = min(self._workers, key=attrgetter("pages"))
-                return await worker.answer((function, arguments))
+                yield
         finally:
             self._pages -= 1
+
+    async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
+        worker = min(self._workers, key=attrgetter("pages"))
+        return await worker.answer((function, arguments))
 
     async def close(self) -> None:
         await asyncio.gather(*(worker.close() for worker in self._workers))

@@ -18,6 +18,7 @@ from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
 
@@ -98,6 +99,9 @@ class RecallingWorkers(Workers):
         async with self._turns.setdefault(key, asyncio.Lock()):
             known = self._recalled(key, background.template)
             return known or await self._analysed(key, body, url, background)
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return self._workers.turn()
 
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         return await self._workers.run(function, *arguments)

@@ -92,6 +92,26 @@ def test_pages_beyond_those_that_may_wait_are_refused() -> None:
         assert rude.outcomes("b") == ["analysed"]
 
 
+def test_what_has_no_turn_comes_before_all_that_wait() -> None:
+    async def in_order(workers: WorkerProcesses) -> list[str]:
+        done: list[str] = []
+
+        async def analysed(name: str) -> None:
+            async with workers.turn():
+                await workers.analyse(PAGE, "utf-8", f"http://site.example/{name}")
+            done.append(name)
+
+        pages = [asyncio.create_task(analysed(str(i))) for i in range(3 * PAGES_AT_HAND)]
+        await asyncio.sleep(0)
+        await workers.run(os.getpid)
+        done.append("urgent")
+        await asyncio.gather(*pages)
+        return done
+
+    with Rude(processes=1, timeout_seconds=60.0) as rude:
+        assert rude.run(in_order(rude.workers)).index("urgent") == PAGES_AT_HAND
+
+
 def test_backlog_is_said_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
