@@ -222,13 +222,16 @@ class PageValues:
         """What some of its own values are, by their ids."""
         return self.told_values.by_id()
 
-    def pack(self) -> bytes | None:
-        """Return what is stored of them, at most :data:`MAX_BYTES`; None if they are not whole."""
+    def pack(self, most: int = MAX_BYTES) -> bytes | None:
+        """Return what is stored of them, one by one in *most* bytes; None if they are not whole.
+
+        If they do not fit, it is a table of :data:`MAX_BYTES`.
+        """
         if not self.is_whole:
             return None
         places = {value & PLACE for value in self.own} - {NOWHERE}
         values = self.hashes(places) | self.bare_hashes
-        if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= MAX_BYTES:
+        if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= most:
             held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
             return b"".join((_EXACT_HEAD.pack(_EXACT, len(places)), *held))
         return bytes((_TABLE,)) + _bits_of(places) + pack_table(self.hashes())

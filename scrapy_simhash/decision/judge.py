@@ -6,9 +6,10 @@ that the rule needs (:class:`Found`), calls :func:`judge`, and stores the page w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile, tee, zip_longest
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from scrapy_simhash.decision.comparison import Comparisons, TemplateOf, marks, no_template, overlap
@@ -101,13 +102,15 @@ class SiteKnowledge(NamedTuple):
     """What is known of a site.
 
     *template* holds the ids of the blocks that it repeats, *values* those of the values that the
-    section of a page does.  *template_of* and *values_of* return what another section repeats.
+    section of a page does.  *template_of* and *values_of* return what another section repeats,
+    *own_values* those of a kept page.
     """
 
     template: Collection[int] = ()
     template_of: TemplateOf = no_template
     values: Collection[int] = ()
     values_of: TemplateOf = no_template
+    own_values: Callable[[Page], bytes | None] = attrgetter("own_values")
 
 
 class Judged(NamedTuple):
@@ -365,7 +368,7 @@ def most_alike(
         if not page.holds.is_whole:
             new = None
         elif values is not None:
-            new = values.new_beside(row.page.url, row.page.own_values, section, 1)
+            new = values.new_beside(row.page.url, site.own_values(row.page), section, 1)
         elif not is_near:
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
@@ -380,7 +383,7 @@ def most_alike(
                 best = (rank, distance, row)
         elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
-                variant = _Variant(miss, new, other, row.page.own_values)
+                variant = _Variant(miss, new, other, site.own_values(row.page))
         elif missed is None or miss.share > missed.share:
             missed = miss
     if best is None and variant is not None:

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
 
@@ -31,7 +31,7 @@ from scrapy_simhash.decision.noise import Differences, Noise, Noises
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.decision.template import VALUES, Templates
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.urls import folder_of, section_of_folder
+from scrapy_simhash.urls import folder_of, section_of, section_of_folder
 
 if TYPE_CHECKING:
     from scrapy_simhash.url_rules.book import RuleBook, SiteRules
@@ -44,6 +44,9 @@ Exchange = Callable[[str, Callable[["bytes | None"], bytes]], Awaitable[bytes]]
 # if the section repeats nothing.  Each takes about 25 KB (compressed), all together under 40 MB.
 EARLY_PAGES = 40
 EARLY_SECTIONS = 40
+# So long, all their values are known, and not only those that fit into an index: in the pages of a
+# shop 1,700, which take 7 KB.
+EARLY_BYTES = 16_000
 
 # No host ends like these.
 _NOISE = " noise"
@@ -80,6 +83,10 @@ def site_of_rules(key: str) -> str | None:
     return key.removesuffix(_RULES) if key.endswith(_RULES) else None
 
 
+def _key(page: Page) -> tuple[str, bytes]:
+    return page.scope, page.request_fingerprint
+
+
 class Liars(dict[str, int]):
     """The hosts that said of a page which had changed that it had not, and when, in seconds."""
 
@@ -96,6 +103,13 @@ class Liars(dict[str, int]):
         return b"%d" % self.get(host, 0)
 
 
+class _Early(NamedTuple):
+    """A page that was kept before the template of its section was settled, and all its values."""
+
+    page: Page
+    values: bytes | None
+
+
 class Learned:
     """What is known of the sites of an index, merged with what other processes have learned."""
 
@@ -107,7 +121,7 @@ class Learned:
         self.liars = Liars()
         self._rules: RuleBook | None = None
         self._compares_values = False
-        self._early: FIFOCache[str, list[Page]] = FIFOCache(EARLY_SECTIONS)
+        self._early: FIFOCache[str, dict[tuple[str, bytes], _Early]] = FIFOCache(EARLY_SECTIONS)
         self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
 
@@ -128,9 +142,16 @@ class Learned:
         """
         section = page.section or page.site
         likely = self._union(self._blocks.likely_blocks, section)
+        values = self._values_of(section)
         return SiteKnowledge(
-            likely, self.repeated_blocks, self._values_of(section), self._values_of
+            likely, self.repeated_blocks, values, self._values_of, self._own_values
         )
+
+    def _own_values(self, kept: Page) -> bytes | None:
+        """Return all values of a kept page, if they are known, or else what is stored of them."""
+        early = self._early.get(section_of(kept.url), {}).get(_key(kept))
+        is_same = early is not None and early.page.own_values == kept.own_values
+        return early.values if early is not None and is_same else kept.own_values
 
     def template(self, folder: str) -> frozenset[int]:
         """Return the ids of the blocks and values that the pages of a folder are known to repeat.
@@ -246,15 +267,15 @@ class Learned:
         """Remember a kept page, if the template of its section is not settled."""
         if page.view_under is None:
             return
-        pages = self._early.setdefault(page.section or page.site, [])
+        pages = self._early.setdefault(page.section or page.site, {})
         if len(pages) < EARLY_PAGES:
-            pages.append(page)
+            values = None if page.own_values is None else page.holds.pack(EARLY_BYTES)
+            pages[_key(page)] = _Early(page, values)
 
     def forget(self, scope: str, request_fingerprint: bytes) -> None:
         """Forget a page that was taken back, so that it is not stored anew."""
-        taken = scope, request_fingerprint
         for pages in self._early.values():
-            pages[:] = [one for one in pages if (one.scope, one.request_fingerprint) != taken]
+            pages.pop((scope, request_fingerprint), None)
 
     def take_settled(self, page: Page) -> Iterator[Page]:
         """Yield the pages that were kept before the template of a page's section was settled.
@@ -264,9 +285,9 @@ class Learned:
         section = page.section or page.site
         if section not in self._early or not self._is_settled(section):
             return
-        for early in self._early.pop(section):
-            viewed = self.viewed(early)
-            if viewed is not early:
+        for early in self._early.pop(section).values():
+            viewed = self.viewed(early.page)
+            if viewed is not early.page:
                 yield viewed
 
     def viewed(self, page: Page) -> Page:

@@ -122,11 +122,22 @@ def test_content_from_the_source_is_that_of_the_page() -> None:
         assert content_of(again, template, title) == content_of(blocks, template, "T")
 
 
+def test_all_values_of_early_pages_are_known(index: Blocking) -> None:
+    """Also if a page has more than are stored, and another has few of them."""
+    shop = with_values(early_page("shop"), *range(1_500))
+    few = with_values(replace(early_page("few"), view_under=None), *range(300))
+    index.check_and_add(shop)
+    assert index.check(few).is_duplicate
+    assert index.check(with_values(few, *range(300), 1_500)).verdict == "variant"
+    index.check_and_add(with_values(early_page("shop"), *range(1, 1_501)))
+    assert index.check(few).verdict == "variant"
+
+
 def test_early_pages_are_bounded() -> None:
     learned = Learned(0.9)
     for section in range(EARLY_SECTIONS + 3):
-        for _ in range(EARLY_PAGES + 3):
-            learned.remember(replace(early_page(), section=f"site.example/{section}"))
+        for i in range(EARLY_PAGES + 3):
+            learned.remember(replace(early_page(str(i)), section=f"site.example/{section}"))
     assert len(learned._early) == EARLY_SECTIONS
     assert {len(pages) for pages in learned._early.values()} == {EARLY_PAGES}
 
