@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
-from scrapy_simhash.report.counting import Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.counting import Distinct, Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.urls import MAX_URL, Address
 
@@ -167,7 +167,9 @@ class Collector:
         self.distances: Counter[int] = Counter()
         self.shares: Counter[int] = Counter()
         self.missed_shares: Counter[int] = Counter()
-        self.near_misses: Largest[tuple[str, str, int]] = Largest(NEAR_MISSES)
+        # Of each a few, the largest last: a share with a page and its closest, the time of a page.
+        self.near_misses: list[tuple[float, str, str, int]] = []
+        self.slowest: list[tuple[float, str]] = []
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
         # Kept pages of which a duplicate may be the better copy, by why.
         self.better: defaultdict[str, Distinct] = defaultdict(Distinct)
@@ -186,7 +188,6 @@ class Collector:
         # A crawl knows this number; no record says it.
         self.links_not_followed: int | None = None
         self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped)
-        self.slowest: Largest[str] = Largest(SLOWEST)
 
     def add(self, record: Record) -> list[Alarm]:
         """Count a record, and return the alarms that it raises; O(1), amortised."""
@@ -248,7 +249,7 @@ class Collector:
         self.analyses_avoided += record.analysis_seconds == 0
         self.analysis_seconds += analysis_seconds
         self.index_seconds += record.index_seconds or 0.0
-        self.slowest.add(analysis_seconds, shortened(record.url))
+        keep_largest(self.slowest, (analysis_seconds, shortened(record.url)), SLOWEST)
         address = record.address
         decision = record.decision
         leads_on = decision.verdict == "variant" and decision.reason in NEW_ADDRESSES
@@ -270,7 +271,8 @@ class Collector:
         elif record.decision.closest is not None:
             share, distance, url = record.decision.closest
             self.missed_shares[int(share * SHARE_STEPS)] += 1
-            self.near_misses.add(share, (shortened(record.url), shortened(url), distance))
+            near = share, shortened(record.url), shortened(url), distance
+            keep_largest(self.near_misses, near, NEAR_MISSES)
 
     def _add_duplicate(self, record: Record) -> None:
         # Not before it is needed: a crawl may have neither duplicates nor rules.

@@ -6,24 +6,24 @@ texts beside each count, and a sketch has no room for them.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from heapq import heappush, heapreplace
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from scrapy_simhash.hashes import hash_of
 
 Key = TypeVar("Key")
-Row = TypeVar("Row")
-# Values with equal numbers are compared with each other.
-Value = TypeVar("Value", bound=Any)
+Row = TypeVar("Row", bound=Any)
 
 # Adaptive sampling of m values errs by about 1.2 / sqrt(m) (Flajolet, "On adaptive sampling",
 # Computing 43, 1990): by 8 % with 256.  Up to 256 strings the count is exact.
 DISTINCT_KEPT = 256
 # In a chart as wide as a page, 60 bars can still be told apart.
 BINS = 60
+# In a bin, beside the pages by outcome.
+DUPLICATES = "duplicates"
 
 
 def counted(number: int, what: str) -> str:
@@ -119,7 +119,6 @@ class Timeline:
     def __init__(self) -> None:
         self.seconds = 1
         self.pages: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        self.duplicates: Counter[int] = Counter()
         self.first = float("inf")
         self.last = float("-inf")
 
@@ -130,42 +129,27 @@ class Timeline:
             self.last = max(self.last, when)
             while self.last // self.seconds - self.first // self.seconds >= BINS:
                 self._widen()
-        number = int(when // self.seconds)
-        self.pages[number][outcome] += 1
-        if duplicate:
-            self.duplicates[number] += 1
+        pages = self.pages[int(when // self.seconds)]
+        pages[outcome] += 1
+        pages[DUPLICATES] += duplicate
 
     def rows(self) -> Iterator[tuple[float, Counter[str], int]]:
         """Yield (start of the bin, its pages by outcome, its duplicates), without a gap."""
         if self.pages:
             for number in range(min(self.pages), max(self.pages) + 1):
-                pages = self.pages.get(number, Counter())
-                yield number * self.seconds, pages, self.duplicates[number]
+                pages = Counter(self.pages.get(number))
+                duplicates = pages.pop(DUPLICATES, 0)
+                yield number * self.seconds, pages, duplicates
 
     def _widen(self) -> None:
         self.seconds *= 2
         narrow, self.pages = self.pages, defaultdict(Counter)
         for number, pages in narrow.items():
             self.pages[number // 2].update(pages)
-        narrow_duplicates, self.duplicates = self.duplicates, Counter()
-        for number, duplicates in narrow_duplicates.items():
-            self.duplicates[number // 2] += duplicates
 
 
-class Largest(Generic[Value]):
-    """The values with the largest numbers, at most *limit* of them."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._heap: list[tuple[float, Value]] = []
-
-    def add(self, number: float, value: Value) -> None:
-        """Keep *value* if its *number* is among the largest; O(log limit)."""
-        if len(self._heap) < self.limit:
-            heappush(self._heap, (number, value))
-        elif number > self._heap[0][0]:
-            heapreplace(self._heap, (number, value))
-
-    def top(self) -> list[tuple[float, Value]]:
-        """Return the pairs, the largest first."""
-        return sorted(self._heap, reverse=True)
+def keep_largest(kept: list[Row], row: Row, limit: int) -> None:
+    """Put a row in its place among those that are *kept*, of which only the largest stay."""
+    if len(kept) < limit or row > kept[0]:
+        insort(kept, row)
+        del kept[:-limit]

@@ -8,15 +8,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from scrapy_simhash.decision.page import VARIANT_REASONS
+from scrapy_simhash.decision.page import VARIANT_REASONS, Verdict
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
-from scrapy_simhash.report.counting import counted, listed
+from scrapy_simhash.report.counting import Heaviest, counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from scrapy_simhash.url_rules.rule import AddressRule
+
+Key = TypeVar("Key")
+Source = TypeVar("Source", bound=SourceCount)
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 1
@@ -27,6 +30,8 @@ ALARMS_SHOWN = 50
 # Of several crawls whose reports had one place, the last are shown, with these counts.
 CRAWLS_SHOWN = 10
 CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
+# The rows of a collector that may be too low, under the names that the report has for them, too.
+BOUNDED = ("novelties", "groups", "sections", "sites", "patterns", "parameters", "redirects")
 # Rules are the next step if they make at least this share of the downloads needless.
 LEAST_NEEDLESS = 0.05
 # A rule is shown if it explains at least this many duplicates.
@@ -103,7 +108,7 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "shares": _shares(collector),
         "near_misses": [
             {"url": url, "closest": closest, "share": share, "distance": distance}
-            for share, (url, closest, distance) in collector.near_misses.top()
+            for share, url, closest, distance in collector.near_misses[::-1]
         ],
         "novelties": [
             {"kind": kind, "place": place, **asdict(novelty)}
@@ -114,29 +119,27 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
             for text, group in islice(collector.groups.top(), ROWS)
         ],
         "side_by_side": list(about.side_by_side),
-        "sites": _sources(dict(collector.sites.top()), "site"),
-        "patterns": _sources(dict(collector.patterns.top()), "pattern"),
+        "sites": _sources(collector.sites, "site"),
+        "patterns": _sources(collector.patterns, "pattern"),
         "parameters": _parameters(collector),
         "differences": differences,
-        "redirects": _redirects(collector),
+        "redirects": [
+            {"from": start, "to": end, **asdict(count)}
+            for (start, end), count in _with_most_duplicates(collector.redirects)
+            if count.duplicates
+        ],
         "skipped": [
             {"reason": reason, **asdict(skipped)}
             for reason, skipped in islice(collector.skipped.top(), ROWS)
         ],
         "slowest": [
-            {"url": url, "seconds": seconds} for seconds, url in collector.slowest.top() if seconds
+            {"url": url, "seconds": seconds} for seconds, url in collector.slowest[::-1] if seconds
         ],
         "settings": dict(about.settings),
         "versions": dict(about.versions),
         "missing": {
-            "novelties": collector.novelties.missing,
-            "groups": collector.groups.missing,
-            "sections": collector.sections.missing,
-            "sites": collector.sites.missing,
-            "patterns": collector.patterns.missing,
-            "parameters": collector.parameters.missing,
             "differences": collector.rules.missing,
-            "redirects": collector.redirects.missing,
+            **{name: getattr(collector, name).missing for name in BOUNDED},
         },
         "sampled_share": collector.sample.share,
     }
@@ -208,18 +211,13 @@ def _totals(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "pages": collector.pages,
         "body_bytes": collector.body_bytes,
         "judged": judged,
-        "unique": verdicts["unique"],
-        "variant": verdicts["variant"],
-        "near_duplicate": verdicts["near_duplicate"],
-        "exact_duplicate": verdicts["exact_duplicate"],
-        "refresh": verdicts["refresh"],
+        **{verdict: verdicts[verdict] for verdict in get_args(Verdict)},
         "unchanged": spent["unchanged"].pages,
         "moved": spent["moved"].pages,
         "replaced": spent["canonical"].pages,
         "not_canonical": collector.better["canonical"].estimate(),
         "shorter": collector.better["longer"].estimate(),
         **{reason: collector.variants[reason] for reason in VARIANT_REASONS},
-        "skipped": verdicts["skipped"],
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,
         "dropped": spent["dropped"].pages,
@@ -270,10 +268,12 @@ def _shares(collector: Collector) -> list[dict[str, Any]]:
     ]
 
 
-def _sources(sources: Mapping[str, SourceCount], name: str) -> list[dict[str, Any]]:
-    """Return the sources with most duplicates."""
-    ranked = sorted(sources.items(), key=lambda item: -item[1].duplicates)
-    return [{name: key, **asdict(source)} for key, source in ranked[:ROWS]]
+def _sources(sources: Heaviest[str, SourceCount], name: str) -> list[dict[str, Any]]:
+    return [{name: key, **asdict(source)} for key, source in _with_most_duplicates(sources)]
+
+
+def _with_most_duplicates(sources: Heaviest[Key, Source]) -> list[tuple[Key, Source]]:
+    return sorted(sources.top(), key=lambda item: -item[1].duplicates)[:ROWS]
 
 
 def _parameters(collector: Collector) -> list[dict[str, Any]]:
@@ -297,23 +297,6 @@ def _parameters(collector: Collector) -> list[dict[str, Any]]:
             }
         )
     return sorted(rows, key=lambda row: (-row["makes_duplicates"], -row["duplicates"]))[:ROWS]
-
-
-def _redirects(collector: Collector) -> list[dict[str, Any]]:
-    """Return redirects from one pattern to another that led to duplicates."""
-    leading = [(ends, count) for ends, count in collector.redirects.top() if count.duplicates]
-    leading.sort(key=lambda item: -item[1].duplicates)
-    return [
-        {
-            "from": start,
-            "to": end,
-            "pages": count.pages,
-            "duplicates": count.duplicates,
-            "body_bytes": count.body_bytes,
-            "examples": count.examples,
-        }
-        for (start, end), count in leading[:ROWS]
-    ]
 
 
 def _differences(collector: Collector) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import Collector, PageSample
-from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Largest, Timeline
+from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of, text_of
 from scrapy_simhash.report.record import Record
@@ -85,10 +85,10 @@ def test_timeline_counts_every_page_in_few_bins(pages: list[tuple[float, bool]])
 
 
 def test_largest_are_kept() -> None:
-    largest: Largest[str] = Largest(2)
+    largest: list[tuple[int, str]] = []
     for number in (3, 9, 1, 7):
-        largest.add(number, f"page {number}")
-    assert largest.top() == [(9, "page 9"), (7, "page 7")]
+        keep_largest(largest, (number, f"page {number}"), limit=2)
+    assert largest == [(7, "page 7"), (9, "page 9")]
 
 
 @pytest.mark.parametrize(
