@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from loky import cpu_count
 
@@ -33,6 +33,10 @@ PREFERENCES = FIRST, CANONICAL = "first", "canonical"
 # By these headers of a request, a site knows who asks.
 IDENTITY_HEADERS = ("authorization", "cookie", "x-api-key", "x-auth-token", "x-access-token")
 SCOPES = ("global", "site", "host", "spider")
+# What a crawl may raise an alarm on; the first of them are about a site (report/alarms.py).
+AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
+SITE_ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text")
+ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 
 # The crawl's own process needs a core.  It takes 6 ms for a page of 210 KB, a worker takes 48 ms:
 # more workers than this would wait for it.
@@ -141,10 +145,14 @@ def _read_alarm_actions(value: Any) -> dict[str, str | float]:
     if not isinstance(actions, Mapping):
         raise ValueError
     minutes = _number(float, 0)
-    return {
-        _read_text(name): action if action in ("close", "pause") else minutes.read(action)
-        for name, action in actions.items()
-    }
+    found: dict[str, str | float] = {}
+    for name, action in actions.items():
+        if name not in (ALARMS if action == "close" else SITE_ALARMS):
+            raise ValueError
+        if action != "close":
+            action = inf if action == "pause" else SECONDS_A_MINUTE * minutes.read(action)
+        found[name] = action
+    return found
 
 
 def _read_header_names(value: Any) -> tuple[str, ...]:
@@ -274,9 +282,14 @@ class SimhashSettings:
     decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
     report_file: str | None = _setting(None, _path_with(".html", ".htm"))
     prometheus_file: str | None = _setting(None, _path_with(".prom"))
+    # "close", or how many seconds the host of the alarm has a pause.
     on_alarm: Mapping[str, str | float] | None = _setting(
         None,
-        Requirement("a mapping of alarms to 'close', 'pause' or minutes", _read_alarm_actions),
+        Requirement(
+            f"a mapping of {', '.join(SITE_ALARMS)} to 'close', 'pause' or minutes, and of "
+            "duplicates to 'close'",
+            _read_alarm_actions,
+        ),
     )
 
     @property
@@ -293,11 +306,8 @@ class SimhashSettings:
     @property
     def pauses(self) -> dict[str, float]:
         """For how many seconds an alarm pauses its host; ``inf`` means to the end of the crawl."""
-        return {
-            name: inf if isinstance(action, str) else SECONDS_A_MINUTE * action
-            for name, action in (self.on_alarm or {}).items()
-            if action != "close"
-        }
+        actions = (self.on_alarm or {}).items()
+        return {name: action for name, action in actions if not isinstance(action, str)}
 
     @classmethod
     def is_enabled(cls, source: Mapping[Any, Any]) -> bool:

@@ -12,8 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
-from scrapy_simhash.crawl.setup import RareWarning, active_settings, check_alarms
-from scrapy_simhash.report.alarms import SITE_ALARMS, Alarm
+from scrapy_simhash.crawl.setup import RareWarning, active_settings
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy.http import Request
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
+
+    from scrapy_simhash.report.alarms import Alarm
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,6 @@ class SimhashPauseMiddleware:
         settings = active_settings(crawler)
         if not settings.pauses:
             raise NotConfigured  # without a message: this is the default
-        check_alarms(settings.pauses, SITE_ALARMS, " for a pause")
         middleware = cls(crawler.stats, settings.pauses)
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware

@@ -16,10 +16,10 @@ from scrapy import signals as scrapy_signals
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.run import WORKERS, JobState
-from scrapy_simhash.crawl.setup import RareWarning, active_settings, check_alarms, file_path
+from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path
 from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.report.alarms import ALARMS, Alarm
+from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.pairs import Pairs
@@ -85,7 +85,6 @@ class SimhashReport:
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
             writing = Writing(path, workers, settings.page_timeout)
         state = JobState(crawler, "report", Collector)
-        check_alarms(settings.on_alarm or (), ALARMS)
         collector = state.load() or Collector()
         collector.watch = collector.watch.resumed(settings.pauses)
         extension = cls(crawler, collector, state, settings.closing_alarms, writing)

@@ -220,17 +220,6 @@ def unwritable(setting: str, path: object, exc: Exception) -> SettingsError:
     )
 
 
-def check_alarms(names: Iterable[str], known: Iterable[str], doing: str = "") -> None:
-    """Check the names of alarms in ``SIMHASH_ON_ALARM``; *doing* says for what they are used.
-
-    :raises SettingsError: a name is not among the *known* ones.
-    """
-    if unknown := sorted(set(names) - {*known}):
-        raise SettingsError(
-            f"SIMHASH_ON_ALARM may name {', '.join(known)}{doing}: got {unknown[0]!r}"
-        )
-
-
 class RareWarning:
     """A warning that is logged at most once a minute, with the number of those held back."""
 

@@ -6,17 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Literal
 
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.settings import SITE_ALARMS, AlarmName
 from scrapy_simhash.urls import MAX_URL, Address
-
-AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
-# Alarms about the site of the page that raised them.
-SITE_ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text")
-ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
 
 # With these limits a crawl of the LLVM documentation raises no alarm.  It has 1,379 pages, and 767
 # of them are duplicates (two releases that are mostly the same): up to 7 addresses of one text

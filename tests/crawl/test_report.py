@@ -168,10 +168,10 @@ def test_report_that_cannot_be_written_at_the_end_is_an_error_in_the_log(
         ({"SIMHASH_REPORT_FILE": "report.txt"}, "must be the path of a file that ends in .html"),
         ({"SIMHASH_REPORT_FILE": "%(day)s.html"}, "no % but in"),
         ({"SIMHASH_REPORT_FILE": "job.json/a.html"}, "a path that can be written"),
-        ({"SIMHASH_ON_ALARM": {"fire": "close"}}, "may name one_text, trap"),
+        ({"SIMHASH_ON_ALARM": {"fire": "close"}}, "must be a mapping of one_text, trap"),
         (
             {"SIMHASH_ON_ALARM": '{"duplicates": 5}'},
-            "one_text, trap, no_text for a pause: got 'dup",
+            "minutes, and of duplicates to 'close': got '{\"dup",
         ),
     ],
 )

@@ -107,9 +107,9 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_every_field_of_the_report_stands_in_the_docs() -> None:
-    from scrapy_simhash.report.alarms import ALARMS
     from scrapy_simhash.report.collector import Collector
     from scrapy_simhash.report.document import CrawlInfo, report_of
+    from scrapy_simhash.settings import ALARMS
 
     report = report_of(Collector(), CrawlInfo())
     rows = table("report.md", 0, 1)
