@@ -17,7 +17,7 @@ If a callback fails, or an item is refused, run.py takes the page out of the ind
 what a run knows in its JOBDIR.
 
 A second downloader middleware, rules.py, is imported only if ``SIMHASH_RULES`` is not "off".  From
-other signals of judging.py, it learns which addresses lead to one page; by its rules, parking.py
+what judging.py tells it, it learns which addresses lead to one page; by its rules, parking.py
 parks requests in a file (parked.py).  So it does for requests that lead into traps, or to pages
 that are not there (dead_ends.py).
 

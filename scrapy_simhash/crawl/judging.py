@@ -8,6 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -198,7 +199,7 @@ class SimhashDownloaderMiddleware:
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.stands_for_others:
-            self._tell(signals.page_taken_back, request=request, url=response.url)
+            self._tell("page_taken_back", request, response.url)
             asker = self._facts.of(request).asker
             scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
@@ -245,9 +246,9 @@ class SimhashDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
-        self._tell(signals.request_ended, request=request, decision=None)
+        self._tell("request_ended", request, None)
         if (number := request.meta.get(OWN_META_KEY)) is not None:
-            self._tell(signals.own_answer, number=number, page=None, gist=None)
+            self._tell("missing.answered", number, None, None)
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
@@ -263,12 +264,12 @@ class SimhashDownloaderMiddleware:
         decision, record = (
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
-        self._tell(signals.request_ended, request=request, decision=decision)
+        self._tell("request_ended", request, decision)
         if record.action == "drop":
             # Before the signal: the alarm that it raises asks again for what was dropped.
             self._dropped.note(request, decision)
             self._ask_again(response.url, refuted)
-        self._tell(
+        self.crawler.signals.send_catch_log(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
         if record.action == "drop":
@@ -289,8 +290,7 @@ class SimhashDownloaderMiddleware:
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
         """Note that a page is unchanged, as its server says; return the decision and its record."""
         self._reach.note_unique(page.url)
-        known = {"page": page, "decision": decision, "body_bytes": 0}
-        self._tell(signals.page_decided, request=request, **known)
+        self._tell("page_decided", request, page, decision, 0)
         record = partial(Record.of, redirects=redirects_in(request.meta))
         return decision, record(decision, url=page.url, body_bytes=0, action="drop")
 
@@ -360,15 +360,8 @@ class SimhashDownloaderMiddleware:
             decision = self._walls.seen(request, page, decision)
         decision = self._facts.told(request, decision)
         self._request_variants.note(request, decision)
-        told = self._tell(
-            signals.page_seen,
-            request=request,
-            page=page,
-            decision=decision,
-            gist=analysis.gist,
-            unmet=self._reach.unmet,
-        )
-        if not any(answer is True for _, answer in told):  # it may be a page that is missing
+        seen = request, page, decision, analysis.gist, self._reach.unmet
+        if not self._tell("page_seen", *seen):  # or else it may be a page that is missing
             self._visits.consider(request, response, page, decision)
         action = self._policy.action(request, response, decision)
         leads_on = action == "pass" and self._facts.leads_on(request)
@@ -381,13 +374,7 @@ class SimhashDownloaderMiddleware:
         await self.index.learn(page, by_text)
         if self._validators is not None:
             await self._validators.look(request, page, decision)
-        self._tell(
-            signals.page_decided,
-            request=request,
-            page=page,
-            decision=decision,
-            body_bytes=len(response.body),
-        )
+        self._tell("page_decided", request, page, decision, len(response.body))
         if action == "drop" and self._walls is not None and self._walls.has(decision):
             # It has become known while others were waited for, and nobody asks for this page again.
             decision = replace(decision, reason="wall")
@@ -407,7 +394,7 @@ class SimhashDownloaderMiddleware:
                 gist = analysis.gist
         first = self._visits.first(number)
         if first is None:
-            self._tell(signals.own_answer, number=number, page=page, gist=gist)
+            self._tell("missing.answered", number, page, gist)
         elif page is not None:
             await self._compare(first, page, response)
 
@@ -422,7 +409,7 @@ class SimhashDownloaderMiddleware:
                     self._kept.note_noise(page.section)
                 self._ask_again(page.url, refuted)
                 self._reach.start_trials_over()
-                self._tell(signals.noise_learned, url=page.url)
+                self._tell("noise_learned", page.url)
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 
@@ -503,6 +490,11 @@ class SimhashDownloaderMiddleware:
         )
         return Decision("skipped", reason)
 
-    def _tell(self, signal: object, **arguments: object) -> list[tuple[Any, Any]]:
-        """Send a signal; return its handlers with what each returns, or the failure of each."""
-        return self.crawler.signals.send_catch_log(signal, **arguments)
+    def _tell(self, method: str, *arguments: object) -> Any:
+        """Call a method of the middleware for rules, if there is one; a failure costs no page."""
+        try:
+            return self._parts.rules and attrgetter(method)(self._parts.rules)(*arguments)
+        except Exception:
+            logger.exception(
+                "Error in SimhashRulesMiddleware", extra={"spider": self.crawler.spider}
+            )

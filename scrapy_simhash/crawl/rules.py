@@ -73,7 +73,7 @@ class SimhashRulesMiddleware:
     parked request gets a :class:`~scrapy_simhash.crawl.exceptions.RuledOut`.  Nothing is learned
     from walls, pages without content of their own, and pages after a redirect.
 
-    It hears of the verdicts by the signals of judging.py.
+    It hears of the verdicts from judging.py, as *parts* lead to it.
     """
 
     def __init__(self, crawler: Crawler, parts: Parts, place: Path | None) -> None:
@@ -118,14 +118,9 @@ class SimhashRulesMiddleware:
                 "not be dropped is downloaded",
                 {"action": settings.action},
             )
-        middleware = cls(crawler, parts_of(crawler, settings), parking_place(crawler, settings))
+        parts = parts_of(crawler, settings)
+        middleware = parts.rules = cls(crawler, parts, parking_place(crawler, settings))
         for handler, signal in (
-            (middleware.page_seen, signals.page_seen),
-            (middleware.page_decided, signals.page_decided),
-            (middleware.request_ended, signals.request_ended),
-            (middleware.page_taken_back, signals.page_taken_back),
-            (middleware.noise_learned, signals.noise_learned),
-            (middleware.missing.answered, signals.own_answer),
             (middleware.alarm_raised, signals.alarm_raised),
             (middleware.report_due, signals.report_due),
             (middleware.spider_closed, scrapy_signals.spider_closed),

@@ -53,15 +53,19 @@ _HARMLESS = ("scrapy", "scrapy_simhash", "scrapy_poet", "scrapy_zyte_api")
 _settings: WeakKeyDictionary[Crawler, SimhashSettings] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parts:
-    """What the downloader middlewares of one crawl share."""
+    """What the downloader middlewares of one crawl share.
+
+    The one that judges pages tells what it does to the one for *rules*, which may be missing.
+    """
 
     pipeline: Pipeline
     index: Index
     facts: RequestFacts
     # Where a crawl that only observes stores what it learns of sites.
     learns_in: Index | None = None
+    rules: object | None = None
 
 
 _PARTS: Shared[Parts] = Shared()
