@@ -98,15 +98,11 @@ class CrawlRun:
         folder = job_dir(crawler.settings)
         self._job_file = Path(folder) / JOB_FILE if folder and not is_named else None
         self._name = settings.crawl if self._job_file is None else _name_in(self._job_file)
-        self._run: Run | None = None
+        # None until it has begun.
+        self.begun: Run | None = None
         self._lock = asyncio.Lock()
         self._try_at = 0.0
         self._beats: asyncio.Future[None] | None = None
-
-    @property
-    def begun(self) -> Run | None:
-        """The run; None if it has not begun yet."""
-        return self._run
 
     async def current(self) -> Run:
         """Return the run, which begins with the first call.
@@ -115,9 +111,9 @@ class CrawlRun:
             nobody knows which pages this crawl has met.
         """
         async with self._lock:
-            if self._run is None:
-                self._run = await self._begin()
-        return self._run
+            if self.begun is None:
+                self.begun = await self._begin()
+        return self.begun
 
     async def _begin(self) -> Run:
         if monotonic() < self._try_at:
@@ -139,9 +135,9 @@ class CrawlRun:
         if is_done and self._job_file is not None:
             with suppress(OSError):
                 self._job_file.unlink(missing_ok=True)
-        if self._run is not None and self._beats is not None:
+        if self.begun is not None and self._beats is not None:
             self._beats.cancel()
-            await self._index.end_crawl(self._run, delivered)
+            await self._index.end_crawl(self.begun, delivered)
 
     async def _beat(self, run: Run) -> None:
         while True:
