@@ -88,8 +88,7 @@ class SimhashDownloaderMiddleware:
     A dropped page is logged as follows, and its request's errback gets a
     :class:`~scrapy_simhash.crawl.exceptions.NearDuplicate`::
 
-        DEBUG: Dropped near-duplicate <200 http://a.example/print>:
-        representative http://a.example/, distance 1
+        DEBUG: Dropped: http://a.example/print is a near-duplicate of http://a.example/ (distance 1)
 
     Whatever fails, the page passes on and is counted under ``simhash/skipped/<reason>``.
     """
@@ -465,22 +464,13 @@ class SimhashDownloaderMiddleware:
                 {"request": request},
                 extra=extra,
             )
+        error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
         if decision.is_unchanged:
-            logger.debug("Dropped unchanged %(response)s", {"response": response}, extra=extra)
-            return UnchangedPage(response.url, decision)
-        if not decision.is_duplicate:
-            return IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
-        logger.debug(
-            "Dropped near-duplicate %(response)s: representative %(representative)s, "
-            "distance %(distance)d",
-            {
-                "response": response,
-                "representative": decision.representative,
-                "distance": decision.distance,
-            },
-            extra=extra,
-        )
-        return NearDuplicate(response.url, decision)
+            error = UnchangedPage(response.url, decision)
+        elif decision.is_duplicate:
+            error = NearDuplicate(response.url, decision)
+        logger.debug("Dropped: %(error)s", {"error": error}, extra=extra)
+        return error
 
     def _failed(self, response: Response, reason: Reason, exc: Exception) -> Decision:
         """Warn of a page that the plug-in failed on, and let it pass."""

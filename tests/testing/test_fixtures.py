@@ -91,7 +91,7 @@ def test_folder_without_an_index_is_a_list_of_its_files(
     assert [item["status"] for item in result.items] == [200, 200]
     assert [d["verdict"] for d in result.decisions] == ["unique", "unique", "exact_duplicate"]
     assert result.stats["simhash/dropped"] == 1
-    assert "Dropped near-duplicate" in result.log
+    assert "is a near-duplicate of" in result.log
 
 
 @pytest.mark.usefixtures("forked_crawls")
