@@ -466,7 +466,10 @@ def leads_to_page(written: str) -> bool:
     """Whether an address on a page of http or https is one of these, too."""
     if not written:
         return False
-    if is_whole(written) or (is_plain(written) and ":" not in written):
+    # To join takes 10 us: nothing that is relative is refused, if it cannot be a wrong host.
+    if ":" not in written and "[" not in written and "]" not in written and written.isascii():
+        return True
+    if is_whole(written):
         return True
     try:
         return urljoin("http://a/", written).startswith(("http://", "https://"))

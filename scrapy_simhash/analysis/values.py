@@ -909,8 +909,10 @@ class Reader:
         """Return a whole address; empty if it is not one of http or https."""
         # Joining takes 10 us, half of the time of a page of links; of these, it would refuse none.
         folder, rest = self._folder, written
-        while rest.startswith("../"):
-            folder, rest = self._above(folder), rest[3:]
+        while rest.startswith(("../", "./")):
+            if rest[1] == ".":
+                folder = self._above(folder)
+            rest = rest.partition("/")[2]
         if is_whole(written):
             return written
         if is_plain(rest):
