@@ -224,7 +224,8 @@ class _BlockReader:
                 text = "".join(pieces)
                 number = long_hash_of(text)
         is_links = self.in_links >= LINK_SHARE * shown
-        block = Block(text, number, self.beside >= 0, is_links, self.headings > 0)
+        # Without the call of its own __new__, which Python runs.
+        block = tuple.__new__(Block, (text, number, self.beside >= 0, is_links, self.headings > 0))
         self.blocks.append(block)
         self.places.append((self._section(), self.in_links / shown))
         self.shown += shown
@@ -240,6 +241,7 @@ class _BlockReader:
         number = numbers[at] if at >= 0 else 0
         for inner in range(at + 1, len(numbers)):
             if numbers[inner] == -1:
-                self.sections.append((number, self.open[inner].outline))
+                element = self.open[inner]
+                self.sections.append((number, element.outline()))
                 number = numbers[inner] = len(self.sections) - 1
         return number

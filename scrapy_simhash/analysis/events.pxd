@@ -26,8 +26,10 @@ cdef class Element:
     cdef readonly uint64_t names_number, called_number, number
     cdef readonly bint is_read, hides, is_beside_by_role, leads, is_get
     cdef list _written
+    cdef str _outline
 
     cdef _look_at(self, tuple attributes)
+    cpdef str outline(self)
     cpdef read(self)
     cdef _name(self, str tag, dict held)
     cdef int _form_of(self, str name, str value) except -1

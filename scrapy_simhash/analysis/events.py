@@ -127,12 +127,10 @@ LINKING = frozenset({"a", "area", "link"})
 VALUE, ADDRESS, STYLE, FRAGMENT = range(4)
 
 _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
-# Characters of an address that mean nothing but themselves, as urljoin reads it: no dots that lead
-# to another folder, nothing that it leaves out.
-is_plain = re.compile(
-    r"(?![?;]|.*(?://|;[?])|.*(?<![^/])\.\.?(?:[/;?]|$))[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+(?<![?;])"
-).fullmatch
-is_whole = re.compile(r"https?://(?!.*;[?])[A-Za-z0-9/_~%&=+:,;@!$*()?.-]+(?<![?;])").fullmatch
+# Addresses of characters that mean nothing but themselves, as urljoin reads them; without "//" and
+# "/.", relative ones have nothing in them that it leaves out.
+is_plain = re.compile(r"(?![.?])[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
+is_whole = re.compile(r"https?://[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
@@ -303,7 +301,7 @@ class Element:
         self.is_read = False
         self.hides = kind.is_hidden or (tag == "dialog" and "open" not in attributes[::2])
         self.is_beside_by_role = False
-        self.class_names = ""
+        self.class_names = self._outline = ""
         self.names = self.called = self.shown = self.words = self.control = ""
         self.names_number = self.called_number = self.number = 0
         self.leads = False
@@ -329,10 +327,11 @@ class Element:
         if class_ or id_:
             self.class_names = f"{class_} {id_}"
 
-    @property
     def outline(self) -> str:
-        """The tag, class and id, with a space between two, up to a length."""
-        return f"{self.kind.name} {self.class_names or ' '}"[:MAX_REMEMBERED]
+        """Return the tag, class and id, with a space between two, up to a length."""
+        if not self._outline:
+            self._outline = f"{self.kind.name} {self.class_names or ' '}"[:MAX_REMEMBERED]
+        return self._outline
 
     def is_named_beside(self, in_content: bool) -> bool:
         """Whether its names are those of something beside the content."""

@@ -77,13 +77,13 @@ cdef class Reader:
     cdef object _cuts, _own, _parameters, _names
     cdef tuple _needles
     cdef str _base, _origin, _folder
-    cdef object _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
-    cdef object _named_at, _in, _from, _to, _hashes, _unnamed
-    cdef object _address_rows, _address_places, _anchors, _address_ids, _befores
-    cdef object _begun, _begun_in, _contexts
-    cdef object _address_in, _address_named_at
-    cdef bytearray _kinds, _address_kinds, _is_placed
-    cdef list _held, _addresses, _said, _events, _frames
+    cdef list _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
+    cdef list _named_at, _in, _from, _to, _hashes, _unnamed
+    cdef list _address_rows, _address_places, _anchors, _address_ids, _befores
+    cdef list _begun, _begun_in, _contexts
+    cdef list _address_in, _address_named_at
+    cdef list _kinds, _address_kinds, _is_placed
+    cdef list _lists, _held, _addresses, _said, _events, _frames
     cdef dict _counts, _context_at, _rows, _rows_at, _ranks
     cdef uint64_t _before
     cdef set _beside

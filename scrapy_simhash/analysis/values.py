@@ -237,7 +237,7 @@ def values_under(state: State, template: Collection[int]) -> PageValues:
 def _sort_out(held: list[array[int]], template: Collection[int], found: PageValues) -> bytearray:
     """Tell the values of a page's own from what its section repeats; return which are its own."""
     loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
-    own, own_loose = found.own, found.own_loose
+    own, own_loose, chained, chained_loose, repeated, repeated_loose = [], [], [], [], [], []
     is_own = bytearray(len(loose))
     # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2).
     kinds = bytearray(len(ids))
@@ -257,11 +257,17 @@ def _sort_out(held: list[array[int]], template: Collection[int], found: PageValu
             own.append(value)
             own_loose.append(loose[number])
         elif kinds[chain] == 2:
-            found.chained.append(value)
-            found.chained_loose.append(loose[number])
+            chained.append(value)
+            chained_loose.append(loose[number])
         elif kinds[chain] == 0:
-            found.repeated.append(value)
-            found.repeated_loose.append(loose[number])
+            repeated.append(value)
+            repeated_loose.append(loose[number])
+    found.own.fromlist(own)
+    found.own_loose.fromlist(own_loose)
+    found.chained.fromlist(chained)
+    found.chained_loose.fromlist(chained_loose)
+    found.repeated.fromlist(repeated)
+    found.repeated_loose.fromlist(repeated_loose)
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
     return is_own
@@ -514,31 +520,43 @@ class Reader:
         self._needles = self._own.needles
         query = urlsplit(url).query
         self._parameters = frozenset(query.split("&")) if query else frozenset()
-        self._held = [array(code) for code in _CODES]
-        self._loose, self._chain_of, self._ids, self._bases = self._held[:4]
-        self._longs, self._texts, self._text_places, self._around, self._smalls = self._held[4:]
+        # While they grow, all are lists: to append to an array takes a call of a method.
+        lists: list[list[int]] = [[] for _ in _CODES]
+        self._loose, self._chain_of, self._ids, self._bases = lists[:4]
+        self._longs, self._texts, self._text_places, self._around, self._smalls = lists[4:]
+        self._lists = lists
+        self._held: list[array[int]] = []
         self._counts: dict[int, int] = {}
         # Of each chain: its number, where it is, and what is said around it; of each such place
         # what is said around it, or that there are several.
-        self._begun, self._begun_in, self._contexts = array("i"), array("Q"), array("Q")
+        self._begun: list[int] = []
+        self._begun_in: list[int] = []
+        self._contexts: list[int] = []
         self._context_at: dict[int, int] = {}
         # Of each value: its kind, the events of the element that it is in and of the nearest named
         # one around, and its own events, or what else it is (see _told).
-        self._kinds = bytearray()
-        self._named_at, self._in = array("i"), array("i")
-        self._from, self._to = array("i"), array("i")
+        self._kinds: list[int] = []
+        self._named_at: list[int] = []
+        self._in: list[int] = []
+        self._from: list[int] = []
+        self._to: list[int] = []
         # The different addresses, with their numbers as they are written on the page; their hashes
         # as they are, and without the page's own.
         self._rows: dict[str, int] = {}
         self._addresses: list[str] = []
-        self._hashes, self._unnamed = array("Q"), array("Q")
+        self._hashes: list[int] = []
+        self._unnamed: list[int] = []
         # Of each address on the page in order: its number, kind, place, anchor, id and what is
         # before it, and the events of its element and of the nearest named one.
-        self._address_rows, self._address_kinds = array("I"), bytearray()
-        self._address_in, self._address_named_at = array("i"), array("i")
-        self._address_places, self._anchors = array("H"), array("Q")
-        self._address_ids, self._befores = array("Q"), array("Q")
-        self._is_placed = bytearray()
+        self._address_rows: list[int] = []
+        self._address_kinds: list[int] = []
+        self._address_in: list[int] = []
+        self._address_named_at: list[int] = []
+        self._address_places: list[int] = []
+        self._anchors: list[int] = []
+        self._address_ids: list[int] = []
+        self._befores: list[int] = []
+        self._is_placed: list[int] = []
         # Of each anchor and place the address there, -1 if there are several.
         self._rows_at: dict[int, int] = {}
         self._said: list[str] = []  # the literals that values are made of
@@ -584,12 +602,13 @@ class Reader:
                 self._read_code(frame, event)
         self._end_chains()
         self._note_addresses()
+        self._held = [array(code, one) for code, one in zip(_CODES, self._lists, strict=True)]
 
     def values(self, template: Collection[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
         if len(self._address_rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
-        found = PageValues(loose=self._loose, addresses=self._all_addresses())
+        found = PageValues(loose=self._held[0], addresses=self._all_addresses())
         is_own = _sort_out(self._held, template, found)
         kinds = self._kinds
         is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
@@ -671,7 +690,7 @@ class Reader:
             chosen = [number for number, is_one in enumerate(is_placed) if is_one]
         return Addresses(
             "\n".join(self._addresses),
-            self._hashes,
+            array("Q", self._hashes),
             array("I", [self._address_rows[number] for number in chosen]),
             array("H", [self._address_places[number] for number in chosen]),
             array("Q", [self._anchors[number] for number in chosen]),
@@ -915,7 +934,7 @@ class Reader:
             rest = rest.partition("/")[2]
         if is_whole(written):
             return written
-        if is_plain(rest):
+        if "//" not in rest and "/." not in rest and is_plain(rest):
             if rest.startswith("/"):
                 if rest is written:
                     return self._origin + rest
