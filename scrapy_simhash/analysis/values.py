@@ -131,8 +131,9 @@ MOST_SIDEBARS = 3
 MAX_NESTING = 1_000
 # Attributes that say no more of a hidden field than its parameter.
 _OF_A_FIELD = frozenset({"class", "id", "name", "type", "value"})
-State: TypeAlias = "tuple[bytes, ...]"
-NO_STATE: State = (b"",) * len(_CODES)
+# Of the arrays of a page, those of hashes and then all others; of none, nothing.
+State: TypeAlias = "tuple[list[bytes], list[bytes]]"
+NO_STATE: State = [], []
 
 # The kinds of values, by their numbers in KINDS: "end" is that of what is never told.
 TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND = range(7)
@@ -230,7 +231,9 @@ def values_under(state: State, template: Collection[int]) -> PageValues:
     They are not told, and have no addresses.
     """
     found = PageValues()
-    _sort_out([array(*one) for one in zip(_CODES, state, strict=True)], template, found)
+    hashes, others = map(iter, state)
+    held = [array(code, next(hashes if code == "Q" else others, b"")) for code in _CODES]
+    _sort_out(held, template, found)
     return found
 
 
@@ -631,7 +634,8 @@ class Reader:
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
-        return tuple(one.tobytes() for one in self._held)
+        hashes = [one.tobytes() for one in self._held if one.typecode == "Q"]
+        return hashes, [one.tobytes() for one in self._held if one.typecode != "Q"]
 
     def _told(self, is_own: bytearray | None) -> ToldValues:
         """Return what some values are: their kinds, where they are, and how they begin."""
