@@ -97,7 +97,7 @@ class DesignCommand(Subcommand[Designs]):
             box=box.SIMPLE,
             padding=0,
             title=f"{found.pages:,} fingerprints, within {found.distance} bits",
-            caption="r1: keys one bit away are read, too; blocks: as in the paper",
+            caption="split: keys one bit away are read, too; blocks: as in the paper",
         )
         table.add_column("design", no_wrap=True)
         for heading in ("tables", "bits", "probes", "candidates", "B/page", "in all", "us"):

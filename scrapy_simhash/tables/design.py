@@ -1,4 +1,4 @@
-"""Which tables find every fingerprint within k bits: four families, all exact, and a planner.
+"""Which tables find every fingerprint within k bits: three families, all exact, and a planner.
 
 A table orders the fingerprints by some of their bits, its key.  A probe reads the fingerprints
 under one key; with radius 1, also those under the keys one bit away.
@@ -15,7 +15,7 @@ over all ways to spread k bits over its blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -143,7 +143,7 @@ def designs(distance: int) -> list[Design]:
         for count in range(distance + 1, distance + 1 + MAX_SPARE_BLOCKS)
         if comb(count, distance) <= MAX_TABLES
     ]
-    found += [keys.design(distance) for keys in TABLE_KEYS if distance in keys.radii]
+    found += [covering_design(distance, *keys) for keys in COVERINGS.get(distance, [])]
     return sorted(found, key=lambda d: (len(d.tables), d.probes))
 
 
@@ -191,78 +191,43 @@ def block_design(distance: int, count: int) -> Design:
     return Design(f"blocks {count}", distance, tables)
 
 
-@dataclass(frozen=True)
-class TableKeys:
-    """Keys of some of *blocks* blocks each, written as the hexadecimal digits of these blocks.
+# Covering designs for each distance: the number of blocks, and the keys of the tables, whose
+# hexadecimal digits are blocks.  Found by simulated annealing, which swaps one block of a key at a
+# time; the tests check each.
+COVERINGS: dict[int, list[tuple[int, str]]] = {
+    2: [(5, "02 13 04 24")],
+    3: [
+        (6, "45 13 03 24 01 25"),
+        (8, "027 014 347 245 135 167 056 236"),
+        (11, "14569 0467a 1357a 03568 2458a 34789 0189a 2369a 02579 01234 12678"),
+        (8, "1245 0135 0126 0257 0367 1567 0147 1346 0456 3457 0234 2356 1237 2467"),
+    ],
+    4: [
+        (7, "46 34 23 01 24 05 26 36 15"),
+        (9, "035 378 125 168 134 567 247 028 046 458 236 017"),
+        (
+            10,
+            "1389 1347 0589 0169 5679 2457 2359 2367 0278 3469"
+            " 0249 0157 0345 1678 4568 1246 0123 0368 4789 1258",
+        ),
+    ],
+    5: [(8, "47 46 02 12 13 56 67 03 45 23 57 01")],
+}
 
-    Tables with them are exact for each distance in *radii*, which has their radius.
+
+def covering_design(distance: int, count: int, keys: str) -> Design:
+    """Return tables with keys of which at least one stays the same if any *distance* blocks change.
+
+    The sets of blocks that the keys leave out form a covering design C(count, size, distance):
+    every set of *distance* blocks is within one of those sets.  So many differing bits are in at
+    most as many blocks, and at least one key has none of these blocks.  There are fewer tables than
+    the paper's for keys of the same width.
     """
-
-    name: str
-    radii: Mapping[int, int]
-    blocks: int
-    keys: str
-
-    @classmethod
-    def covering(cls, errors: int, blocks: int, keys: str) -> TableKeys:
-        """Return keys of which at least one stays the same if any *errors* blocks change.
-
-        The sets of blocks that the keys leave out form a covering design C(blocks, size, errors):
-        every set of *errors* blocks is within one of those sets.  With radius 0, that many
-        differing bits are in at most as many blocks, and at least one key has none of these blocks.
-        With radius 1, the same holds for all differing bits but one.  There are fewer tables than
-        the paper's for keys of the same width.
-        """
-        return cls("covering", {errors: 0, errors + 1: 1}, blocks, keys)
-
-    @classmethod
-    def lines(cls, distances: Iterable[int], blocks: int, keys: str) -> TableKeys:
-        """Return keys of which at least one has at most one error, of as many in any blocks.
-
-        The keys are like lines through the blocks as points: two blocks without an error are on a
-        common line, so its third block is the only one that can have errors.  They are longer keys
-        than those of :func:`split_design`, for more tables.
-        """
-        return cls("lines", dict.fromkeys(distances, 1), blocks, keys)
-
-    def design(self, distance: int) -> Design:
-        """Return the tables with these keys for a distance in :attr:`radii`."""
-        masks, radius = blocks(self.blocks), self.radii[distance]
-        tables = tuple(
-            Table(sum(masks[int(block, 16)] for block in key), radius) for key in self.keys.split()
-        )
-        suffix = ", r1" if self.name == "covering" and radius else ""
-        return Design(f"{self.name} {len(tables)}{suffix}", distance, tables)
-
-
-TABLE_KEYS = (
-    # Two halves of five blocks.  One half has at most three of seven errors.  Its four lines have
-    # each pair of its blocks, and no block is on all four.
-    TableKeys.lines((6, 7), 10, "012 034 134 234 567 589 689 789"),
-    # The affine plane of order 3: nine points; each two are on one of twelve lines.  Seven errors
-    # leave two blocks without.
-    TableKeys.lines((6, 7), 9, "012 345 678 036 147 258 048 156 237 057 138 246"),
-    # Found by simulated annealing, which swaps one block of a key at a time; the tests check each.
-    TableKeys.covering(2, 5, "02 13 04 24"),
-    TableKeys.covering(2, 7, "014 136 246 056 235"),
-    TableKeys.covering(2, 6, "345 123 035 024 014 125"),
-    TableKeys.covering(2, 7, "1256 2346 0245 1345 0356 0123 0146"),
-    TableKeys.covering(3, 6, "45 13 03 24 01 25"),
-    TableKeys.covering(3, 8, "027 014 347 245 135 167 056 236"),
-    TableKeys.covering(3, 11, "14569 0467a 1357a 03568 2458a 34789 0189a 2369a 02579 01234 12678"),
-    TableKeys.covering(
-        3, 8, "1245 0135 0126 0257 0367 1567 0147 1346 0456 3457 0234 2356 1237 2467"
-    ),
-    TableKeys.covering(4, 7, "46 34 23 01 24 05 26 36 15"),
-    TableKeys.covering(4, 9, "035 378 125 168 134 567 247 028 046 458 236 017"),
-    TableKeys.covering(
-        errors=4,
-        blocks=10,
-        keys="1389 1347 0589 0169 5679 2457 2359 2367 0278 3469"
-        " 0249 0157 0345 1678 4568 1246 0123 0368 4789 1258",
-    ),
-    TableKeys.covering(5, 8, "47 46 02 12 13 56 67 03 45 23 57 01"),
-)
+    masks = blocks(count)
+    tables = tuple(
+        Table(sum(masks[int(block, 16)] for block in key), radius=0) for key in keys.split()
+    )
+    return Design(f"covering {len(tables)}", distance, tables)
 
 
 def blocks(count: int) -> list[int]:

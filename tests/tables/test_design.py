@@ -10,10 +10,9 @@ import pytest
 
 from scrapy_simhash.tables import Design, block_design, design, designs, split_design
 from scrapy_simhash.tables.design import (
+    COVERINGS,
     PLACE_NANOSECONDS,
-    TABLE_KEYS,
     TABLE_NANOSECONDS,
-    TableKeys,
 )
 from tests.tables.engines import CompiledTables
 
@@ -96,18 +95,13 @@ def test_too_few_blocks_are_refused() -> None:
         block_design(3, 3)
 
 
-@pytest.mark.parametrize("covering", [keys for keys in TABLE_KEYS if keys.name == "covering"])
-def test_a_covering_stands_no_more_errors_than_it_says(covering: TableKeys) -> None:
-    keys = [{int(block, 16) for block in key} for key in covering.keys.split()]
-    errors = min(covering.radii)
-    assert covering.radii == {errors: 0, errors + 1: 1}
-    more = combinations(range(covering.blocks), errors + 1)
+@pytest.mark.parametrize(
+    ("errors", "count", "text"), [(k, *keys) for k, found in COVERINGS.items() for keys in found]
+)
+def test_a_covering_stands_no_more_errors_than_it_says(errors: int, count: int, text: str) -> None:
+    keys = [{int(block, 16) for block in key} for key in text.split()]
+    more = combinations(range(count), errors + 1)
     assert any(all(key & set(errors) for key in keys) for errors in more)
-
-
-def test_lines_are_tables_of_radius_1() -> None:
-    lines = [keys for keys in TABLE_KEYS if keys.name == "lines"]
-    assert {t.radius for keys in lines for t in keys.design(7).tables} == {1}
 
 
 def test_each_table_takes_its_time() -> None:
