@@ -26,6 +26,7 @@ from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.workers.pool import Workers
 from tests.archives import record
 from tests.conftest import article, prose
 
@@ -152,7 +153,7 @@ def test_broken_record_of_a_warc_file_is_left_out(tmp_path: Path, url: str, bloc
     assert [page.url for page in source_at(path).read()] == ["http://b.example/"]
 
 
-class SlowWorkers:
+class SlowWorkers(Workers):
     """Workers that analyse a page only when the next one has come, or ``finish`` is set."""
 
     def __init__(self, analyser: Analyser) -> None:
@@ -160,9 +161,6 @@ class SlowWorkers:
         self.waiting: list[asyncio.Event] = []
         self.under_way = self.most = 0
         self.finish = self.closed = False
-
-    def start(self) -> None:
-        """Nothing to get ready."""
 
     async def analyse(
         self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
