@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Hashable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -126,13 +125,16 @@ class Pipeline:
         """
         url, body, encoding, request_fingerprint, asker, *_ = fetched
         section = section_of(url)
-        async with nullcontext() if is_urgent else workers.turn():
-            background = Background(known.template(folder_of(url)), known.noise(section).cuts)
-            analysis = await workers.analyse(body, encoding, url, background)
+        folder = folder_of(url)
+
+        def background() -> Background:
+            return Background(known.template(folder), known.noise(section).cuts)
+
+        analysis = await workers.analyse(body, encoding, url, background, is_urgent)
         content = analysis.content
         if fetched.links and content is not None:
             analysis = analysis.with_headers(
-                fetched.links, url, self.settings.takes, background.cuts
+                fetched.links, url, self.settings.takes, background().cuts
             )
         if not analysis.tokens and content is None:
             raise AnalysisError("no_text", f"{url} has no text to compare")

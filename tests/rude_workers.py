@@ -51,8 +51,7 @@ class Rude:
 async def outcomes(workers: Workers, *actions: str, page: bytes = PAGE) -> list[str]:
     async def one(action: str) -> str:
         try:
-            async with workers.turn():
-                analysis = await workers.analyse(page, "utf-8", f"http://site.example/{action}")
+            analysis = await workers.analyse(page, "utf-8", f"http://site.example/{action}")
         except AnalysisError as exc:
             return exc.reason
         assert analysis.tokens > 100

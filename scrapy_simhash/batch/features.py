@@ -204,8 +204,7 @@ class FeatureReader:
         if isinstance(content, str):
             found = fingerprint_text(content, self._pipeline.analyser.scheme)
         else:
-            async with self._workers.turn():
-                found = await self._workers.analyse(content, record.encoding, record.url)
+            found = await self._workers.analyse(content, record.encoding, record.url)
         view = found.content if isinstance(found, PageAnalysis) else None
         if not found.tokens and view is None:
             raise AnalysisError("no_text", "there is no text to compare")

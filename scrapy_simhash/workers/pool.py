@@ -27,7 +27,6 @@ from time import monotonic
 from typing import Any, cast
 
 from scrapy_simhash.analysis.analyser import (
-    NO_BACKGROUND,
     Analyser,
     Background,
     PageAnalysis,
@@ -62,8 +61,6 @@ class Workers:
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait, in the order of those who wait, until a worker can take one more page.
 
-        What is asked without a turn comes before all who wait for theirs.
-
         :raises AnalysisError: too many wait, ``workers_busy``.
         """
         return nullcontext()
@@ -72,7 +69,8 @@ class Workers:
         """Return the pickled analysis of a page, or what a function of a module says of pages.
 
         The arguments are those of :meth:`analyse` or those of the function, which takes at most the
-        time of a page.  All these, and what it returns, can be pickled.
+        time of a page.  All these, and what it returns, can be pickled.  It comes before all that
+        wait for their turn.
 
         :raises AnalysisError: with a reason of :meth:`Analyser.analyse`, ``timed_out`` or
             ``worker_died``; what a function raises is ``extraction_failed``.
@@ -80,13 +78,21 @@ class Workers:
         raise NotImplementedError
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        background: Callable[[], Background] = Background,
+        is_urgent: bool = False,
     ) -> PageAnalysis:
         """Return the analysis of one page.
 
-        :raises AnalysisError: as :meth:`run`.
+        *background* is called when the page's turn comes; an urgent one waits for none.
+
+        :raises AnalysisError: as :meth:`turn` and :meth:`run`.
         """
-        pickled = await self.run(None, body, encoding, url, background)
+        async with nullcontext() if is_urgent else self.turn():
+            pickled = await self.run(None, body, encoding, url, background())
         return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from secrets import token_bytes
@@ -12,13 +13,12 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Background
+from scrapy_simhash.analysis.analyser import Background
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
 
@@ -27,15 +27,11 @@ MAX_BYTES = 16 << 20
 # The memory of an entry without its two strings of bytes, by tracemalloc.
 ENTRY_BYTES = 500
 
-# Reasons whose cause is not the body.
-_PASSING_REASONS = frozenset({"worker_died", "workers_busy"})
-
 
 class _Key(NamedTuple):
     tag: bytes
     encoding: str | None
     place: str
-    cuts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +74,11 @@ class RecallingWorkers(Workers):
     def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
         self._workers = workers
         self._url_counts = url_counts
-        self._known: LRUCache[_Key, _Known] = LRUCache(max_bytes, lambda known: known.size_bytes)
-        self._turns: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
+        # What is cut from a page is a part of the key: a number.
+        self._known: LRUCache[tuple[_Key, int], _Known] = LRUCache(
+            max_bytes, lambda known: known.size_bytes
+        )
+        self._twins: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
         # Without the key, nobody can make a page that passes for another one.
         self._key = token_bytes(32)
 
@@ -87,21 +86,28 @@ class RecallingWorkers(Workers):
         self._workers.start()
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        background: Callable[[], Background] = Background,
+        is_urgent: bool = False,
     ) -> PageAnalysis:
-        """Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page)."""
+        """Return the analysis of one page; one that is known waits for no turn.
+
+        Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page).
+        """
         tag = blake2b(body, key=self._key, digest_size=16).digest()
         place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
-        key = _Key(tag, encoding, place, background.cuts.number)
-        if analysis := self._recalled(key, background.template):
+        key = _Key(tag, encoding, place)
+        if analysis := self._recalled(key, background()):
             return analysis
         # One after the other: all at once, they would hold up the event loop.
-        async with self._turns.setdefault(key, asyncio.Lock()):
-            known = self._recalled(key, background.template)
-            return known or await self._analysed(key, body, url, background)
-
-    def turn(self) -> AbstractAsyncContextManager[None]:
-        return self._workers.turn()
+        async with self._twins.setdefault(key, asyncio.Lock()):
+            if analysis := self._recalled(key, background()):
+                return analysis
+            async with nullcontext() if is_urgent else self._workers.turn():
+                return await self._analysed(key, body, url, background())
 
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         return await self._workers.run(function, *arguments)
@@ -109,9 +115,9 @@ class RecallingWorkers(Workers):
     async def close(self) -> None:
         await self._workers.close()
 
-    def _recalled(self, key: _Key, template: frozenset[int]) -> PageAnalysis | None:
-        known = self._known.get(key)
-        return None if known is None else known.analysis(template)
+    def _recalled(self, key: _Key, background: Background) -> PageAnalysis | None:
+        known = self._known.get((key, background.cuts.number))
+        return None if known is None else known.analysis(background.template)
 
     async def _analysed(
         self, key: _Key, body: bytes, url: str, background: Background
@@ -120,16 +126,17 @@ class RecallingWorkers(Workers):
         try:
             pickled = await self._workers.run(None, body, key.encoding, url, background)
         except AnalysisError as exc:
-            if exc.reason not in _PASSING_REASONS:
-                self._remember(key, _Known(pickle.dumps(exc, protocol=5), b""))
+            if exc.reason != "worker_died":  # the cause is not the body
+                self._remember(key, background, _Known(pickle.dumps(exc, protocol=5), b""))
             raise
         analysis: PageAnalysis = pickle.loads(pickled)  # noqa: S301 - our own
-        self._remember(key, _Known(pickled, _in_template(analysis, background.template)))
+        in_template = _in_template(analysis, background.template)
+        self._remember(key, background, _Known(pickled, in_template))
         return analysis
 
-    def _remember(self, key: _Key, known: _Known) -> None:
+    def _remember(self, key: _Key, background: Background, known: _Known) -> None:
         if known.size_bytes <= self._known.maxsize:
-            self._known[key] = known
+            self._known[key, background.cuts.number] = known
 
 
 def _in_template(analysis: PageAnalysis, template: frozenset[int]) -> bytes:

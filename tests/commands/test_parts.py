@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_simhash.analysis.analyser import NO_BACKGROUND, Analyser, Background, PageAnalysis
+from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.commands.base import pipeline_of, progress
 from scrapy_simhash.commands.sources import WAITING, analysed_pages, source_at
 from scrapy_simhash.commands.transfer import Line, page_from, record_of
@@ -163,7 +163,12 @@ class SlowWorkers(Workers):
         self.finish = self.closed = False
 
     async def analyse(
-        self, body: bytes, encoding: str | None, url: str, background: Background = NO_BACKGROUND
+        self,
+        body: bytes,
+        encoding: str | None,
+        url: str,
+        background: Callable[[], Background] = Background,
+        is_urgent: bool = False,
     ) -> PageAnalysis:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -173,7 +178,7 @@ class SlowWorkers(Workers):
         try:
             if not self.finish:
                 await self.waiting[-1].wait()
-            return self.analyser.analyse(body, encoding, url, background)
+            return self.analyser.analyse(body, encoding, url, background())
         finally:
             self.under_way -= 1
 

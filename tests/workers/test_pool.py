@@ -97,8 +97,7 @@ def test_what_has_no_turn_comes_before_all_that_wait() -> None:
         done: list[str] = []
 
         async def analysed(name: str) -> None:
-            async with workers.turn():
-                await workers.analyse(PAGE, "utf-8", f"http://site.example/{name}")
+            await workers.analyse(PAGE, "utf-8", f"http://site.example/{name}")
             done.append(name)
 
         pages = [asyncio.create_task(analysed(str(i))) for i in range(3 * PAGES_AT_HAND)]

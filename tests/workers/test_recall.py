@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -60,7 +62,7 @@ def untimed(analysis: PageAnalysis) -> PageAnalysis:
 
 async def outcome(workers: RecallingWorkers, template: frozenset[int] = frozenset()) -> str:
     try:
-        analysis = await workers.analyse(PAGE, "utf-8", URL, Background(template))
+        analysis = await workers.analyse(PAGE, "utf-8", URL, lambda: Background(template))
     except AnalysisError as exc:
         return exc.reason
     return "recalled" if analysis.recalled else "analysed"
@@ -155,8 +157,8 @@ def test_recalled_analysis_is_what_a_new_one_would_be(before: set[int], now: set
     recalling = RecallingWorkers(counting, url_counts=False)
 
     async def before_and_now() -> PageAnalysis:
-        await recalling.analyse(PAGE, "utf-8", URL, Background(frozenset(before)))
-        return await recalling.analyse(PAGE, "utf-8", URL, Background(frozenset(now)))
+        await recalling.analyse(PAGE, "utf-8", URL, lambda: Background(frozenset(before)))
+        return await recalling.analyse(PAGE, "utf-8", URL, lambda: Background(frozenset(now)))
 
     given_now = asyncio.run(before_and_now())
     assert untimed(given_now) == untimed(
@@ -173,7 +175,7 @@ def test_body_is_analysed_anew_when_more_is_known_to_change_by_itself(
     async def all_told() -> list[bool]:
         told = [NO_CUTS, cuts, cuts]
         return [
-            (await recalling.analyse(PAGE, "utf-8", URL, Background(cuts=one))).recalled
+            (await recalling.analyse(PAGE, "utf-8", URL, partial(Background, cuts=one))).recalled
             for one in told
         ]
 
@@ -223,6 +225,21 @@ def test_body_that_cannot_be_analysed_is_not_tried_again(
     assert counting.asked == 1
 
 
+def test_known_body_waits_for_no_turn() -> None:
+    class Busy(Counting):
+        def turn(self) -> AbstractAsyncContextManager[None]:
+            if self.asked:
+                raise AnalysisError("workers_busy", "others wait")
+            return super().turn()
+
+    async def three() -> list[str]:
+        recalling = RecallingWorkers(Busy(), url_counts=False)
+        other = frozenset(IDS)
+        return [await outcome(recalling, one) for one in (frozenset(), other, frozenset())]
+
+    assert asyncio.run(three()) == ["analysed", "workers_busy", "recalled"]
+
+
 def test_death_of_a_worker_counts_for_one_page_only(
     counting: Counting, recalling: RecallingWorkers
 ) -> None:
@@ -256,7 +273,7 @@ def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
 
     async def in_turn() -> None:
         for body in (PAGE, other, PAGE, other if room == 1 else PAGE + b" "):
-            await workers.analyse(body, "utf-8", URL, Background(known))
+            await workers.analyse(body, "utf-8", URL, lambda: Background(known))
 
     asyncio.run(in_turn())
     assert counting.asked == asked
