@@ -8,8 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request
 from scrapy import signals as scrapy_signals
@@ -58,7 +57,7 @@ from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.urls import section_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -66,10 +65,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_simhash.analysis.analyser import PageAnalysis
+    from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
     from scrapy_simhash.decision.page import Page
     from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
@@ -198,7 +200,7 @@ class SimhashDownloaderMiddleware:
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.stands_for_others:
-            self._tell("page_taken_back", request, response.url)
+            self._tell(lambda rules: rules.page_taken_back(request, response.url))
             asker = self._facts.of(request).asker
             scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
             request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
@@ -245,9 +247,9 @@ class SimhashDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
-        self._tell("request_ended", request, None)
+        self._tell(lambda rules: rules.request_ended(request, None))
         if (number := request.meta.get(OWN_META_KEY)) is not None:
-            self._tell("missing.answered", number, None, None)
+            self._tell(lambda rules: rules.missing.answered(number, None, None))
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
@@ -263,7 +265,7 @@ class SimhashDownloaderMiddleware:
         decision, record = (
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
-        self._tell("request_ended", request, decision)
+        self._tell(lambda rules: rules.request_ended(request, decision))
         if record.action == "drop":
             # Before the signal: the alarm that it raises asks again for what was dropped.
             self._dropped.note(request, decision)
@@ -289,7 +291,7 @@ class SimhashDownloaderMiddleware:
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
         """Note that a page is unchanged, as its server says; return the decision and its record."""
         self._reach.note_unique(page.url)
-        self._tell("page_decided", request, page, decision, 0)
+        self._tell(lambda rules: rules.page_decided(request, page, decision, 0))
         record = partial(Record.of, redirects=redirects_in(request.meta))
         return decision, record(decision, url=page.url, body_bytes=0, action="drop")
 
@@ -360,7 +362,8 @@ class SimhashDownloaderMiddleware:
         decision = self._facts.told(request, decision)
         self._request_variants.note(request, decision)
         seen = request, page, decision, analysis.gist, self._reach.unmet
-        if not self._tell("page_seen", *seen):  # or else it may be a page that is missing
+        # If it may be a page that is missing, a second visit would teach nothing.
+        if not self._tell(lambda rules: rules.page_seen(*seen)):
             self._visits.consider(request, response, page, decision)
         action = self._policy.action(request, response, decision)
         leads_on = action == "pass" and self._facts.leads_on(request)
@@ -373,7 +376,8 @@ class SimhashDownloaderMiddleware:
         await self.index.learn(page, by_text)
         if self._validators is not None:
             await self._validators.look(request, page, decision)
-        self._tell("page_decided", request, page, decision, len(response.body))
+        size = len(response.body)
+        self._tell(lambda rules: rules.page_decided(request, page, decision, size))
         if action == "drop" and self._walls is not None and self._walls.has(decision):
             # It has become known while others were waited for, and nobody asks for this page again.
             decision = replace(decision, reason="wall")
@@ -393,7 +397,7 @@ class SimhashDownloaderMiddleware:
                 gist = analysis.gist
         first = self._visits.first(number)
         if first is None:
-            self._tell("missing.answered", number, page, gist)
+            self._tell(lambda rules: rules.missing.answered(number, page, gist))
         elif page is not None:
             await self._compare(first, page, response)
 
@@ -408,7 +412,7 @@ class SimhashDownloaderMiddleware:
                     self._kept.note_noise(page.section)
                 self._ask_again(page.url, refuted)
                 self._reach.start_trials_over()
-                self._tell("noise_learned", page.url)
+                self._tell(lambda rules: rules.noise_learned(page.url))
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 
@@ -464,11 +468,13 @@ class SimhashDownloaderMiddleware:
                 {"request": request},
                 extra=extra,
             )
-        error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
+        error: IgnoreRequest
         if decision.is_unchanged:
             error = UnchangedPage(response.url, decision)
         elif decision.is_duplicate:
             error = NearDuplicate(response.url, decision)
+        else:
+            error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
         logger.debug("Dropped: %(error)s", {"error": error}, extra=extra)
         return error
 
@@ -480,11 +486,12 @@ class SimhashDownloaderMiddleware:
         )
         return Decision("skipped", reason)
 
-    def _tell(self, method: str, *arguments: object) -> Any:
-        """Call a method of the middleware for rules, if there is one; a failure costs no page."""
+    def _tell(self, tell: Callable[[SimhashRulesMiddleware], T]) -> T | None:
+        """Tell the middleware for rules something, if there is one; a failure costs no page."""
+        rules: SimhashRulesMiddleware | None = self._parts.rules
         try:
-            return self._parts.rules and attrgetter(method)(self._parts.rules)(*arguments)
+            return None if rules is None else tell(rules)
         except Exception:
-            logger.exception(
-                "Error in SimhashRulesMiddleware", extra={"spider": self.crawler.spider}
-            )
+            extra = {"spider": self.crawler.spider}
+            logger.exception("Error in SimhashRulesMiddleware", extra=extra)
+            return None

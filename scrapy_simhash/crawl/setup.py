@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -65,7 +65,7 @@ class Parts:
     facts: RequestFacts
     # Where a crawl that only observes stores what it learns of sites.
     learns_in: Index | None = None
-    rules: object | None = None
+    rules: Any = None  # a SimhashRulesMiddleware, whose module imports this one
 
 
 _PARTS: Shared[Parts] = Shared()
