@@ -256,6 +256,11 @@ class PageValues:
 NO_VALUES = PageValues()
 
 
+def is_all(stored: bytes | None) -> bool:
+    """Whether what is stored of the values of a page says them one by one, if there are any."""
+    return stored is None or stored[0] == _EXACT
+
+
 def _bits_of(places: Iterable[int]) -> bytes:
     bits = bytearray(_PLACE_BYTES)
     for place in places:
@@ -380,7 +385,7 @@ class Comparable:
 
     def _values_in(self, stored: bytes) -> _Kept | None:
         """Return the values of a kept page; None if they differ from the page's in too many."""
-        if stored[0] == _EXACT:
+        if is_all(stored):
             return _unpacked(stored)
         self._tables_compared += 1
         if self._tables_compared > MAX_TABLES_COMPARED:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
 
-from scrapy_simhash.decision.holdings import BESIDE_BIT
+from scrapy_simhash.decision.holdings import BESIDE_BIT, is_all
 from scrapy_simhash.decision.judge import SiteKnowledge
 from scrapy_simhash.decision.noise import Differences, Noise, Noises
 from scrapy_simhash.decision.page import Decision, Page
@@ -149,9 +149,11 @@ class Learned:
 
     def _own_values(self, kept: Page) -> bytes | None:
         """Return all values of a kept page, if they are known, or else what is stored of them."""
+        stored = kept.own_values
+        if is_all(stored):
+            return stored
         early = self._early.get(section_of(kept.url), {}).get(_key(kept))
-        is_same = early is not None and early.page.own_values == kept.own_values
-        return early.values if early is not None and is_same else kept.own_values
+        return early.values if early is not None and early.page.own_values == stored else stored
 
     def template(self, folder: str) -> frozenset[int]:
         """Return the ids of the blocks and values that the pages of a folder are known to repeat.
@@ -269,7 +271,8 @@ class Learned:
             return
         pages = self._early.setdefault(page.section or page.site, {})
         if len(pages) < EARLY_PAGES:
-            values = None if page.own_values is None else page.holds.pack(EARLY_BYTES)
+            stored = page.own_values
+            values = stored if is_all(stored) else page.holds.pack(EARLY_BYTES)
             pages[_key(page)] = _Early(page, values)
 
     def forget(self, scope: str, request_fingerprint: bytes) -> None:
