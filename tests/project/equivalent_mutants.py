@@ -158,15 +158,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "What was not stored is due two pages later, or at the end all the same.",
     ),
     (
-        "scrapy_simhash/workers/recall.py",
-        "analyse",
-        """
--        if analysis := self._recalled(key, background.template):
-+        if analysis := (self._recalled(background.template, key)):
-        """,
-        "What this short cut does not find is found two lines later.",
-    ),
-    (
         "scrapy_simhash/workers/child.py",
         "_alarm",
         """
