@@ -178,11 +178,9 @@ def test_huge_and_deep_pages_take_time_in_proportion() -> None:
         blocks = [Block("A lamp", at, False, False) for at in range(count)]
         sections = [(-1, "")] + [(at, f"div {'x' * (at % 7)} a{at}") for at in range(count)]
         outline = Outline(sections, [(at + 1, 0.0) for at in range(count)])
-        took = []
-        for _ in range(3):
-            started = process_time()
-            assert main_blocks(blocks, outline)
-            took.append(process_time() - started)
-        return min(took)
+        started = process_time()
+        assert main_blocks(blocks, outline)
+        return process_time() - started
 
-    assert seconds(50_000) < 20 * seconds(5_000)
+    # What takes a square takes a hundred times as long each time; other processes disturb some.
+    assert any(seconds(50_000) < 20 * seconds(5_000) for _ in range(10))
