@@ -14,7 +14,6 @@ MODULES = {
     "analysis/compiled_walk": ["analysis/events.pxd"],
     "decision/compiled": [],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
-    "tables/batch/compiled_codec": [],
 }
 # Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
 PLAIN_MODULES = (

@@ -14,7 +14,6 @@ from pathlib import Path
 
 MODULES = (
     *("analysis.compiled", "analysis.compiled_walk", "decision.compiled", "tables.compiled"),
-    "tables.batch.compiled_codec",
 )
 TESTS = (
     *("tables/test_engines", "tables/test_build", "tables/test_snapshot", "tables/test_design"),

@@ -32,7 +32,7 @@ from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from scrapy_simhash.tables.batch.snapshot import MatchedPair
+    from scrapy_simhash.tables.snapshot import MatchedPair
 
 # The paper's batch has a million queries: the tables of the queries are planned for that.
 PLANNED_QUERIES = 1_000_000
@@ -178,7 +178,7 @@ class MatchCommand(Subcommand["list[MatchedPair]"]):
         add_distance(parser)
 
     async def find(self, options: argparse.Namespace) -> list[MatchedPair]:
-        from scrapy_simhash.tables.batch.snapshot import stream_matches
+        from scrapy_simhash.tables.snapshot import stream_matches
 
         chosen = design(PLANNED_QUERIES, options.distance)
         tables = PermutedTables(options.distance, chosen.tables)
@@ -218,7 +218,7 @@ class PackCommand(Subcommand[Packed]):
         parser.add_argument("snapshot", help="the file to write")
 
     async def find(self, options: argparse.Namespace) -> Packed:
-        from scrapy_simhash.tables.batch.snapshot import save_snapshot
+        from scrapy_simhash.tables.snapshot import save_snapshot
 
         tables = PermutedTables(0)
         for fingerprints, items in read_blocks(options.text, "reading"):
@@ -240,7 +240,7 @@ def read_blocks(path: str, doing: str) -> Iterator[Block]:
     :raises SourceError: the file cannot be read, or a line is no fingerprint.
     :raises IndexFormatError: the file is a damaged snapshot.
     """
-    from scrapy_simhash.tables.batch.snapshot import BLOCK, MAGIC, Snapshot
+    from scrapy_simhash.tables.snapshot import BLOCK, MAGIC, Snapshot
 
     try:
         with Path(path).open("rb") as file:

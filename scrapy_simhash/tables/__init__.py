@@ -5,8 +5,8 @@ Fingerprints come in with an item, the number of a row: one at a time by ``add``
 the quickest tables for a number of pages.  The tables are those of compiled.pyx,
 in which _scan.h compares fingerprints with a query and _memory.h keeps them in huge pages, or those
 of reference.py in plain Python if compiled.pyx is not built.
-Out come ``Match`` values, the closest first, then the oldest.  batch/ works on whole files of
-fingerprints: snapshots, and many queries at once.
+Out come ``Match`` values, the closest first, then the oldest.  snapshot.py works on whole files of
+fingerprints.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Work on whole files of fingerprints: snapshots, and the batch query over them."""
