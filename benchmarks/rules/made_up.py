@@ -49,7 +49,6 @@ COLUMNS = (
     "contents lost in crawls",
     "first rule, keys",
     "us",
-    "bytes a key",
 )
 
 # The content at an address when so much of the crawl is done, 0 to 1.
@@ -216,7 +215,6 @@ class Dry:
     needless: Counter[str] = field(default_factory=Counter)
     first_rule: int | None = None
     cpu: float = 0.0
-    nbytes: float = 0.0
     # How many downloads there were when so many addresses were met.
     course: list[int] = field(default_factory=list)
 
@@ -266,8 +264,6 @@ class Dry:
                     self._download(late, content_at[late.url](1.0), "sent when idle")
                     self.course.append(self.downloads)
             self.parked = len(list(parking._store.all()))
-            sightings = self._rules._learner._sightings
-            self.nbytes = sightings.nbytes / max(1, len(sightings))
             self._rules.close(is_done=True)
         self.cpu *= 1e6 / len(addresses)
         return self
@@ -327,7 +323,6 @@ def row(name: str, without: list[Dry], with_rules: list[Dry]) -> tuple[str, ...]
         f"{sum(losses)} in {sum(map(bool, losses))} of {len(losses)}",
         str(first or "-"),
         f"{max(own.cpu for own in with_rules):.1f}",
-        f"{max(own.nbytes for own in with_rules):.1f}",
     )
 
 

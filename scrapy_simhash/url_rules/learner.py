@@ -10,18 +10,14 @@ trial: nothing of them can be lost.
 What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
 
 | key, 64 bits | content, 22 bits | address, 40 bits | is kept | is tried |
-
-The keys lie in sorted blocks, as in the lists of sortedcontainers: 16 bytes an entry, and at most
-20 with the room that arrays leave to grow.
 """
 
 from __future__ import annotations
 
 import time
-from array import array
-from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from mmap import mmap
 from typing import NamedTuple
 
 from scrapy_simhash.hashes import long_hash_of
@@ -32,10 +28,10 @@ from scrapy_simhash.urls import MAX_NAME, MAX_QUERY, Address, folder_pattern, pa
 
 # Pages that were kept last: a new rule finds those that were kept before it, in 20 to 50 ms.
 MAX_RECENT = 4_000
-# A key takes 16 bytes, so all take less than 20 MB.
+# A key takes 16 bytes, so all take 16 MB, of which the system gives only what is used.
 MAX_SIGHTINGS = 1 << 20
-# A block of more is split into two.
-MAX_BLOCK = 512
+# A key may take any slot of a line of this many, as in the caches of processors.
+WAYS = 8
 
 _KEY_MASK = (1 << 64) - 1
 _CONTENT_BITS = 22
@@ -92,76 +88,36 @@ class Sighting(NamedTuple):
 class Sightings:
     """Sightings by key, in bounded memory: it may forget some, but never invents one.
 
-    Several may have one key, each with a salt of 64 bits; without any, the salt is 0.
+    A key is a hash, and names a line of slots, which holds keys, then their values.  A key of 0 is
+    an empty slot.  One is forgotten when another one takes its slot.
     """
 
     def __init__(self, limit: int = MAX_SIGHTINGS) -> None:
-        self._limit = limit
-        self._size = 0
-        # The first key of each block but the first.
-        self._starts: list[int] = []
-        self._keys = [array("Q")]
-        self._values = [array("Q")]
+        self._lines = limit // WAYS
+        self._slots = memoryview(mmap(-1, 16 * limit)).cast("Q")
 
-    def __len__(self) -> int:
-        return self._size
+    def get(self, key: int) -> Sighting | None:
+        """Return what was seen under a key; 0.5 us."""
+        start = key % self._lines * 2 * WAYS
+        line = self._slots[start : start + WAYS].tolist()
+        if key not in line:
+            return None
+        return _unpacked(self._slots[start + WAYS + line.index(key)])
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory."""
-        blocks = (*self._keys, *self._values, *self._starts)
-        return sum(block.__sizeof__() for block in blocks) + 3 * 8 * len(self._keys)
+    def put(self, key: int, sighting: Sighting) -> None:
+        """Note what was seen under a key, in place of what was there; 1 us."""
+        start = key % self._lines * 2 * WAYS
+        line = self._slots[start : start + WAYS].tolist()
+        known = next((one for one in (key, 0) if one in line), None)
+        place = start + ((key >> 32) % WAYS if known is None else line.index(known))
+        self._slots[place], self._slots[place + WAYS] = key, _packed(sighting)
 
-    def get(self, key: int, salt: int = 0) -> Sighting | None:
-        """Return what was seen under a key; 1 us."""
-        block, place, is_there = self._find(key ^ salt)
-        return _unpacked(self._values[block][place]) if is_there else None
-
-    def put(self, key: int, sighting: Sighting, salt: int = 0) -> None:
-        """Note what was seen under a key, in place of what was there; 2 us."""
-        salted = key ^ salt
-        block, place, is_there = self._find(salted)
-        keys, values = self._keys[block], self._values[block]
-        if is_there:
-            values[place] = _packed(sighting)
-            return
-        keys.insert(place, salted)
-        values.insert(place, _packed(sighting))
-        self._size += 1
-        if len(keys) > MAX_BLOCK:
-            self._split(block)
-        if self._size > self._limit:
-            self._forget_block(salted)
-
-    def remove(self, key: int, salt: int = 0) -> None:
+    def remove(self, key: int) -> None:
         """Forget what was seen under a key, if it is there."""
-        block, place, is_there = self._find(key ^ salt)
-        if is_there:
-            del self._keys[block][place], self._values[block][place]
-            self._size -= 1
-
-    def _find(self, salted: int) -> tuple[int, int, bool]:
-        """Return the block and the place for a salted key, and whether it is there."""
-        block = bisect_right(self._starts, salted)
-        keys = self._keys[block]
-        place = bisect_left(keys, salted)
-        return block, place, place < len(keys) and keys[place] == salted
-
-    def _split(self, block: int) -> None:
-        half = MAX_BLOCK // 2
-        keys, values = self._keys[block], self._values[block]
-        self._keys[block : block + 1] = [keys[:half], keys[half:]]
-        self._values[block : block + 1] = [values[:half], values[half:]]
-        self._starts.insert(block, keys[half])
-
-    def _forget_block(self, key: int) -> None:
-        """Forget a block; keys are hashes, so the lowest bits of one choose a block by chance."""
-        block = key % len(self._keys)
-        self._size -= len(self._keys[block])
-        if len(self._keys) == 1:
-            del self._keys[0][:], self._values[0][:]
-            return
-        del self._keys[block], self._values[block], self._starts[max(block - 1, 0)]
+        start = key % self._lines * 2 * WAYS
+        line = self._slots[start : start + WAYS].tolist()
+        if key in line:
+            self._slots[start + line.index(key)] = 0
 
 
 def _content_of(page: int) -> int:
@@ -401,7 +357,7 @@ class Learner:
             if (content := _known_content(seen, own)) is not None:
                 return _match_of(chain.applied, key, salt, content)
         for one in self._ways(chain):
-            if (seen := found(key, one.salt)) is not None:
+            if (seen := found(key ^ one.salt)) is not None:
                 content = _known_content(seen, own)
                 if content is not None and (rules := chain.joined_by(one)) is not None:
                     return _match_of(rules, key, one.salt, content)
@@ -528,7 +484,7 @@ class Learner:
             self._sightings.remove(own.key)
             for hypothesis in self._book.about(own.address.host):
                 key = own.key_of(hypothesis.applied(own.address))
-                self._sightings.remove(key, hypothesis.salt)
+                self._sightings.remove(key ^ hypothesis.salt)
         return _content_of(long_hash_of(url))
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
@@ -540,16 +496,16 @@ class Learner:
             own = KeyedAddress(address, party)
             if (seen := self._sightings.get(own.key)) is not None:
                 key = own.key_of(canonical)
-                if self._sightings.get(key, hypothesis.salt) is None:
-                    self._sightings.put(key, seen, hypothesis.salt)
+                if self._sightings.get(key ^ hypothesis.salt) is None:
+                    self._sightings.put(key ^ hypothesis.salt, seen)
 
     def _before(self, key: int, salt: int, own: int) -> Sighting | None:
         """Return what was seen under the key of an address, which is *own* if the rule keeps it."""
-        return self._sightings.get(key, salt) if key == own else self._seen(key, salt)
+        return self._sightings.get(key ^ salt) if key == own else self._seen(key, salt)
 
     def _seen(self, key: int, salt: int) -> Sighting | None:
         """Return what was seen under a key, for a rule or at the address itself."""
-        return self._sightings.get(key, salt) or self._sightings.get(key)
+        return self._sightings.get(key ^ salt) or self._sightings.get(key)
 
     def _trial(
         self,
@@ -572,7 +528,7 @@ class Learner:
             before = Sighting.of(seen.content, kept.key, True)
         if before is None:
             if key != own:
-                self._sightings.put(key, seen, hypothesis.salt)
+                self._sightings.put(key ^ hypothesis.salt, seen)
             return None
         if before.is_at(own):
             return None
@@ -586,7 +542,7 @@ class Learner:
             is_right = True
         now = before if before.is_kept else seen
         is_tried = before.is_tried or is_right is not None
-        self._sightings.put(key, now._replace(is_tried=is_tried), hypothesis.salt)
+        self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
         return is_right
 
     def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, content: int) -> bool:
@@ -595,7 +551,7 @@ class Learner:
         before = self._seen(key, hypothesis.salt)
         if before is not None and (before.is_tried or before.content != content):
             return False
-        self._sightings.put(key, Sighting.of(content, kept.key, True, True), hypothesis.salt)
+        self._sightings.put(key ^ hypothesis.salt, Sighting.of(content, kept.key, True, True))
         return True
 
 
