@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache
 from itertools import count
-from math import ceil, e, exp, inf, lgamma, log, log1p, prod, sqrt
+from math import ceil, e, exp, lgamma, log, log1p, prod, sqrt
 from typing import Any, Literal, NamedTuple, get_args
 
 from scrapy_simhash.hashes import long_hash_of
@@ -619,18 +619,25 @@ def _at_least(number: Any, least: int) -> int:
 def log_e_value(right: int, wrong: int, rate: float) -> float:
     """Return the logarithm of the evidence that a rule is right more often than *rate*.
 
-    Below that rate, it ever exceeds log(1 / level) with a probability of at most *level*.  Cost:
-    O(*wrong*), or of the terms of a binomial tail.
+    Below that rate, it ever exceeds log(1 / level) with a probability of at most *level*.  It is 0
+    if the rule was not right more often.  Cost: O(*wrong*), or of the terms of a binomial tail.
 
     >>> log_e_value(0, 0, 0.9)
     0.0
     """
     trials = right + wrong
-    if not trials:
+    if right <= rate * trials:  # no rate above makes what was seen more likely
         return 0.0
     log_beta = lgamma(right + 1) + lgamma(wrong + 1) - lgamma(trials + 2)
-    tail = _log_tail(trials + 1, wrong, 1 - rate)
-    return log_beta + tail - (right * log(rate)) - (wrong + 1) * log1p(-rate)
+    log_ratio = log_beta - right * log(rate) - (wrong + 1) * log1p(-rate)
+    # The chance of at most so many failures in one more trial; the last term is the largest.
+    term = chance = exp(-log_ratio) * rate / (1 - rate) / (right + 1)
+    for failures in range(wrong, 0, -1):
+        term *= failures / (trials + 2 - failures) * rate / (1 - rate)
+        chance += term
+        if term < _NEGLIGIBLE * chance:
+            break
+    return log_ratio + log1p(-chance)
 
 
 def lower_rate(right: int, wrong: int, level: float) -> float:
@@ -681,36 +688,3 @@ def sample_size(keys: int, worth: int) -> int:
     [0, 24, 240, 374, 1183, 3739]
     """
     return min(int(keys * MOST_LOOKS), ceil(sqrt(keys * worth / e)))
-
-
-def _log_tail(trials: int, most: int, rate: float) -> float:
-    """Return the logarithm of the chance that over *most* of *trials* happen, each with *rate*."""
-    if most + 1 > trials * rate:  # the terms shrink from the first one on
-        return _log_sum(trials, most + 1, trials + 1, 1, rate)
-    below = exp(_log_sum(trials, most, -1, -1, rate))
-    return log1p(-below) if below < 1 else -inf
-
-
-def _log_sum(trials: int, start: int, stop: int, step: int, rate: float) -> float:
-    """Return the logarithm of a sum of binomial probabilities, the greatest of which comes first.
-
-    The sum ends before *stop*, or where its terms do not matter any more.
-    """
-    first = (
-        lgamma(trials + 1)
-        - lgamma(start + 1)
-        - lgamma(trials - start + 1)
-        + start * log(rate)
-        + (trials - start) * log1p(-rate)
-    )
-    total = term = 1.0
-    odds = rate / (1 - rate)
-    for happen in range(start, stop - step, step):
-        if step > 0:
-            term *= (trials - happen) / (happen + 1) * odds
-        else:
-            term *= happen / (trials - happen + 1) / odds
-        total += term
-        if term < _NEGLIGIBLE * total:
-            break
-    return first + log(total)
