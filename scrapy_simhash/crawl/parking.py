@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.settings import SimhashSettings
     from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
-    from scrapy_simhash.url_rules.learner import Learner, RuleMatch
+    from scrapy_simhash.url_rules.learner import Learner
     from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 T = TypeVar("T")
@@ -81,10 +81,9 @@ MOST_ASKED = 500
 MOST_TRIES = 10
 # Rules whose requests are counted one by one.
 MAX_COUNTED = 10_000
-# Requests that are under way, and twins that wait.  If so many others are under way, one whose end
-# was not seen is forgotten, and its twins are sent.
+# Requests that are under way.  If so many others are, one whose end was not seen is forgotten, and
+# its twins are sent.
 MOST_UNDER_WAY = 500
-MOST_WAITING = 500
 
 
 class Target(NamedTuple):
@@ -95,43 +94,39 @@ class Target(NamedTuple):
 
 
 class UnderWay:
-    """Requests that are sent and have no verdict yet, by the key that all acting rules give them.
+    """The first requests under way with the keys that all acting rules give them.
 
-    Twins, requests with the same key, wait for the verdict.
+    They have no verdict yet: their twins, other requests with the same key, wait for it.
     """
 
     def __init__(self) -> None:
-        # The key of each request.
-        self._keys: dict[Target, int] = {}
-        # The first request under way with a key.
         self._first: dict[int, Target] = {}
-        # The matches by which twins wait for such a request.
-        self._waiting: dict[Target, list[RuleMatch]] = {}
+        # The key of each, and the keys under which its twins are parked.
+        self._of: dict[Target, tuple[int, set[int]]] = {}
 
     def first(self, target: Target, key: int) -> Target | None:
         """Return the request to another address that *target* may wait for, if there is one."""
-        first = self._first.get(key, target)
-        if first == target or sum(map(len, self._waiting.values())) >= MOST_WAITING:
-            return None
-        return first
+        first = self._first.get(key)
+        return None if first == target else first
 
-    def wait(self, first: Target, match: RuleMatch) -> None:
-        """Note that a twin waits for a request, by the rule that makes them one."""
-        self._waiting.setdefault(first, []).append(match)
+    def wait(self, first: Target, key: int) -> None:
+        """Note that a twin waits for a request, parked under a key."""
+        self._of[first][1].add(key)
 
     def begin(self, target: Target, key: int) -> Target | None:
         """Note that a request is sent; return another one to be ended, if there are too many."""
-        self._keys[target] = key
-        self._first.setdefault(key, target)
-        return next(iter(self._keys)) if len(self._keys) > MOST_UNDER_WAY else None
+        if key not in self._first and target not in self._of:
+            self._first[key] = target
+            self._of[target] = key, set()
+        return next(iter(self._of)) if len(self._of) > MOST_UNDER_WAY else None
 
-    def end(self, target: Target) -> list[RuleMatch]:
-        """Note that a request has its verdict, or will get none; return by what its twins wait."""
-        key = self._keys.pop(target, None)
-        if key is None or self._first.get(key) != target:
-            return []
+    def end(self, target: Target) -> set[int]:
+        """Note that a request has its verdict, or will get none; return what waits for it."""
+        if target not in self._of:
+            return set()
+        key, waiting = self._of.pop(target)
         del self._first[key]
-        return [*{one.key: one for one in self._waiting.pop(target, [])}.values()]
+        return waiting
 
 
 class Parking:
@@ -197,7 +192,7 @@ class Parking:
         answer = self._learner.say(*target)
         match, first = answer.known, None
         if match is None and (first := self._under_way.first(target, answer.whole)):
-            match = self._learner.shared(first, target)
+            match = self._learner.shared(first.url, *target)
         if match is None:
             if answer.whole and (late := self._under_way.begin(target, answer.whole)):
                 self._end(late)
@@ -207,7 +202,7 @@ class Parking:
             self.explore(rule)
             return
         if first is not None:
-            self._under_way.wait(first, match)
+            self._under_way.wait(first, match.key)
         page = match.hypothesis.page_of(Address.of(request.url))
         where = rule, match.pattern, match.key, match.content
         self.park(request, ParkedBy(*where, first is not None, match.others, page, match.is_tried))
@@ -319,11 +314,13 @@ class Parking:
 
     def _end(self, target: Target) -> None:
         """Park what waits for a request if a page is kept now, and ask for it if none is."""
-        for match in self._under_way.end(target):
-            if (content := self._learner.content(match)) is None:
-                self.release(key=match.key)
+        waiting = self._under_way.end(target)
+        content = self._learner.content_at(*target) if waiting else None
+        for key in waiting:
+            if content is None:
+                self.release(key=key)
             else:
-                self._safely(self._store.note_known, match.key, content)
+                self._safely(self._store.note_known, key, content)
 
     def _try(self, parked: dict[AddressRule, dict[str, int]]) -> None:
         """Take trials from what waits, or all if none can help; send what no rule holds for."""

@@ -220,8 +220,8 @@ class Hypothesis:
 
     @cached_property
     def salt(self) -> int:
-        """64 bits by which the keys of this rule differ from those of others."""
-        return long_hash_of("\0".join(astuple(self.rule)))
+        """32 bits by which the keys of this rule differ from those of others."""
+        return long_hash_of("\0".join(astuple(self.rule))) % (1 << 32)
 
     @property
     def keys(self) -> int:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from mmap import mmap
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ MAX_SIGHTINGS = 1 << 20
 WAYS = 8
 
 _KEY_MASK = (1 << 64) - 1
+_SALT_BITS = 32
+# In the slot of a key that was removed: a line is filled from its start.
+_REMOVED = 1
 _CONTENT_BITS = 22
 _ADDRESS_BITS = 40
 
@@ -88,36 +91,41 @@ class Sighting(NamedTuple):
 class Sightings:
     """Sightings by key, in bounded memory: it may forget some, but never invents one.
 
-    A key is a hash, and names a line of slots, which holds keys, then their values.  A key of 0 is
-    an empty slot.  One is forgotten when another one takes its slot.
+    A key is a hash, and names a line of slots by its high bits: the line holds keys, then their
+    values.  A key of 0 is an empty slot.  One is forgotten when another one takes its slot.  There
+    are *limit* slots, a power of two.
     """
 
     def __init__(self, limit: int = MAX_SIGHTINGS) -> None:
-        self._lines = limit // WAYS
         self._slots = memoryview(mmap(-1, 16 * limit)).cast("Q")
+        self._starts = 2 * (limit - WAYS)
+
+    def line(self, key: int) -> Sequence[int]:
+        """Return the known keys with the high 32 bits of a key, and others; 0.2 to 0.5 us."""
+        start = key >> _SALT_BITS & self._starts
+        return self._slots[start : start + WAYS].tolist() if self._slots[start] else ()
 
     def get(self, key: int) -> Sighting | None:
-        """Return what was seen under a key; 0.5 us."""
-        start = key % self._lines * 2 * WAYS
-        line = self._slots[start : start + WAYS].tolist()
-        if key not in line:
-            return None
-        return _unpacked(self._slots[start + WAYS + line.index(key)])
+        """Return what was seen under a key; 0.3 to 1 us."""
+        line = self.line(key)
+        return _unpacked(self._slots[self._place(key, line) + WAYS]) if key in line else None
 
     def put(self, key: int, sighting: Sighting) -> None:
         """Note what was seen under a key, in place of what was there; 1 us."""
-        start = key % self._lines * 2 * WAYS
-        line = self._slots[start : start + WAYS].tolist()
-        known = next((one for one in (key, 0) if one in line), None)
-        place = start + ((key >> 32) % WAYS if known is None else line.index(known))
+        place = self._place(key, self.line(key))
         self._slots[place], self._slots[place + WAYS] = key, _packed(sighting)
 
     def remove(self, key: int) -> None:
         """Forget what was seen under a key, if it is there."""
-        start = key % self._lines * 2 * WAYS
-        line = self._slots[start : start + WAYS].tolist()
+        line = self.line(key)
         if key in line:
-            self._slots[start + line.index(key)] = 0
+            self._slots[self._place(key, line)] = _REMOVED
+
+    def _place(self, key: int, line: Sequence[int]) -> int:
+        """Return the slot of a key, or else one for it."""
+        known = next((one for one in (key, 0) if one in line), None)
+        full = key % WAYS if line else 0
+        return (key >> _SALT_BITS & self._starts) + (full if known is None else line.index(known))
 
 
 def _content_of(page: int) -> int:
@@ -146,25 +154,18 @@ class AppliedRule(NamedTuple):
 class RuleMatch(NamedTuple):
     """A rule by which an address leads to a page that is kept, and how sure the rule is there.
 
-    *whole* is the key of what the rule makes of the address; other rules may lead to the same key.
-    *salt* is that of the rule under which the page may be noted.  *content* is that of a page at
-    another address with this key, if it is known.  *others* are rules that had to apply as well.
-    *is_tried*: the rule had its trial for this key.
+    *key* is that of what rules make of the address, under this rule alone.  *content* is that of a
+    page at another address with this key, if it is known.  *others* are rules that had to apply as
+    well.  *is_tried*: the rule had its trial for this key.
     """
 
     hypothesis: Hypothesis
     pattern: str
     stage: Stage
-    whole: int
-    salt: int
+    key: int
     content: int | None
     others: tuple[AddressRule, ...] = ()
     is_tried: bool = False
-
-    @property
-    def key(self) -> int:
-        """The key of the address under this rule alone."""
-        return self.whole ^ self.salt
 
 
 class RuleAnswer(NamedTuple):
@@ -178,38 +179,17 @@ class RuleAnswer(NamedTuple):
     known: RuleMatch | None = None
 
 
-class RuleChain:
-    """The rules that act on an address one after the other, and what they make of it."""
+def _applied(
+    one: Hypothesis, address: Address, before: Iterable[AppliedRule] = ()
+) -> AppliedRule | None:
+    """Return how sure a rule is, which leads to an address after others; None if it does not act.
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        self.applied: list[AppliedRule] = []
-
-    def take(self, hypothesis: Hypothesis) -> None:
-        """Apply one more rule, if it acts there."""
-        changed = hypothesis.applied(self.address)
-        if changed is not None and (applied := self._applied(hypothesis, changed)) is not None:
-            self.applied.append(applied)
-            self.address = changed
-
-    def joined_by(self, hypothesis: Hypothesis) -> list[AppliedRule] | None:
-        """Return the rules that must be right if a page was noted under *hypothesis*, too.
-
-        None if that one does not act at the end of the chain.
-        """
-        if any(one.hypothesis is hypothesis for one in self.applied):
-            return self.applied
-        applied = self._applied(hypothesis, self.address)
-        return None if applied is None else [applied, *self.applied]
-
-    def _applied(self, hypothesis: Hypothesis, address: Address) -> AppliedRule | None:
-        """Return how sure a rule is; of those that apply together, at most one may be on trial."""
-        pattern, stage = hypothesis.stage_at(address)
-        if stage is None or (
-            stage == "waiting" and any(one.stage == stage for one in self.applied)
-        ):
-            return None
-        return AppliedRule(hypothesis, pattern, stage)
+    Of those that apply together, at most one may be on trial.
+    """
+    pattern, stage = one.stage_at(address)
+    if stage is None or (stage == "waiting" and any(other.stage == stage for other in before)):
+        return None
+    return AppliedRule(one, pattern, stage)
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
@@ -217,19 +197,15 @@ def _known_content(seen: Sighting, own: int) -> int | None:
     return seen.content if seen.is_kept and not seen.is_at(own) else None
 
 
-def _match_of(
-    rules: list[AppliedRule], whole: int, salt: int, content: int | None = None
-) -> RuleMatch:
-    """Return the match of rules that apply together.
+def _match_of(rules: list[AppliedRule], whole: int, content: int | None = None) -> RuleMatch:
+    """Return the match of rules that apply together, which lead to the key *whole*.
 
     It is that of the rule on trial, or else of the rule most in doubt; of the last rule, if none
     was ever wrong.  Then most requests belong to one rule, and one audit is enough for them.
     """
     hypothesis, pattern, stage = max(reversed(rules), key=_doubt)
-    if stage == "proven" and any(one.stage == "young" for one in rules):
-        stage = "young"
     others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
-    return RuleMatch(hypothesis, pattern, stage, whole, salt, content, tuple(others))
+    return RuleMatch(hypothesis, pattern, stage, whole ^ hypothesis.salt, content, tuple(others))
 
 
 def _doubt(one: AppliedRule) -> tuple[bool, float]:
@@ -304,96 +280,107 @@ class Learner:
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
         waiting: RuleMatch | None = None
-        for hypothesis in about:
-            match = self._known_by(hypothesis, own) if hypothesis.is_used else None
-            if match is not None and match.stage != "waiting":
-                return RuleAnswer(known=match)
-            waiting = waiting or match
+        applies = False
+        here = self._sightings.line(own.key)
+        for one in about:
+            if not one.is_used:
+                continue
+            canonical = one.applied(own.address)
+            if canonical is None:
+                canonical, key, line = own.address, own.key, here
+            else:
+                applies, key = True, own.key_of(canonical)
+                line = self._sightings.line(key)
+            if key ^ one.salt in line or key in line:
+                match = self._known_by(one, canonical, key, own.key)
+                if match is not None and match.stage != "waiting":
+                    return RuleAnswer(known=match)
+                waiting = waiting or match
         if waiting is not None:
             return RuleAnswer(known=waiting)
-        chain = self._chain(own.address)
-        whole = own.key_of(chain.address)
-        known = self._known_together(chain, whole, own.key) if chain.applied else None
-        return RuleAnswer(whole, known)
+        if not applies:
+            return RuleAnswer(own.key)
+        address, applied = self._chain(own.address)
+        whole = own.key_of(address)
+        return RuleAnswer(whole, self._known_together(address, applied, whole, own.key))
 
-    def _known_by(self, hypothesis: Hypothesis, own: KeyedAddress) -> RuleMatch | None:
+    def _known_by(
+        self, one: Hypothesis, canonical: Address, key: int, own: int
+    ) -> RuleMatch | None:
         """Return the match of one rule if the page of an address is known by it alone.
 
         Where the rule does not act, but was never wrong, this is a key that had its trial.
         """
-        canonical = hypothesis.applied(own.address)
-        key = own.key_of(canonical)
-        seen = self._before(key, hypothesis.salt, own.key)
-        if seen is None or (content := _known_content(seen, own.key)) is None:
+        seen = self._seen(key, one.salt)
+        if seen is None or (content := _known_content(seen, own)) is None:
             return None
-        pattern, stage = hypothesis.stage_at(canonical or own.address)
-        if stage is None and not (seen.is_tried and hypothesis.is_right_so_far):
+        pattern, stage = one.stage_at(canonical)
+        if stage is None and not (seen.is_tried and one.is_right_so_far):
             return None
-        stage, is_tried = stage or "waiting", seen.is_tried
-        return RuleMatch(hypothesis, pattern, stage, key, hypothesis.salt, content, (), is_tried)
+        stage = stage or "waiting"
+        return RuleMatch(one, pattern, stage, key ^ one.salt, content, is_tried=seen.is_tried)
 
-    def _chain(self, address: Address) -> RuleChain:
-        """Return all rules that act on an address, and what they make of it.
+    def _chain(self, address: Address) -> tuple[Address, list[AppliedRule]]:
+        """Return what all rules that act on an address make of it, and these rules.
 
         They are those of its host, then those of the host that these lead to: each host's once.
         """
-        chain, done = RuleChain(address), set()
-        while (host := chain.address.host) not in done:
+        applied: list[AppliedRule] = []
+        done: set[str] = set()
+        while (host := address.host) not in done:
             done.add(host)
             for one in self._book.about(host):
-                if one.is_used:
-                    chain.take(one)
-        return chain
+                changed = one.applied(address) if one.is_used else None
+                if changed is not None and (rule := _applied(one, changed, applied)) is not None:
+                    applied.append(rule)
+                    address = changed
+        return address, applied
 
-    def _known_together(self, chain: RuleChain, key: int, own: int) -> RuleMatch | None:
-        """Return by which rules a page is known if all rules in a chain apply.
+    def _known_together(
+        self, address: Address, applied: list[AppliedRule], key: int, own: int
+    ) -> RuleMatch | None:
+        """Return by which rules a page is known if all that were *applied* lead to an *address*.
 
-        It is kept at the address at the end of the chain, which has the *key*; or at an address
-        from which one more rule, or one of these rules alone, leads to the end.
+        It is kept at this address, which has the *key*; or at an address from which one more rule,
+        or one of these rules alone, leads there.
         """
-        found = self._sightings.get
-        if len(chain.applied) > 1 and (seen := found(key)) is not None:
-            salt = chain.applied[-1].hypothesis.salt
-            if (content := _known_content(seen, own)) is not None:
-                return _match_of(chain.applied, key, salt, content)
-        for one in self._ways(chain):
-            if (seen := found(key ^ one.salt)) is not None:
-                content = _known_content(seen, own)
-                if content is not None and (rules := chain.joined_by(one)) is not None:
-                    return _match_of(rules, key, one.salt, content)
+        line = self._sightings.line(key)
+        if not applied or not any(line):
+            return None
+        if len(applied) > 1 and (content := self._content_under(key, own)) is not None:
+            return _match_of(applied, key, content)
+        of_chain = [one.hypothesis for one in applied]
+        for one in (*reversed(of_chain), *self._book.about(address.host)):
+            if key ^ one.salt not in line:
+                continue
+            rules = applied
+            if one not in of_chain:
+                if (more := _applied(one, address, applied)) is None:
+                    continue
+                rules = [more, *applied]
+            if (content := self._content_under(key ^ one.salt, own)) is not None:
+                return _match_of(rules, key, content)
         return None
 
-    def shared(self, first: tuple[str, str], second: tuple[str, str]) -> RuleMatch | None:
-        """Return a rule by which two addresses, each with its party, are one; and the other rules.
+    def _content_under(self, key: int, own: int) -> int | None:
+        seen = self._sightings.get(key)
+        return None if seen is None else _known_content(seen, own)
+
+    def shared(self, first: str, second: str, party: str = "") -> RuleMatch | None:
+        """Return a rule by which two addresses of one party are one; and the other rules.
 
         All rules together give them the same key.  Cost: 10 us for each rule on their host.
         """
-        whole, ways = self._by_all(*first)
-        of_first = dict(ways)
-        for salt, rules in self._by_all(*second)[1]:
-            if salt in of_first:
-                return _match_of([*of_first[salt], *rules], whole, salt)
-        return None
+        chains = [self._chain(Address.of(url)) for url in (first, second)]
+        whole, other = (KeyedAddress(end, party).key for end, _ in chains)
+        rules = [*dict.fromkeys(one for _, applied in chains for one in applied)]
+        if whole != other or [one.stage for one in rules].count("waiting") > 1:
+            return None
+        return _match_of(rules, whole) if rules else None
 
-    def _by_all(self, url: str, party: str) -> tuple[int, list[tuple[int, list[AppliedRule]]]]:
-        """Return the key that all rules together give an address, and the ways to it, by salt."""
-        own = KeyedAddress(Address.of(url), party)
-        chain = self._chain(own.address)
-        ways = ((one.salt, chain.joined_by(one)) for one in self._ways(chain))
-        found = [(salt, rules) for salt, rules in ways if rules is not None]
-        return own.key_of(chain.address), found
-
-    def _ways(self, chain: RuleChain) -> Iterator[Hypothesis]:
-        """Yield the rules under which a page may be noted at the end of a chain."""
-        applied = [one.hypothesis for one in chain.applied]
-        yield from reversed(applied)
-        for one in self._book.about(chain.address.host):
-            if one not in applied:
-                yield one
-
-    def content(self, match: RuleMatch) -> int | None:
-        """Return the content of a page at any address with the key of a match, if it is known."""
-        seen = self._seen(match.whole, match.salt)
+    def content_at(self, url: str, party: str) -> int | None:
+        """Return the content of the page at an address; None if it is not kept there."""
+        seen = self._sightings.get(KeyedAddress(Address.of(url), party).key)
         return seen.content if seen is not None and seen.is_kept else None
 
     def learn(self, page: PageForRules) -> Lesson:
@@ -499,10 +486,6 @@ class Learner:
                 if self._sightings.get(key ^ hypothesis.salt) is None:
                     self._sightings.put(key ^ hypothesis.salt, seen)
 
-    def _before(self, key: int, salt: int, own: int) -> Sighting | None:
-        """Return what was seen under the key of an address, which is *own* if the rule keeps it."""
-        return self._sightings.get(key ^ salt) if key == own else self._seen(key, salt)
-
     def _seen(self, key: int, salt: int) -> Sighting | None:
         """Return what was seen under a key, for a rule or at the address itself."""
         return self._sightings.get(key ^ salt) or self._sightings.get(key)
@@ -519,7 +502,7 @@ class Learner:
 
         The page has a *key* by the rule.
         """
-        before = self._before(key, hypothesis.salt, own)
+        before = self._seen(key, hypothesis.salt)
         if (
             before is None
             and kept is not None  # another process may have met it

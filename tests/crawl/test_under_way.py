@@ -142,18 +142,6 @@ def test_a_twin_is_sent_when_the_first_one_is_not_kept(requests: Requests, end: 
     assert not requests.ask("/a/p3?sid=2"), "the rule was not wrong"
 
 
-def test_few_twins_wait(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parking, "MOST_WAITING", 3)
-    assert requests.ask("/a/new")
-    assert [requests.ask(f"/a/new?sid={i}") for i in range(5)] == [False] * 3 + [True] * 2
-    requests.fail("/a/new?sid=4")
-    assert requests.paths == []
-    requests.fail("/a/new")
-    assert requests.paths == [f"/a/new?sid={i}" for i in range(3)]
-    requests.ask("/a/next")
-    assert not requests.ask("/a/next?sid=1"), "there is room again"
-
-
 def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert requests.ask("/a/new")
     assert not requests.ask("/a/new?sid=1")

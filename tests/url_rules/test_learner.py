@@ -802,13 +802,13 @@ def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept
 
 def test_rules_lead_to_one_key_together() -> None:
     learner = with_two_rules().learner
-    places = [(f"{HOST}/a/unknown{end}", "") for end in ("", "?sid=7", ".print", ".print?sid=7")]
-    assert len({learner.say(*place).whole for place in places}) == 1
+    places = [f"{HOST}/a/unknown{end}" for end in ("", "?sid=7", ".print", ".print?sid=7")]
+    assert len({learner.say(place).whole for place in places}) == 1
     for first, second in itertools.permutations(places, 2):
         match = learner.shared(first, second)
         assert match is not None
-        needed = {SID} if "sid" in first[0] + second[0] else set()
-        needed |= {PRINT} if "print" in first[0] + second[0] else set()
+        needed = {SID} if "sid" in first + second else set()
+        needed |= {PRINT} if "print" in first + second else set()
         assert needed <= {match.hypothesis.rule, *match.others}
 
 
@@ -831,7 +831,7 @@ def test_of_rules_that_are_wrong_together_the_one_most_in_doubt_is(wrong: Addres
     match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
     assert [match.hypothesis.rule, *match.others] == [wrong, *({SID, PRINT} - {wrong})]
-    shared = crawl.learner.shared((f"{HOST}/a/x.print", ""), (f"{HOST}/a/x?sid=7", ""))
+    shared = crawl.learner.shared(f"{HOST}/a/x.print", f"{HOST}/a/x?sid=7")
     assert shared is not None
     assert shared.hypothesis.rule == wrong
     lesson = crawl.page("/a/new.print?sid=7", "something else")
