@@ -225,14 +225,14 @@ class CrawlMissing:
         self,
         crawler: Crawler,
         index: Index,
-        missing: MissingPages[PageText],
+        missing: MissingPages,
         parking: Parking | None,
     ) -> None:
         self._crawler = crawler
         self._index = index
         self._missing = missing
         self._parking = parking
-        self._under_way: OrderedDict[str, Tree[PageText]] = OrderedDict()
+        self._under_way: OrderedDict[str, Tree] = OrderedDict()
 
     def learn(
         self,
@@ -262,10 +262,6 @@ class CrawlMissing:
             self._missing.begin(page.site, page.url, unmet, text)
         elif self._missing.grow(tree, page.url, unmet):
             self._ask(request, tree)
-
-    def holds(self, url: str) -> bool:
-        """Whether the page at *url* may be missing; 2 us."""
-        return self._missing.held(url) is not None
 
     def consider(self, request: Request) -> None:
         """Park a request if its page is missing, or while the site is asked for it; 2 us.
@@ -315,16 +311,16 @@ class CrawlMissing:
             one.page, other.page, self._index.parameters, template
         )
 
-    def _is_alike(self, text: PageText, decision: Decision, tree: Tree[PageText]) -> bool:
+    def _is_alike(self, text: PageText, decision: Decision, tree: Tree) -> bool:
         """Whether a page says what the pages of a tree say."""
         if text.is_like(tree.first):
             return True
         if decision.is_duplicate:
-            return decision.representative is not None and tree.has(decision.representative)
+            return decision.representative is not None and decision.representative in tree
         closest = decision.closest
-        return decision.reason == "new_links" and closest is not None and tree.has(closest.url)
+        return decision.reason == "new_links" and closest is not None and closest.url in tree
 
-    def _ask(self, request: Request, tree: Tree[PageText]) -> None:
+    def _ask(self, request: Request, tree: Tree) -> None:
         stats = self._crawler.stats
         stats.inc_value("simhash/missing/suspected")
         if self._parking is None:
@@ -346,7 +342,7 @@ class CrawlMissing:
         if len(self._under_way) > MAX_UNDER_WAY:
             self._end(self._under_way.popitem(last=False)[1])
 
-    def _end(self, tree: Tree[PageText]) -> None:
+    def _end(self, tree: Tree) -> None:
         self._missing.end(tree)
         if self._parking is not None and tree.state != "watched":
             self._parking.release(tree.rule)

@@ -18,7 +18,7 @@ from math import ceil
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import gmtime, strftime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 from scrapy import signals as scrapy_signals
@@ -145,7 +145,7 @@ class Parking:
         self,
         crawler: Crawler,
         learner: Learner,
-        owners: Mapping[Kind, Traps | MissingPages[Any]],
+        owners: Mapping[Kind, Traps | MissingPages],
         settings: SimhashSettings,
         facts: RequestFacts,
         place: Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachetools import LRUCache
@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
-from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, PageText, sight_of
+from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, sight_of
 from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt, parking_place
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
@@ -46,24 +46,14 @@ logger = logging.getLogger(__name__)
 ROWS = 20
 NAMED_PATTERNS = 5
 
-
-@dataclass(slots=True)
-class Savings:
-    """Downloaded pages that were kept elsewhere according to a rule: how many were *known* indeed.
-
-    The *lost* ones had content of their own: the rule would have lost them.
-    """
-
-    known: int = 0
-    known_bytes: int = 0
-    lost: int = 0
+_SAVINGS = ("simhash/rules/known", "simhash/rules/known_bytes", "simhash/rules/lost")
 
 
 class DeadEnds(NamedTuple):
     """What a crawl knows of traps and of missing pages."""
 
     traps: Traps
-    missing: MissingPages[PageText]
+    missing: MissingPages
 
 
 class SimhashRulesMiddleware:
@@ -89,7 +79,7 @@ class SimhashRulesMiddleware:
         traps, missing = self._dead_ends = known or DeadEnds(Traps(), MissingPages())
         self._parking = None
         if place is not None:
-            owners: dict[Kind, Traps | MissingPages[Any]] = {"trap": traps, "missing": missing}
+            owners: dict[Kind, Traps | MissingPages] = {"trap": traps, "missing": missing}
             learner, settings = self._learner, parts.pipeline.settings
             self._parking = Parking(crawler, learner, owners, settings, self._facts, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
@@ -103,7 +93,9 @@ class SimhashRulesMiddleware:
         self._purposes = KnownAddresses(ASKED_SLOTS)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
-        self._savings: LRUCache[AddressRule, Savings] = LRUCache(MAX_COUNTED)
+        # Downloaded pages that were kept elsewhere according to a rule: those that were so indeed,
+        # and those that the rule would have lost, since they had content of their own.
+        self._savings: LRUCache[AddressRule, Counter[str]] = LRUCache(MAX_COUNTED)
         self._warned: set[AddressRule] = set()
         self._storing: set[asyncio.Task[None]] = set()
 
@@ -154,7 +146,7 @@ class SimhashRulesMiddleware:
 
         If anything fails, only a lesson is lost.
         """
-        may_be_missing = self.missing.holds(page.url)
+        may_be_missing = self._dead_ends.missing.held(page.url) is not None
         try:
             if (purpose := self._facts.of(request).purpose) is not None:
                 self._purposes.add([purpose.hex()])
@@ -253,7 +245,7 @@ class SimhashRulesMiddleware:
             for one in self._index.learned.rules.all()
             if one.learned is not None or (one.keys >= LEAST_KEYS and one.doubt <= MOST_DOUBT)
         ]
-        known.sort(key=lambda one: (-self._saved(one).known, -one.keys))
+        known.sort(key=lambda one: (-self._saved(one)["simhash/rules/known"], -one.keys))
         return [self._row(one) for one in known[:ROWS]]
 
     def _forget(self, url: str, party: str) -> None:
@@ -283,16 +275,12 @@ class SimhashRulesMiddleware:
         )
 
     def _count(self, match: RuleMatch, decision: Decision, body_bytes: int) -> None:
-        stats = self._crawler.stats
-        savings = self._savings.setdefault(match.hypothesis.rule, Savings())
+        counts = {"simhash/rules/lost": 1}
         if decision.is_duplicate or decision.is_alias or decision.replaces:
-            savings.known += 1
-            savings.known_bytes += body_bytes
-            stats.inc_value("simhash/rules/known")
-            stats.inc_value("simhash/rules/known_bytes", body_bytes)
-        else:
-            savings.lost += 1
-            stats.inc_value("simhash/rules/lost")
+            counts = {"simhash/rules/known": 1, "simhash/rules/known_bytes": body_bytes}
+        self._savings.setdefault(match.hypothesis.rule, Counter()).update(counts)
+        for name, count in counts.items():
+            self._crawler.stats.inc_value(name, count)
 
     def _tell(self, lesson: Lesson) -> None:
         stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
@@ -320,8 +308,8 @@ class SimhashRulesMiddleware:
             elif one.learned is not None and not one.approved:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
 
-    def _saved(self, one: Hypothesis) -> Savings:
-        return self._savings.get(one.rule) or Savings()
+    def _saved(self, one: Hypothesis) -> Counter[str]:
+        return self._savings.get(one.rule) or Counter()
 
     def _row(self, one: Hypothesis) -> dict[str, Any]:
         rule, savings, acts = one.rule, self._saved(one), one.acts()
@@ -340,8 +328,6 @@ class SimhashRulesMiddleware:
             "approved": bool(one.approved),
             "templates": acts[:NAMED_PATTERNS],
             "templates_in_all": len(acts),
-            "known": savings.known,
-            "known_bytes": savings.known_bytes,
-            "lost": savings.lost,
+            **{name.rpartition("/")[2]: savings[name] for name in _SAVINGS},
             **({} if self._parking is None else self._parking.life(rule)),
         }

@@ -19,15 +19,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from cachetools import FIFOCache, LRUCache
 
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
-
-P = TypeVar("P")
 
 # Pages in a row that make a trap; twice as many each time that it turned out to be none.
 BUDGET = 32
@@ -366,7 +364,7 @@ class Traps:
 
 
 @dataclass(eq=False, slots=True)
-class Tree(Generic[P]):
+class Tree:
     """Pages of a host that all say the same; *first* is what is known of the first one, at *url*.
 
     *pages* are the hashes of the addresses of all pages, *found* those of the addresses that were
@@ -375,7 +373,7 @@ class Tree(Generic[P]):
 
     host: str
     url: str
-    first: P
+    first: Any
     pages: set[int]
     found: set[int] = field(default_factory=set)
     state: State = "watched"
@@ -387,25 +385,24 @@ class Tree(Generic[P]):
         """The rule by which requests for what was found on its pages are parked."""
         return AddressRule("missing", self.host, self.url, "")
 
-    def has(self, url: str) -> bool:
-        """Whether the page at *url* is one of the tree."""
+    def __contains__(self, url: str) -> bool:
         return long_hash_of(url) in self.pages
 
 
-class MissingPages(Generic[P]):
-    """Finds trees of missing pages; P is what is known of a page."""
+class MissingPages:
+    """Finds trees of missing pages."""
 
     def __init__(self) -> None:
-        self._trees: dict[str, Tree[P]] = {}
+        self._trees: dict[str, Tree] = {}
         # By the hash of an address, the tree that it was found in.
-        self._of: dict[int, Tree[P]] = {}
+        self._of: dict[int, Tree] = {}
         self._asked: FIFOCache[tuple[str, int], None] = FIFOCache(MAX_ASKED)
 
-    def tree_of(self, url: str) -> Tree[P] | None:
+    def tree_of(self, url: str) -> Tree | None:
         """Return the tree that has the only pages on which an address was found; 1 us."""
         return self._of.get(long_hash_of(url)) if self._of else None
 
-    def held(self, url: str) -> tuple[Tree[P], int] | None:
+    def held(self, url: str) -> tuple[Tree, int] | None:
         """Return the tree of an address whose page may be missing, and its hash; 1 us."""
         if not self._of:
             return None
@@ -413,11 +410,11 @@ class MissingPages(Generic[P]):
         tree = self._of.get(key)
         return None if tree is None or tree.state == "watched" else (tree, key)
 
-    def found_on(self, host: str) -> list[Tree[P]]:
+    def found_on(self, host: str) -> list[Tree]:
         """Return the trees of a host that are more than watched; O(trees)."""
         return [one for one in self._trees.values() if one.host == host and one.state != "watched"]
 
-    def grow(self, tree: Tree[P], url: str, links: Iterable[str]) -> bool:
+    def grow(self, tree: Tree, url: str, links: Iterable[str]) -> bool:
         """Add a page that says what the others say; return whether the site should be asked.
 
         *links* are the addresses on it that no page had.
@@ -434,7 +431,7 @@ class MissingPages(Generic[P]):
         self._asked[question] = None
         return True
 
-    def begin(self, host: str, url: str, links: Iterable[str], first: P) -> None:
+    def begin(self, host: str, url: str, links: Iterable[str], first: object) -> None:
         """Watch a page: it may be the first of a tree, if it leads to addresses below it.
 
         The relative links of a page in the first folder lead to pages that are there.
@@ -449,7 +446,7 @@ class MissingPages(Generic[P]):
             watched = (one for one in self._trees.values() if one.state == "watched")
             self.end(next(watched, tree))
 
-    def confirm(self, tree: Tree[P], is_like: Callable[[P], bool]) -> None:
+    def confirm(self, tree: Tree, is_like: Callable[[Any], bool]) -> None:
         """Note that the pages of a tree are missing, and those of other trees like it."""
         tree.state = "missing"
         for other in [*self._trees.values()]:
@@ -467,18 +464,18 @@ class MissingPages(Generic[P]):
                 tree.state = "watched"
                 self._asked.pop((tree.host, tree.url.count("/")), None)
 
-    def missing(self) -> list[Tree[P]]:
+    def missing(self) -> list[Tree]:
         """Return the trees whose pages are known to be missing."""
         return [one for one in self._trees.values() if one.state == "missing"]
 
-    def end(self, tree: Tree[P]) -> None:
+    def end(self, tree: Tree) -> None:
         """Forget a tree: its pages exist, or there are too many trees."""
         self._trees.pop(tree.url, None)
         for key in tree.found:
             if self._of.get(key) is tree:
                 del self._of[key]
 
-    def linked(self, links: Iterable[str]) -> list[tuple[Tree[P], int]]:
+    def linked(self, links: Iterable[str]) -> list[tuple[Tree, int]]:
         """Take the links of a page in no tree: return those that were in one, as tree and hash."""
         if not self._of:
             return []
@@ -502,7 +499,7 @@ class MissingPages(Generic[P]):
         tree.audited += room
         return room
 
-    def _find(self, tree: Tree[P], url: str, links: Iterable[str], least: int) -> None:
+    def _find(self, tree: Tree, url: str, links: Iterable[str], least: int) -> None:
         """Note the links to addresses below a page that have at least *least* slashes."""
         folder = url.partition("?")[0].rpartition("/")[0] + "/"
         for link in links:

@@ -24,7 +24,6 @@ Kind = Literal[
     "segment",  # a segment of the path does not matter
     "suffix",  # an addition to the name: lamp.print.html, lamp/amp
     "path_parameter",  # a parameter of a segment: ;jsessionid=1f
-    "repeated",  # folders that follow themselves
     "scheme",
     "trap",  # makes no two addresses one: see dead_ends.py
     "missing",  # the same
@@ -36,8 +35,6 @@ _OF_PARAMETERS: tuple[Kind, ...] = ("parameter", "only")
 # Addresses that differ in more parameters, or in more segments of the path, are taken for different
 # pages, not aliases.
 MAX_DIFFERENCES = 2
-# Folders that a relative link repeats, if it is followed again and again.
-MAX_PERIOD = 3
 
 # The end of a file's name, as in lamp.html: as much as may stand behind a suffix.
 _EXTENSION = re.compile(r"\.[A-Za-z]{1,5}\Z")
@@ -101,24 +98,6 @@ def _with_any_segment(path: str, pattern: str) -> str | None:
     return f"{pattern}{after}" if slash and path.startswith(start) else None
 
 
-def _without_repeats(path: str) -> str | None:
-    """Return *path* with folders that follow themselves taken once, or None if there are none.
-
-    >>> _without_repeats("/a/b/a/b/a/b/lamp")
-    '/a/b/lamp'
-    """
-    folders: list[str] = []
-    for segment in path.split("/"):
-        folders.append(segment)
-        for period in range(1, MAX_PERIOD + 1):
-            last, before = folders[-period:], folders[-2 * period : -period]
-            if last == before and any(last):
-                del folders[-period:]
-                break
-    shorter = "/".join(folders)
-    return None if shorter == path else shorter
-
-
 def _split(path: str) -> tuple[str, str]:
     """Return a path without its extension, and the extension, which may be empty."""
     found = _EXTENSION.search(path[-6:])
@@ -132,7 +111,6 @@ _OF_PATHS: dict[str, Callable[[str, str, str], str | None]] = {
     "segment": lambda path, drop, keep: _with_any_segment(path, drop),
     "suffix": lambda path, drop, keep: _without_suffix(path, drop),
     "path_parameter": lambda path, drop, keep: _without_parameter(path, drop),
-    "repeated": lambda path, drop, keep: _without_repeats(path),
     "trap": lambda path, drop, keep: None,
     "missing": lambda path, drop, keep: None,
 }
@@ -145,7 +123,6 @@ _ADVICE: dict[Kind, str] = {
     "segment": "Ignore the folder for which the star in {drop} stands on {host}",
     "suffix": "Prefer names without {drop} on {host}",
     "path_parameter": "Ignore ;{drop}= in paths on {host}",
-    "repeated": "Take folders that follow themselves once on {host}",
     "scheme": "Prefer {keep}: to {drop}: on {host}",
     "trap": "Stop at {drop}",
     "missing": "Stop below {drop}, which is not there",
@@ -295,8 +272,6 @@ def differences(duplicate: Address, kept: Address) -> Iterator[AddressRule]:
             yield AddressRule("suffix", host, suffix, "")
         if pattern := _segment_between(path, kept_path):
             yield AddressRule("segment", host, pattern, "")
-        if (_without_repeats(path) or path) == (_without_repeats(kept_path) or kept_path):
-            yield AddressRule("repeated", host, "", "")
     rule = difference(duplicate, kept)
     if rule is not None:
         yield rule

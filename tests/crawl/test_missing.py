@@ -22,13 +22,13 @@ MENU = ("products/", "about/", "help/contact.html")
 MOST = 10
 
 
-def tree_of(missing: MissingPages[str]) -> Any:
+def tree_of(missing: MissingPages) -> Any:
     (tree,) = missing._trees.values()
     return tree
 
 
 def test_the_site_is_asked_once_for_pages_below_that_say_the_same() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     missing.begin(HOST, ROOT, [f"{ROOT}a/", f"{ROOT}b/", f"http://{HOST}/real/"], "sorry")
     tree = missing.tree_of(f"{ROOT}a/")
     assert tree is not None
@@ -47,7 +47,7 @@ def test_the_site_is_asked_once_for_pages_below_that_say_the_same() -> None:
 
 
 def test_trees_of_hostile_sites_take_little_memory() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     tracemalloc.start()
     for number in range(MAX_TREES + 5):
         root = f"{ROOT}{number}/{'x' * 1900}/"
@@ -63,7 +63,7 @@ def test_trees_of_hostile_sites_take_little_memory() -> None:
 
 
 def test_trees_that_are_one_do_not_grow_beyond_the_bound() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     for number in range(5):
         root = f"{ROOT}{number}/"
         missing.begin(HOST, root, [f"{root}{i}/" for i in range(MAX_FOUND - 1)], "sorry")
@@ -75,13 +75,13 @@ def test_trees_that_are_one_do_not_grow_beyond_the_bound() -> None:
 
 
 def test_links_of_the_first_folder_lead_to_the_pages_of_the_site() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     missing.begin(HOST, f"http://{HOST}/gone", [f"http://{HOST}/shop/lamps/"], "sorry")
     assert missing.tree_of(f"http://{HOST}/shop/lamps/") is None
 
 
 def test_what_another_page_leads_to_is_in_no_tree() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     missing.begin(HOST, ROOT, [f"{ROOT}a/", f"{ROOT}b/"], "sorry")
     tree_of(missing).state = "missing"
     held = missing.held(f"{ROOT}a/")
@@ -92,7 +92,7 @@ def test_what_another_page_leads_to_is_in_no_tree() -> None:
 
 
 def test_other_trees_that_are_alike_join() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     for name in "abc":
         root = f"http://{HOST}/{name}/"
         missing.begin(HOST, root, [f"{root}x/"], "sorry" if name != "c" else "welcome")
@@ -106,7 +106,7 @@ def test_other_trees_that_are_alike_join() -> None:
 
 
 def test_trees_are_watched_in_bounded_memory() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     for number in range(2 * MAX_TREES):
         root = f"http://{HOST}/{number}/"
         missing.begin(HOST, root, [f"{root}{i}/" for i in range(20)], "sorry")
@@ -267,7 +267,7 @@ def test_a_crawl_that_is_resumed_knows_what_is_not_there(site: Site, crawl: Craw
 
 
 def test_a_question_without_an_answer_is_asked_again_by_the_next_run() -> None:
-    missing: MissingPages[str] = MissingPages()
+    missing = MissingPages()
     missing.begin(HOST, ROOT, [f"{ROOT}a/", f"{ROOT}b/"], "sorry")
     tree = tree_of(missing)
     assert missing.grow(tree, f"{ROOT}a/", [])
