@@ -280,16 +280,16 @@ class Learner:
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
         waiting: RuleMatch | None = None
-        applies = False
+        # What each rule alone makes of the address.
+        alone: list[Address | None] = []
         here = self._sightings.line(own.key)
         for one in about:
-            if not one.is_used:
-                continue
-            canonical = one.applied(own.address)
+            canonical = one.applied(own.address) if one.is_used else None
+            alone.append(canonical)
             if canonical is None:
                 canonical, key, line = own.address, own.key, here
             else:
-                applies, key = True, own.key_of(canonical)
+                key = own.key_of(canonical)
                 line = self._sightings.line(key)
             if key ^ one.salt in line or key in line:
                 match = self._known_by(one, canonical, key, own.key)
@@ -298,9 +298,9 @@ class Learner:
                 waiting = waiting or match
         if waiting is not None:
             return RuleAnswer(known=waiting)
-        if not applies:
+        if not any(alone):
             return RuleAnswer(own.key)
-        address, applied = self._chain(own.address)
+        address, applied = self._chain(own.address, alone)
         whole = own.key_of(address)
         return RuleAnswer(whole, self._known_together(address, applied, whole, own.key))
 
@@ -320,17 +320,23 @@ class Learner:
         stage = stage or "waiting"
         return RuleMatch(one, pattern, stage, key ^ one.salt, content, is_tried=seen.is_tried)
 
-    def _chain(self, address: Address) -> tuple[Address, list[AppliedRule]]:
+    def _chain(
+        self, address: Address, alone: Sequence[Address | None] = ()
+    ) -> tuple[Address, list[AppliedRule]]:
         """Return what all rules that act on an address make of it, and these rules.
 
         They are those of its host, then those of the host that these lead to: each host's once.
+        *alone* is what each of the first makes of the address, if this is known.
         """
         applied: list[AppliedRule] = []
         done: set[str] = set()
         while (host := address.host) not in done:
             done.add(host)
-            for one in self._book.about(host):
-                changed = one.applied(address) if one.is_used else None
+            for at, one in enumerate(self._book.about(host)):
+                if alone and not applied:
+                    changed = alone[at]
+                else:
+                    changed = one.applied(address) if one.is_used else None
                 if changed is not None and (rule := _applied(one, changed, applied)) is not None:
                     applied.append(rule)
                     address = changed
