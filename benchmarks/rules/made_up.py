@@ -119,6 +119,9 @@ def handbooks(pages: int) -> dict[str, Site]:
         "handbook, ref=": site(lambda path: f"{HOST}{path}?ref={rng.choice(places)}", 5),
         "handbook, mirror": site(lambda path: f"{HOST}/mirror{path}", 1.15),
         "handbook, print": site(lambda path: f"{HOST}/print{path}", 1.05),
+        "handbook, print and ref=": site(
+            lambda path: rng.choice((f"{HOST}/print{path}", f"{HOST}{path}?ref=top")), 3
+        ),
         "handbook, view=": site(lambda path: f"{HOST}{path}?view={rng.choice('abcd')}", 3.5),
         "handbook, ;jsessionid": site(
             lambda path: f"{HOST}{path[:-1]};jsessionid={rng.getrandbits(64):x}/", 20

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS parked (
     page TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS needed (
-    rule TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
+    rule TEXT NOT NULL, template TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS parked_by_state ON parked (state);
 CREATE INDEX IF NOT EXISTS parked_by_rule ON parked (rule, page);
@@ -68,8 +68,8 @@ class ParkedBy(NamedTuple):
     """Why a request is parked: by a rule, in a folder pattern, under a key.
 
     It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page that
-    has no verdict yet.  *others* are rules that had to apply as well.  *page* is the page pattern
-    of the address.  *looked*: the rule had its trial for this key.
+    has no verdict yet.  *others* are rules that had to apply as well, and their patterns.  *page*
+    is the page pattern of the address.  *looked*: the rule had its trial for this key.
     """
 
     rule: AddressRule
@@ -77,7 +77,7 @@ class ParkedBy(NamedTuple):
     key: int
     content: int | None = None
     is_waiting: bool = False
-    others: Iterable[AddressRule] = ()
+    others: Iterable[tuple[AddressRule, str]] = ()
     page: str = ""
     looked: bool = False
 
@@ -129,8 +129,8 @@ class ParkedRequests:
                 (_written(rule), pattern, _key(key), url, request, content, state, page, looked),
             )
             self._connection.executemany(
-                "INSERT INTO needed VALUES (?, ?)",
-                ((_written(other), stored.lastrowid) for other in others),
+                "INSERT INTO needed VALUES (?, ?, ?)",
+                ((_written(other), where, stored.lastrowid) for other, where in others),
             )
 
     def note_known(self, key: int, content: int) -> None:
@@ -235,6 +235,15 @@ class ParkedRequests:
         for rule, pattern, keys in self._connection.execute(query, (_PARKED,)):
             found.setdefault(AddressRule(*json.loads(rule)), {})[pattern] = keys
         return found
+
+    def others(self) -> Iterator[tuple[AddressRule, str]]:
+        """Yield the rules that had to apply as well where requests are parked, in patterns."""
+        query = (
+            "SELECT DISTINCT needed.rule, needed.template FROM needed JOIN parked USING (id)"
+            " WHERE state = ?"
+        )
+        for rule, pattern in self._connection.execute(query, (_PARKED,)).fetchall():
+            yield AddressRule(*json.loads(rule)), pattern
 
     def all(self) -> Iterator[ParkedRequest]:
         """Return all requests, those without an answer as well."""

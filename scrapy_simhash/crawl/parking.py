@@ -340,6 +340,12 @@ class Parking:
                 for pattern in keys:
                     self.release(rule, pattern)
 
+        if not self._asked:  # a rule that has parked with others has no trials of its own
+            for rule, pattern in self._safely(lambda: [*self._store.others()]) or ():
+                one = self._learner.hypothesis(rule)
+                if one is None or not one.acts_in(pattern):
+                    self.release(rule, pattern)
+
     def _audit(self, parked: dict[AddressRule, dict[str, int]]) -> None:
         """Look at what rules have parked, by chance; send all if a trap is none any more.
 

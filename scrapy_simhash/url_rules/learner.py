@@ -156,7 +156,7 @@ class RuleMatch(NamedTuple):
 
     *key* is that of what rules make of the address, under this rule alone.  *content* is that of a
     page at another address with this key, if it is known.  *others* are rules that had to apply as
-    well.  *is_tried*: the rule had its trial for this key.
+    well, with their patterns.  *is_tried*: the rule had its trial for this key.
     """
 
     hypothesis: Hypothesis
@@ -164,7 +164,7 @@ class RuleMatch(NamedTuple):
     stage: Stage
     key: int
     content: int | None
-    others: tuple[AddressRule, ...] = ()
+    others: tuple[tuple[AddressRule, str], ...] = ()
     is_tried: bool = False
 
 
@@ -179,17 +179,10 @@ class RuleAnswer(NamedTuple):
     known: RuleMatch | None = None
 
 
-def _applied(
-    one: Hypothesis, address: Address, before: Iterable[AppliedRule] = ()
-) -> AppliedRule | None:
-    """Return how sure a rule is, which leads to an address after others; None if it does not act.
-
-    Of those that apply together, at most one may be on trial.
-    """
+def _applied(one: Hypothesis, address: Address) -> AppliedRule | None:
+    """Return how sure a rule is, which leads to an address; None if it does not act there."""
     pattern, stage = one.stage_at(address)
-    if stage is None or (stage == "waiting" and any(other.stage == stage for other in before)):
-        return None
-    return AppliedRule(one, pattern, stage)
+    return None if stage is None else AppliedRule(one, pattern, stage)
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
@@ -204,8 +197,9 @@ def _match_of(rules: list[AppliedRule], whole: int, content: int | None = None) 
     was ever wrong.  Then most requests belong to one rule, and one audit is enough for them.
     """
     hypothesis, pattern, stage = max(reversed(rules), key=_doubt)
-    others = {one.hypothesis.rule for one in rules} - {hypothesis.rule}
-    return RuleMatch(hypothesis, pattern, stage, whole ^ hypothesis.salt, content, tuple(others))
+    others = {one.hypothesis.rule: one.pattern for one in rules if one.hypothesis != hypothesis}
+    key = whole ^ hypothesis.salt
+    return RuleMatch(hypothesis, pattern, stage, key, content, tuple(others.items()))
 
 
 def _doubt(one: AppliedRule) -> tuple[bool, float]:
@@ -337,7 +331,7 @@ class Learner:
                     changed = alone[at]
                 else:
                     changed = one.applied(address) if one.is_used else None
-                if changed is not None and (rule := _applied(one, changed, applied)) is not None:
+                if changed is not None and (rule := _applied(one, changed)) is not None:
                     applied.append(rule)
                     address = changed
         return address, applied
@@ -361,7 +355,7 @@ class Learner:
                 continue
             rules = applied
             if one not in of_chain:
-                if (more := _applied(one, address, applied)) is None:
+                if (more := _applied(one, address)) is None:
                     continue
                 rules = [more, *applied]
             if (content := self._content_under(key ^ one.salt, own)) is not None:
@@ -380,9 +374,7 @@ class Learner:
         chains = [self._chain(Address.of(url)) for url in (first, second)]
         whole, other = (KeyedAddress(end, party).key for end, _ in chains)
         rules = [*dict.fromkeys(one for _, applied in chains for one in applied)]
-        if whole != other or [one.stage for one in rules].count("waiting") > 1:
-            return None
-        return _match_of(rules, whole) if rules else None
+        return _match_of(rules, whole) if rules and whole == other else None
 
     def content_at(self, url: str, party: str) -> int | None:
         """Return the content of the page at an address; None if it is not kept there."""

@@ -314,7 +314,9 @@ def test_what_two_rules_have_parked_together_is_that_of_both(tmp_path: Path) -> 
     other = AddressRule("suffix", "a.example", ".print", "")
     store = ParkedRequests(tmp_path / "parked.sqlite")
     store.park(
-        "http://a.example/a/p.print?sid=1", b"request", ParkedBy(SID, "/a/*", 1, others=[other])
+        "http://a.example/a/p.print?sid=1",
+        b"request",
+        ParkedBy(SID, "/a/*", 1, others=[(other, "/a/*")]),
     )
     store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 2))
     assert store.keys() == {SID: {"/a/*": 2}}
@@ -415,7 +417,9 @@ def test_requests_are_taken_of_one_template(tmp_path: Path) -> None:
     store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 1))
     store.park("http://a.example/b/p?sid=1", b"request", ParkedBy(SID, "/b/*", 2))
     store.park(
-        "http://a.example/a/p.print?sid=1", b"request", ParkedBy(other, "/a/*", 3, others=[SID])
+        "http://a.example/a/p.print?sid=1",
+        b"request",
+        ParkedBy(other, "/a/*", 3, others=[(SID, "/a/*")]),
     )
     taken = released(store, SID, "/b/*")
     assert [path_of(row.url) for row in taken] == ["/b/p?sid=1", "/a/p.print?sid=1"]

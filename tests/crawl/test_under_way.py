@@ -170,7 +170,8 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
         assert not requests.ask(path)
     match = requests.rules._learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
-    (other,) = match.others
+    ((other, pattern),) = match.others
+    assert pattern == "/a/*"
     assert {match.hypothesis.rule, other} == both
     requests.rules._parking.release(other)  # type: ignore[union-attr]
     alone = "/a/p2?sid=7" if other.drop == "sid" else "/a/p2.print"

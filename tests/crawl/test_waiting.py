@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Waiting:
         while self.sent:
             request = self.sent.pop(0)
             assert request.priority == PRIORITY
-            own = request.url.partition("?")[0]
+            own = request.url.partition("?")[0].removesuffix(".print")
             kept = request.url if differs in request.url else own
             lesson = self.rules._learner.learn(PageForRules(request.url, kept))
             self.rules._tell(lesson)
@@ -92,6 +93,28 @@ def test_one_trial_serves_all_addresses_of_a_page(waiting: Waiting) -> None:
     assert waiting.idle() == FIRST - LEAST_KEYS
     pages = {request.url.partition("?")[0] for request in waiting.sent}
     assert len(pages) == FIRST - LEAST_KEYS
+
+
+@pytest.mark.parametrize("pages", [10, 100])
+def test_what_waits_for_two_rules_is_sent_if_one_of_them_cannot_hold(
+    waiting: Waiting, pages: int
+) -> None:
+    """There are too few print views to show that they are needless, though ``sid`` may hold."""
+    learner = waiting.rules._learner
+    for i in range(ON_TRIAL):
+        learner.learn(PageForRules(f"{HOST}/a/r{i}", f"{HOST}/a/r{i}"))
+        learner.learn(PageForRules(f"{HOST}/a/r{i}.print", f"{HOST}/a/r{i}"))
+    assert all(waiting.meet(f"/a/q{i}") for i in range(pages))
+    both = [f"{HOST}/a/s{i}.print?sid=2" for i in range(10)]
+    assert all(waiting.meet(f"/a/s{i}", end=".print?sid=2") for i in range(10))
+    asked: set[str] = set()
+    with suppress(pytest.fail.Exception):  # until the spider is idle
+        while waiting.idle():
+            asked |= {request.url for request in waiting.sent}
+            waiting.answer()
+    assert {*both} <= asked
+    assert bool(waiting.left()) is (pages == 100)
+    assert not any("print" in url for url in waiting.left())
 
 
 def test_a_page_that_was_a_trial_needs_no_other_look(waiting: Waiting) -> None:

@@ -763,7 +763,7 @@ def test_rules_make_a_page_known_together() -> None:
     crawl = with_two_rules()
     match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
-    assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
+    assert {match.hypothesis.rule, *dict(match.others)} == {SID, PRINT}
     assert match.stage == "young"
     assert not crawl.matches("/a/unknown.print?sid=7")
     assert not crawl.matches("/b/new.print?sid=7")
@@ -789,7 +789,7 @@ def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept
     crawl.page(kept, "other")
     match = crawl.learner.say(HOST + alias).known
     assert match is not None
-    assert {match.hypothesis.rule, *match.others} == {SID, PRINT}
+    assert {match.hypothesis.rule, *dict(match.others)} == {SID, PRINT}
     own = PRINT if alias.endswith(".print") else SID
     assert match.hypothesis.rule == own, "requests of one kind are audited together"
     assert match.content == crawl.learner.forget(HOST + kept)
@@ -809,7 +809,7 @@ def test_rules_lead_to_one_key_together() -> None:
         assert match is not None
         needed = {SID} if "sid" in first + second else set()
         needed |= {PRINT} if "print" in first + second else set()
-        assert needed <= {match.hypothesis.rule, *match.others}
+        assert needed <= {match.hypothesis.rule, *dict(match.others)}
 
 
 def test_rules_that_are_wrong_together_hold_no_longer() -> None:
@@ -830,7 +830,7 @@ def test_of_rules_that_are_wrong_together_the_one_most_in_doubt_is(wrong: Addres
         crawl.page(f"/d/list{i}{'?sid=1' if wrong == SID else '.print'}", f"second{i}")
     match = crawl.learner.say(f"{HOST}/a/new.print?sid=7").known
     assert match is not None
-    assert [match.hypothesis.rule, *match.others] == [wrong, *({SID, PRINT} - {wrong})]
+    assert [match.hypothesis.rule, *dict(match.others)] == [wrong, *({SID, PRINT} - {wrong})]
     shared = crawl.learner.shared(f"{HOST}/a/x.print", f"{HOST}/a/x?sid=7")
     assert shared is not None
     assert shared.hypothesis.rule == wrong
