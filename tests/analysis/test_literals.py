@@ -34,9 +34,15 @@ def test_literals_are_found_the_same(code: str) -> None:
     assert literals(code) == by_the_pattern(code)
 
 
+# The other planes have no characters yet, or private ones: their beginnings stand for them.
+PLANES = [(0, 0x10000), (0x10000, 0x34000), (0xE0000, 0xE1000)]
+EMPTY_PLANES = [(plane << 16, (plane << 16) + 0x1000) for plane in (4, 13, 15, 16)]
+
+
 @needs_compiled
 @pytest.mark.parametrize(
-    ("first", "end"), [(0, 0x10000), pytest.param(0x10000, 0x110000, marks=pytest.mark.long)]
+    ("first", "end"),
+    [PLANES[0], *(pytest.param(*p, marks=pytest.mark.long) for p in PLANES[1:]), *EMPTY_PLANES],
 )
 def test_every_character_is_read_the_same(first: int, end: int) -> None:
     for start in range(first, end, 0x1000):

@@ -137,7 +137,7 @@ def test_long_page_teaches_what_is_at_its_ends() -> None:
     assert learned.blocks == {1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("sites", [20, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("sites", [20, pytest.param(60, marks=pytest.mark.long)])
 def test_templates_of_many_large_sites_take_a_bounded_memory(sites: int) -> None:
     """Two pages of 60,000 blocks took 15 MB a site, and 60 sites 900 MB."""
     templates = Templates()
