@@ -326,12 +326,12 @@ class Comparable:
         """
         if stored is None or self._packed is None:
             return None
-        if stored == self._packed:
+        is_elsewhere = section != self._section
+        if stored == self._packed and not is_elsewhere:  # elsewhere, other values are left out
             return []
         kept = self._values_in(stored)
         if kept is None:
             return None
-        is_elsewhere = section != self._section
         template = self._template_of(section) if is_elsewhere else frozenset()
         mine = self._by_hash
         missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])

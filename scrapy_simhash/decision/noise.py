@@ -24,6 +24,7 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
+from operator import eq
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -37,8 +38,9 @@ SHARE = 0.5
 # More visits than there are.
 NEVER_NOISE = 1_000_000
 AGREEING = 3
-# What stays on so many pages of one kind is their own.
+# What stays at so many visits to pages is their own; a change counts as many times as a visit.
 STAYING = 4
+MOST_KINDS = 100
 # Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
 MAX_SECTIONS = 2_000
@@ -221,6 +223,13 @@ class Differences(NamedTuple):
     values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
     wide: Mapping[int, int] = MappingProxyType({})
 
+    def is_same(self, key: tuple[int, Cut]) -> bool:
+        """Whether both visits show the same in a place, or for a parameter of all links."""
+        place, cut = key
+        if place == EVERYWHERE:
+            return cut[1] in self.same_parameters
+        return place in self.same_places
+
 
 def differences(first: Atoms, second: Atoms) -> Differences:
     """Compare two visits to one page.  Cost: O(what they hold)."""
@@ -238,9 +247,11 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
         keep = _kept_by(cuts, place, atoms[0].kind)
-        is_of_content = not all(atom.is_beside for atom in atoms)
-        if is_of_content and any(keep(place, one) != one for one in Counter(one) & Counter(two)):
-            cuts = set()  # some of it is the page's own
+        if any(keep(place, one) != one for one in Counter(one) & Counter(two)):
+            # Some of it is the page's own; but in a cart, it may be the visitor's.
+            is_beside = all(atom.is_beside for atom in atoms)
+            if not is_beside or cuts != {WHOLE} or _stay_in_place(one, two):
+                cuts = set()
         changed.update((place, cut) for cut in cuts)
         if not cuts:
             same.add(place)
@@ -344,6 +355,11 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
     return cuts
 
 
+def _stay_in_place(one: Sequence[str], two: Sequence[str]) -> bool:
+    """Whether two visits show as many texts, of which some stand where they stood."""
+    return len(one) == len(two) and any(map(eq, one, two))
+
+
 # What two visits say of the texts in one place: they stay, are others, or may belong to either.
 _STAYS, _OTHERS, _EITHER = "stays", "others", "either"
 
@@ -360,7 +376,7 @@ def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
     if kinds == 1 < most or (is_beside and MANY * kinds <= most):
         return _EITHER
     if is_beside and {*one} != {*two}:
-        return _OTHERS
+        return _EITHER if _stay_in_place(one, two) else _OTHERS
     common = (Counter(one) & Counter(two)).total()
     if not common:
         return _OTHERS
@@ -496,8 +512,8 @@ class Noise:
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
         self.cuts = NO_CUTS
-        # Of each cut and kind of page: the visits at which nothing has changed there.
-        self._stays: FIFOCache[tuple[tuple[int, Cut], str], int] = FIFOCache(MAX_WATCHED)
+        # Of each cut, by kind of page: by how many visits it seems to stay there.
+        self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
         self.refuted = 0  # so many cuts have turned out to be no noise
 
     def has_cut(self, place: int, cut: Cut) -> bool:
@@ -527,11 +543,7 @@ class Noise:
                 visits, changes = max(visits, AGREEING - 1), max(changes, AGREEING - 1)
             self._seen[key] = visits + 1, changes + 1
         for key, (visits, changes) in self._seen.items():
-            place, cut = key
-            is_same = place in found.same_places or (
-                place == EVERYWHERE and cut[1] in found.same_parameters
-            )
-            if is_same and key not in found.changed:
+            if found.is_same(key) and key not in found.changed:
                 self._seen[key] = visits + 1, changes
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
@@ -544,18 +556,25 @@ class Noise:
     def audit(self, found: Differences, kind: str) -> None:
         """Learn from two visits to a page of a *kind* of which something may have been cut wrongly.
 
-        What stays on pages of one kind, where nothing changes in its place, is their own, and noise
-        of other pages.  It is never cut again.
+        What stays where nothing changes in its place is the pages' own, and noise of other pages:
+        it is never cut again once it has stayed at :data:`STAYING` visits to pages of one kind, or
+        of several kinds, one more for each kind in which it changes.
         """
-        for place, cuts in self.cuts.places.items():
-            for key in ((place, cut) for cut in cuts):
-                if key in found.changed:
-                    self._stays[key, kind] = -NEVER_NOISE
-                elif place in found.same_places:
-                    self._stays[key, kind] = stays = self._stays.get((key, kind), 0) + 1
-                    if stays == STAYING:
-                        self._seen[key] = NEVER_NOISE, 0
-                        self.refuted += 1
+        known: list[tuple[int, Cut]]
+        known = [(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts]
+        known += ((EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters)
+        for key in known:
+            stays = self._stays.setdefault(key, Counter())
+            if key in found.changed:
+                stays[kind] -= STAYING
+            elif found.is_same(key):
+                stays[kind] += 1
+                changing = sum(one < 0 for one in stays.values())
+                if max(stays[kind], (+stays).total() - changing) >= STAYING:
+                    self._seen[key] = NEVER_NOISE, 0
+                    self.refuted += 1
+            if len(stays) > MOST_KINDS:
+                stays.clear()
         self._decide()
 
     def merge(self, other: Noise) -> None:

@@ -27,6 +27,7 @@ from scrapy_simhash.decision.noise import (
     Differences,
     Noise,
     Noises,
+    Place,
     differences,
     in_order,
     stripped,
@@ -276,12 +277,57 @@ def test_what_stays_on_pages_of_one_kind_is_never_cut_again() -> None:
     assert not Noise.from_bytes(noise.to_bytes()).cuts
 
 
-def test_what_changes_on_a_page_of_a_kind_may_stay_on_others() -> None:
-    noise = learned(*[changed(7, WHOLE)] * 3)
-    for found in (changed(7, WHOLE), *[changed(9, same=[7])] * (3 * STAYING)):
+def test_what_changes_now_and_then_on_pages_of_a_kind_is_noise_there() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 9)
+    for found in (changed(7, WHOLE), *[changed(9, same=[7])] * STAYING) * 5:
         noise.audit(found, "/page*")
     assert noise.cuts
     assert not noise.refuted
+
+
+def test_one_change_among_many_visits_to_a_kind_may_be_for_good() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 9)
+    for found in (changed(7, WHOLE), *[changed(9, same=[7])] * 2 * STAYING):
+        noise.audit(found, "/room*")
+    assert not noise.cuts
+
+
+def test_what_stays_on_pages_of_several_kinds_is_never_cut_again() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 9)
+    noise.audit(changed(7, WHOLE), "/live*")
+    for number in range(STAYING + 1):
+        assert noise.cuts
+        noise.audit(changed(9, same=[7]), f"/{number}/room*")
+    assert not noise.cuts
+
+
+def test_a_parameter_that_stays_on_pages_of_a_kind_is_never_cut_again() -> None:
+    session = changed(EVERYWHERE, ("parameter", "s"))
+    noise = learned(session)
+    for _ in range(STAYING):
+        assert noise.cuts.parameters == {"s"}
+        noise.audit(Differences(frozenset(), frozenset(), frozenset({"s"})), "/show*")
+    noise.learn(session)
+    assert not noise.cuts.parameters
+    assert noise.refuted == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "visits"),
+    [
+        ("text", [["Bold", "Ann"], ["Calm", "Ann"]]),
+        ("address", [["/img/17.jpg", "/img/ann.jpg"], ["/img/4.jpg", "/img/ann.jpg"]]),
+    ],
+)
+def test_beside_the_content_what_stays_in_its_place_is_the_page_s_own(
+    kind: str, visits: list[list[str]]
+) -> None:
+    """A quote above a contact, a banner above a portrait: elements of one class."""
+    first, second = (
+        {7: [Atom(kind, text, True, (Place(8, 0),)) for text in texts]} for texts in visits
+    )
+    assert not differences(first, second).changed
+    assert differences(first, {7: first[7][:1]}).changed
 
 
 def test_a_parameter_that_stays_is_unlearned() -> None:

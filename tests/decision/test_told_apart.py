@@ -320,8 +320,9 @@ def test_a_value_that_another_has_followed_in_its_place_is_no_template_any_more(
     [
         "<div class='note'><p>Prices in {}</p></div>",
         "<div><p>All prices of this shop are in {}, with taxes, packing and shipping.</p></div>",
+        "<script>shop = {{'money': '{}'}}</script>",
     ],
-    ids=["short", "long"],
+    ids=["short", "long", "script"],
 )
 def test_what_another_section_repeats_is_new_where_the_kept_one_repeats_something_else(
     note: str,
