@@ -7,22 +7,22 @@ addresses that the spider was never handed: :func:`decide` asks the :class:`Reac
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
+from posixpath import splitext
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
-from scrapy_simhash.decision.holdings import LEADING, Told, unpack_addresses
+from scrapy_simhash.decision.holdings import KINDS, LEADING, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
 from scrapy_simhash.decision.noise import NO_CUTS, Cuts, stripped
 from scrapy_simhash.decision.page import Decision, NearMiss, Reason
 from scrapy_simhash.decision.rewriting import Session
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.urls import Address
+from scrapy_simhash.urls import Address, folder_pattern, page_pattern
 
 if TYPE_CHECKING:
     from scrapy_simhash.decision.holdings import Addresses
@@ -34,27 +34,35 @@ if TYPE_CHECKING:
 # forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
 SLOTS = 1 << 22
 KEPT_SLOTS = ASKED_SLOTS = 1 << 20
+FRAME_SLOTS = 1 << 16
 # An address may take any slot of a line of this many, as in the caches of processors.  With one
 # slot for each, 11 % of 1 million would be forgotten, and every copy with 100 links would lead on.
 WAYS = 8
 
 # Rules that are tried.
-RULES = 32
+RULES = 128
 # A copy with more new links than this leads on, without a look at rules that are trusted, and one
 # with more than the second without a look at its own rule.
 MOST_NEW = 64
 MOST_ALIASES = 250
 # Trusted rules that apply to such a page, of those that are then applied to its links.
 MOST_OF_PAGE = 2
-# The times that a rule must have been right before it counts.
-TRUSTED_AFTER = 5
+# A parameter must not have mattered so many times before links with it count as known: if it does
+# for a page of seven, this is found out with 95 %.
+TRUSTED_AFTER = 20
+# Pages must have been copies of so many others before a rule says where a link was that is known.
+RENAMED_AFTER = 5
 # Some copies of a mirror are kept, for example since they are too short.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
+# If at most this share are others, a copy leads to what its kept page leads to.
+MOST_APART = 0.25
+# What has come with so many copies is not what one of them is about.
+FRAME_AFTER = 2
+# Of so many kinds of addresses, it is noted that a rule was right about them.
+MOST_PATTERNS = 256
 # A page that is kept for these is another one than the kept page.
 OTHER_PAGES: tuple[Reason, ...] = ("new_text", "new_data")
-# A link that names its page may lead to what is of that page alone.
-TRUSTED_NAMING = 20
 # So many links are waited for, and so many of one copy.
 MOST_WAITING = 4_096
 MOST_WAITING_OF_PAGE = 64
@@ -122,6 +130,7 @@ def _leading_on(
         decision.kept_addresses,
         cuts,
         rules,
+        decision.renamed,
     )
     reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
     for kind, reason in reasons:
@@ -172,12 +181,13 @@ class KnownAddresses:
         """Return those addresses that are not in the set, in order; 0.3 us each."""
         listed = list(addresses)
         hashes = zip(listed, hash_features(listed), strict=True)
-        return [address for address, value in hashes if not self._has(value)]
+        return [address for address, value in hashes if not self.has(value)]
 
     def __contains__(self, address: str) -> bool:
-        return self._has(hash_feature(address))
+        return self.has(hash_feature(address))
 
-    def _has(self, value: int) -> bool:
+    def has(self, value: int) -> bool:
+        """Whether an address is known, given as what :func:`hash_feature` returns of it."""
         start = value % self._lines * WAYS
         first = self._slots[start]
         if not first or not value:  # a line is filled from its start, and most are empty
@@ -186,10 +196,14 @@ class KnownAddresses:
 
 
 class Naming(NamedTuple):
-    """Links to an address, up to its query, with a parameter that says which page they are on."""
+    """Links to an address, up to its query, with a parameter that says which page they are on.
+
+    *is_whole*: by the page's whole address, not by the value of a parameter.
+    """
 
     start: str
     parameter: str
+    is_whole: bool = False
 
 
 # By what a link of a copy may lead to the same as one of its kept page.
@@ -203,6 +217,7 @@ class _Trials:
     So many led to the *same*, to something *different*, or to nothing yet (*open*).  Of *texts*
     pairs of pages that a rule makes one, both were kept for their texts, of *values* for some
     values alone, while of *copies* one was a copy of the other: of those in *kept*, and more.
+    *patterns* are the kinds of addresses that were copies or led to the same.
     """
 
     same: int = 0
@@ -213,6 +228,7 @@ class _Trials:
     are_followed: bool = False
     copies: int = 0
     kept: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
 
     @property
     def pages(self) -> int:
@@ -223,9 +239,12 @@ class _Trials:
         """Pairs of which the rule was wrong to make one page."""
         return self.texts + self.values
 
-    def are_right(self, least: int) -> bool:
+    @property
+    def are_right(self) -> bool:
         """Whether so many links have led to the same, and hardly any to something else."""
-        return self.same >= least and max(self.wrong, self.different) <= MOST_WRONG * self.same
+        return (
+            self.same >= TRUSTED_AFTER and max(self.wrong, self.different) <= MOST_WRONG * self.same
+        )
 
     @property
     def is_of_many(self) -> bool:
@@ -233,11 +252,35 @@ class _Trials:
         most = MOST_WRONG * self.copies
         return len(self.kept) >= TRUSTED_AFTER and self.wrong <= most and self.different <= most
 
+    @property
+    def are_trusted(self) -> bool:
+        """Whether a rule is trusted to say what pages are one."""
+        return self.is_of_many or self.are_right
+
+    @property
+    def may_rename(self) -> bool:
+        """Whether links that were handed may have the place of others on the kept page.
+
+        They may if pages were copies of several others, as most are that the rule is about.
+        """
+        most = MOST_APART * self.copies
+        return len(self.kept) >= RENAMED_AFTER and max(self.wrong, self.different) <= most
+
     def note_copy(self, kept_url: str) -> None:
         """Note that a page was a copy of another one."""
         self.copies += 1
         if len(self.kept) < TRUSTED_AFTER:
             self.kept.add(kept_url)
+
+
+class _Renamed(NamedTuple):
+    """An address that is a value, and that the kept page has only under another name.
+
+    *copies* are hashes of it in its place: one for each copy that was kept for it.
+    """
+
+    is_file: bool
+    copies: list[int]
 
 
 @dataclass(slots=True)
@@ -255,18 +298,24 @@ class NewAddresses:
 class Reach:
     """What the spider has been handed, and what a copy of a page has beside that.
 
-    An address in a copy also counts as handed if one was that it would be on the kept page, by a
-    key that is trusted:
+    A link in a copy also counts as handed if one was that it would be on the kept page, by a key
+    that is trusted:
 
-    - the rule that makes one of the addresses of the two pages, as for a mirror;
+    - the scheme, or www before the host;
     - a session: a parameter that the addresses differ in, and that nearly all links of the copy
       have with its own value;
     - :class:`Naming`: a link that names the page that it is on, or has a parameter of it.
 
     A copy with links that are known by another key alone is kept, and what these lead to is noted
     (:meth:`note_judged`).  A key is trusted once :data:`TRUSTED_AFTER` such links have led to
-    duplicates and at most :data:`MOST_WRONG` to something else, one for naming later; a rule also
-    once so many kept pages have had copies by it.
+    duplicates and at most :data:`MOST_WRONG` to something else; a rule also once so many kept
+    pages have had copies by it.  That is said of links like those that led to
+    duplicates.  Of a mirror or another release, any page may have changed: its links are known only
+    once they were handed.
+
+    Addresses in the content are values, too.  One that the kept page has under another name must
+    have come with :data:`FRAME_AFTER` copies, or be a link that was handed, where pages of several
+    others were copies by the same rule.  Of a picture, that says nothing: photo 7 of two albums.
 
     *cuts_links* says that some of the links which the spider gets may not be followed.
     """
@@ -275,6 +324,8 @@ class Reach:
         self._handed = KnownAddresses()
         self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
         self._kept = KnownAddresses(KEPT_SLOTS)
+        # What the spider got with a copy though the kept page has something else there.
+        self._frames = KnownAddresses(FRAME_SLOTS)
         self._rules: Heaviest[AddressRule, _Trials] = Heaviest(RULES, _Trials)
         self._namings: Heaviest[Naming, _Trials] = Heaviest(RULES, _Trials)
         # Links that are known by some keys alone, the oldest first.
@@ -297,25 +348,52 @@ class Reach:
 
     def note_judged(self, address: str, is_same: bool) -> None:
         """Note that an address led to a duplicate, or to something else."""
-        for key in self._waiting.pop(address, ()):
+        keys = self._waiting.pop(address, ())
+        if is_same and (rules := _rules_among(keys)):
+            self._note_pattern(_pattern_of(address, rules), rules)
+        for key in keys:
             trials = self._trials_of(key)
             trials.open = max(0, trials.open - 1)
             trials.are_followed = True
-            trials.same += is_same
             trials.different += not is_same
+            trials.same += is_same
 
     def _trials_of(self, key: Key) -> _Trials:
         return self._namings[key] if isinstance(key, Naming) else self._rules[key]
 
-    def _is_trusted(self, key: Key) -> bool:
+    def _untrusted(self, keys: Sequence[Key], address: str) -> list[Key]:
+        """Return the keys that are not trusted to say what an address is on the kept page."""
+        rules = _rules_among(keys)
+        pattern = _pattern_of(address, rules) if rules else ""
+        return [key for key in keys if not self._is_trusted(key, pattern)]
+
+    def _is_trusted(self, key: Key, pattern: str) -> bool:
         if isinstance(key, Naming):
             trials = self._namings.get(key)
             if trials is None:
                 return False
-            is_idle = trials.open >= TRUSTED_NAMING and not trials.are_followed
-            return is_idle or trials.are_right(TRUSTED_NAMING)
+            is_idle = key.is_whole and trials.open >= TRUSTED_AFTER and not trials.are_followed
+            return is_idle or trials.are_right
+        # With parameters, there is no end of addresses; of a mirror, any page may be another one.
+        if key.kind not in ("parameter", "path_parameter") and not _is_of_one_site(key):
+            return False
         found = self._rules.get(key)
-        return found is not None and (found.is_of_many or found.are_right(TRUSTED_AFTER))
+        return found is not None and found.are_trusted and pattern in found.patterns
+
+    def _may_rename(self, rules: Sequence[AddressRule], link: str) -> bool:
+        """Whether the place of a link on the kept page may be another's, by some rules at once."""
+        if not rules:
+            return False
+        pattern = _pattern_of(link, rules)
+        found = [self._rules[rule] for rule in rules]
+        return all(trials.may_rename and pattern in trials.patterns for trials in found)
+
+    def _note_pattern(self, pattern: str, rules: Iterable[AddressRule]) -> None:
+        """Note that there was a copy at an address of a kind: others of it may be copies, too."""
+        for rule in rules:
+            patterns = self._rules[rule].patterns
+            if len(patterns) < MOST_PATTERNS:
+                patterns.add(pattern)
 
     def take_back(self, address: str) -> None:
         """Note that no request is sent for an address that was on a page; but one may have been."""
@@ -357,12 +435,16 @@ class Reach:
         kept: bytes | None = None,
         cuts: Cuts = NO_CUTS,
         rules: Iterable[AddressRule] = (),
+        renamed: Sequence[int] = (),
     ) -> NewAddresses:
         """Return those links and media in a copy at *url* of the page at *kept_url* that are new.
 
         They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.  *rules* are those that pages have been
         copies by: new addresses that are known under one that is about the copy are aliases.
+        *renamed* are the numbers of those that are values and that the kept page has only under
+        another name.  That they were handed says nothing: they must be in several copies, as what
+        is around pages, or be links that a rule is right about.
 
         Cost: 0.5 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
         each trusted rule, three times if rules are about the copy, and for each of at most
@@ -390,39 +472,47 @@ class Reach:
         of_pages = [*parameters, *([rule] if rule and rule.kind != "parameter" else [])]
         for one in of_pages:
             self._rules[one].note_copy(kept_url)
+        self._note_pattern(_pattern_of(url, of_pages), of_pages)
         new = [one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one)]
-        of_kept = self._of_kept(held, kept_hashes, is_theirs)
-        if not new and not of_kept:
+        values = self._renamed(held, renamed)
+        if not new and not values:
             return NewAddresses(set())
-        if len(new) > MOST_ALIASES:
-            return NewAddresses({*new})
-        trusted = [one for one in self._rules if self._is_trusted(one)]
+        if max(len(new), len(values)) > MOST_ALIASES:
+            return NewAddresses({*new, *values})
+        trusted = [one for one, trials in self._rules.items() if trials.are_trusted]
         of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)]
         carried = session.carried(held.of("link"))
         ways = partial(_ways, session, rule, [one for one in parameters if one.drop in carried])
         if len(new) > MOST_NEW:
             by = [*of_page, *([rule] if rule else [])]
-            are_aliases = all(is_known_by(by, one) for one in new)
+            has_files = any(one.is_file for one in values.values())
+            are_aliases = not has_files and all(is_known_by(by, one) for one in new)
             if rule is not None:
                 self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
             return NewAddresses({*new}, are_aliases)
 
-        def is_it(other: str, among: Callable[[str], bool]) -> bool:
-            return among(other) or any(
-                among(one.rewritten(other)) for one in trusted if _may_be_about(one, other)
+        def is_it(other: str) -> bool:
+            return is_known(other) or any(
+                is_known(one.rewritten(other))
+                for one in trusted
+                if _may_be_about(one, other) and not self._untrusted([one], other)
             )
 
+        files: set[str] = set()
         doubtful: dict[str, list[Key]] = {}
-        for link in new:
-            found = [keys for other, keys in ways(link) if is_it(other, is_known)]
-            missing = [[key for key in keys if not self._is_trusted(key)] for keys in found]
-            if [] not in missing:
-                doubtful[link] = missing[0] if missing else []
-        if not all(self._rules[one].is_of_many for one in of_pages):
-            ways = partial(_ways, session, rule, parameters)
-            for link in of_kept:
-                if any(keys and is_it(other, is_theirs) for other, keys in ways(link)):
+        for link in dict.fromkeys((*new, *values)):
+            if link in values and values[link].is_file:
+                found = [keys for other, keys in ways(link) if is_known(other)]
+                if not any(all(map(_is_of_one_site, keys)) for keys in found if keys):
+                    files.add(link)
+            elif link in values and link in self._handed:
+                if not self._may_rename(of_pages, link):
                     doubtful[link] = [*of_pages]
+            else:
+                found = [keys for other, keys in ways(link) if is_it(other)]
+                missing = [self._untrusted(keys, link) for keys in found]
+                if [] not in missing:
+                    doubtful[link] = missing[0] if missing else []
         waiting = {one: keys for one, keys in doubtful.items() if keys}
         self._wait(waiting)
         is_right = rule is not None and len(waiting) == len(doubtful)
@@ -435,20 +525,25 @@ class Reach:
             others = (one.rewritten(address) for one in of_page if _may_be_about(one, address))
             return any(is_known(other) or is_known_by(tried, other) for other in others)
 
-        return NewAddresses({*doubtful}, is_right or all(map(is_known_elsewhere, doubtful)))
+        for link in values.keys() & {*doubtful, *files}:
+            self._frames.add_hashes(islice(filterfalse(self._frames.has, values[link].copies), 1))
+        are_aliases = not files and (is_right or all(map(is_known_elsewhere, doubtful)))
+        return NewAddresses({*doubtful, *files}, are_aliases)
 
-    def _of_kept(
-        self, held: Addresses, kept: AbstractSet[int], is_theirs: Callable[[str], bool]
-    ) -> list[str]:
-        """Return the addresses in the content of a copy that the kept page may only have as others.
+    def _renamed(self, held: Addresses, numbers: Sequence[int]) -> dict[str, _Renamed]:
+        """Return what the kept page has only under another name, but for what is in many copies.
 
-        They count as values: that they were handed says nothing.
+        *numbers* are those of addresses on a page, which are values.
         """
-        if not kept:
-            return []
-        content = held.of(*LEADING, are_values=True)
-        mine = (one for one in content if not is_theirs(one) and one in self._handed)
-        return [*islice(mine, MOST_NEW)]
+        found: dict[str, _Renamed] = {}
+        texts = held.texts if numbers else []
+        for number in numbers:
+            row = held.rows[number]
+            copies = [held.hashes[row] ^ held.places[number] ^ nth for nth in range(FRAME_AFTER)]
+            if not self._frames.has(copies[-1]):
+                is_file = KINDS[held.kinds[number]] == "media"
+                found[texts[row]] = _Renamed(is_file, copies)
+        return found
 
     def _wait(self, keys_of: Mapping[str, Sequence[Key]]) -> None:
         """Wait for what is behind addresses that are known by some keys alone."""
@@ -479,7 +574,7 @@ def _ways(
     for other in session.named(address):
         pieces = zip(query.split("&"), other.partition("?")[2].split("&"), strict=False)
         names = (one.partition("=")[0] for one, its in pieces if one != its)
-        ways.append((other, [Naming(start, next(names, ""))]))
+        ways.append((other, [Naming(start, next(names, ""), is_whole=True)]))
     yield from ways
     if rule is not None:
         for other, keys in ways:
@@ -499,11 +594,12 @@ def _rule_of(address: Address, kept: Address) -> AddressRule | None:
 
     Where nothing else differs, the rule is about the parameters.
     """
-    from scrapy_simhash.url_rules.rule import difference
+    from scrapy_simhash.url_rules.rule import difference, differences
 
     if address[:3] == kept[:3]:
         return difference(address, kept)
-    return difference(address._replace(parameters=()), kept._replace(parameters=()))
+    pair = address._replace(parameters=()), kept._replace(parameters=())
+    return difference(*pair) or next(differences(*pair), None)
 
 
 def _about(url: str, rules: Iterable[AddressRule]) -> Iterator[AddressRule]:
@@ -511,6 +607,32 @@ def _about(url: str, rules: Iterable[AddressRule]) -> Iterator[AddressRule]:
     for rule in dict.fromkeys(rules):
         if _may_be_about(rule, url) and rule.rewritten(url) != url:
             yield rule
+
+
+def _is_of_one_site(key: Key) -> bool:
+    """Whether a key is about ways to write the address of one site, or the page's own address."""
+    if isinstance(key, Naming):
+        return key.is_whole
+    is_www = key.kind == "host" and key.drop.removeprefix("www.") == key.keep.removeprefix("www.")
+    return key.kind == "scheme" or is_www
+
+
+def _rules_among(keys: Iterable[Key]) -> list[AddressRule]:
+    return [key for key in keys if not isinstance(key, Naming)]
+
+
+def _pattern_of(url: str, rules: Iterable[AddressRule]) -> str:
+    """Return the kind of an address, without what rules take from it; 10 us.
+
+    Pages and files of one folder are of different kinds.  Of an address with other parameters the
+    name counts, of one without them its extension.
+    """
+    for rule in rules:
+        url = rule.rewritten(url)
+    address = Address.of(url)
+    if address.parameters:
+        return page_pattern(address)
+    return folder_pattern(address) + splitext(address.path)[1]
 
 
 def _may_be_about(rule: AddressRule, url: str) -> bool:

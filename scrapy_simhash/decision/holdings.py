@@ -316,6 +316,8 @@ class Comparable:
         self._section = section
         self._template_of = template_of
         self._tables_compared = 0
+        # The numbers of the addresses that the last kept page has only under another name.
+        self.renamed: list[int] = []
 
     def new_beside(
         self, url: str, stored: bytes | None, section: str, most: int | None = None
@@ -324,6 +326,7 @@ class Comparable:
 
         Cost: O(values of the page), and for each address that it has elsewhere 10 us.
         """
+        self.renamed = []
         if stored is None or self._packed is None:
             return None
         is_elsewhere = section != self._section
@@ -456,9 +459,12 @@ class Comparable:
         held = self._values.addresses
         text = self._texts[held.rows[number]]
         is_data = KINDS[held.kinds[number]] == "data"
-        for address in rewriting.own(text) if is_data else rewriting(text):
+        own = [*rewriting.own(text)]
+        for address in own if is_data else rewriting(text):
             value = address_id(address, held.anchors[number], held.places[number])
             if value >> 32 in kept.hashes or value in template:
+                if address not in own:
+                    self.renamed.append(number)
                 return True
         return False
 

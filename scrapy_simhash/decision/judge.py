@@ -354,7 +354,7 @@ def most_alike(
     values: Comparable | None = None
     if page.own_values is not None:
         values = Comparable(page.url, page.holds, page.own_values, page.section, site.values_of)
-    best: tuple[tuple[bool, bool, float, int], int, Row] | None = None
+    best: tuple[_Rank, int, Row, tuple[int, ...]] | None = None
     missed: NearMiss | None = None
     variant: _Variant | None = None
     for row, distance in candidates:
@@ -378,9 +378,10 @@ def most_alike(
             url = row.page.url
             in_common = segments_in_common(url, page.url)
             is_named = url == page.canonical or _is_preferred(page, row.page, parameters)
-            rank = _stands(row, page), is_named, shared.share, in_common
+            renamed = tuple(values.renamed) if values is not None else ()
+            rank = _stands(row, page), is_named, not renamed, shared.share, in_common
             if best is None or rank > best[0]:
-                best = (rank, distance, row)
+                best = (rank, distance, row, renamed)
         elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
                 variant = _Variant(miss, new, other, site.own_values(row.page))
@@ -394,15 +395,21 @@ def most_alike(
         return Judged(_decision_on(variant, page, are_left_out))
     if best is None:
         return Judged(Decision("unique", "new_text", closest=missed, is_crowded=are_left_out))
-    (_, _, most, _), distance, row = best
+    (_, _, _, most, _), distance, row, renamed = best
     if most == 1 and row.page.digest == page.digest:
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
     else:
         decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
+    decision = replace(decision, renamed=renamed)
     if page.met_by is None or crawls_in(page.met_by)[:1] == crawls_in(row.page.met_by)[:1]:
         # Another crawl may have met the kept page last: its addresses went to another spider.
         decision = replace(decision, kept_addresses=row.page.addresses)
     return Judged(decision, row)
+
+
+# Of several kept pages: whether this crawl has met one, whether it is named, and whether it has all
+# under the same name; the share in common, and the segments.
+_Rank = tuple[bool, bool, bool, float, int]
 
 
 class _Variant(NamedTuple):

@@ -239,7 +239,8 @@ class Decision:
     are too many.  *new* are some of the addresses in a page that was kept for them.
     *is_alias*: these are known under the rule that makes the page's address that of *closest*, or
     under a trusted one that is about it.
-    *kept_addresses* are those of the representative (:mod:`scrapy_simhash.decision.holdings`).
+    *kept_addresses* are those of the representative (:mod:`scrapy_simhash.decision.holdings`),
+    *renamed* the numbers of those of the page that the representative has under another name.
     *better* says why a duplicate may be the better copy: its kept page names another address than
     its own as ``canonical``, or the duplicate is ``longer``.
     """
@@ -255,6 +256,7 @@ class Decision:
     new: tuple[Told, ...] = field(default=(), compare=False)
     is_alias: bool = field(default=False, compare=False)
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
+    renamed: tuple[int, ...] = field(default=(), compare=False, repr=False)
     better: tuple[str, ...] = field(default=(), compare=False)
 
     @property

@@ -12,7 +12,6 @@ from scrapy_simhash.crawl.reach import (
     MOST_ALIASES,
     MOST_WAITING,
     TRUSTED_AFTER,
-    TRUSTED_NAMING,
     WAYS,
     KnownAddresses,
     Reach,
@@ -56,6 +55,9 @@ def test_hardly_any_address_is_forgotten_while_most_slots_are_free() -> None:
     known.add(addresses)
     known.add(addresses)
     assert sum(address not in known for address in addresses) < 20
+
+
+SECURE = SITE.replace("http:", "https:")
 
 
 def reach(*handed: str) -> Reach:
@@ -144,53 +146,52 @@ def test_links_that_name_their_page_are_known_when_they_led_nowhere_new(
         return bool(found.new_among(links(held), urls[0], urls[1]).addresses)
 
     found = reach()
-    for number in range(1, TRUSTED_NAMING + 1):
+    for number in range(1, TRUSTED_AFTER + 1):
         assert is_new(found, number)
         found.note_asked(SITE + link.format(number))
         found.note_judged(SITE + link.format(number), is_same=True)
-    assert not is_new(found, TRUSTED_NAMING + 1)
+    assert not is_new(found, TRUSTED_AFTER + 1)
     followed, ignored = reach(), reach()
-    for number in range(1, TRUSTED_NAMING + 1):
+    for number in range(1, TRUSTED_AFTER + 1):
         assert is_new(followed, number)
         assert is_new(ignored, number)
     followed.note_asked(SITE + link.format(1))
-    assert is_new(followed, TRUSTED_NAMING + 1)
-    assert not is_new(ignored, TRUSTED_NAMING + 1), "the spider asks for none of these"
+    assert is_new(followed, TRUSTED_AFTER + 1)
+    is_whole = "case" not in link
+    assert is_new(ignored, TRUSTED_AFTER + 1) is not is_whole, "the spider asks for none of these"
 
 
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
-    mirror, kept = f"{SITE}/mirror/{{}}", f"{SITE}/{{}}"
+    mirror, kept = f"{SECURE}/{{}}", f"{SITE}/{{}}"
     found = reach("/x")
     prove(found, mirror, kept)
-    assert not found.new_among(links(f"{SITE}/mirror/x"), f"{SITE}/mirror/p", f"{SITE}/p").addresses
-    found = reach("/x", "/y")
-    prove(found, mirror, kept, TRUSTED_AFTER - 1)
-    assert found.new_among(links(f"{SITE}/mirror/y"), f"{SITE}/mirror/p", f"{SITE}/p").addresses
-    found.note_judged(f"{SITE}/mirror/y", is_same=False)
+    assert not found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
+    found = reach("/x", "/y", "/z")
+    for one in "yz":
+        assert found.new_among(links(f"{SECURE}/{one}"), f"{SECURE}/p", f"{SITE}/p").addresses
+        found.note_judged(f"{SECURE}/{one}", is_same=False)
     prove(found, mirror, kept)
-    assert found.new_among(links(f"{SITE}/mirror/x"), f"{SITE}/mirror/p", f"{SITE}/p").addresses
+    assert found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
 
 
 def test_so_many_links_are_waited_for() -> None:
     found = reach()
     for number in range(MOST_WAITING + TRUSTED_AFTER):
         found.hand([f"{SITE}/x{number}"])
-        found.new_among(links(f"{SITE}/mirror/x{number}"), f"{SITE}/mirror/p", f"{SITE}/p")
+        found.new_among(links(f"{SECURE}/x{number}"), f"{SECURE}/p", f"{SITE}/p")
     for number in range(TRUSTED_AFTER):  # these are forgotten
-        found.note_judged(f"{SITE}/mirror/x{number}", is_same=True)
-    assert found.new_among(links(f"{SITE}/mirror/x0"), f"{SITE}/mirror/p", f"{SITE}/p").addresses
+        found.note_judged(f"{SECURE}/x{number}", is_same=True)
+    assert found.new_among(links(f"{SECURE}/x0"), f"{SECURE}/p", f"{SITE}/p").addresses
     for number in range(TRUSTED_AFTER):
-        found.note_judged(f"{SITE}/mirror/x{MOST_WAITING + number}", is_same=True)
-    assert not found.new_among(
-        links(f"{SITE}/mirror/x1"), f"{SITE}/mirror/p", f"{SITE}/p"
-    ).addresses
+        found.note_judged(f"{SECURE}/x{MOST_WAITING + number}", is_same=True)
+    assert not found.new_among(links(f"{SECURE}/x1"), f"{SECURE}/p", f"{SITE}/p").addresses
 
 
 def test_links_of_a_mirror_in_another_session_are_known() -> None:
     found = reach(*(f"/x{i}?sid=1" for i in range(3)))
-    prove(found, f"{SITE}/mirror/{{}}?sid=2", f"{SITE}/{{}}?sid=1")
-    urls = f"{SITE}/mirror/p?sid=2", f"{SITE}/p?sid=1"
-    own, others = (links(*(f"{SITE}/mirror/x{i}?sid={sid}" for i in range(3))) for sid in (2, 3))
+    prove(found, f"{SECURE}/{{}}?sid=2", f"{SITE}/{{}}?sid=1")
+    urls = f"{SECURE}/p?sid=2", f"{SITE}/p?sid=1"
+    own, others = (links(*(f"{SECURE}/x{i}?sid={sid}" for i in range(3))) for sid in (2, 3))
     assert not found.new_among(own, *urls).addresses
     assert found.new_among(others, *urls).addresses
 
@@ -203,13 +204,13 @@ def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
 @pytest.mark.parametrize(
     ("copy", "kept"),
     [
-        (f"{SITE}/print/", f"{SITE}/article/"),
-        (f"{SITE}/mirror/", f"{SITE}/"),
-        ("http://m.example/", f"{SITE}/"),
-        ("https://a.example/", f"{SITE}/"),
+        (f"{SECURE}/", f"{SITE}/"),
+        ("http://www.a.example/", f"{SITE}/"),
     ],
 )
-def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kept: str) -> None:
+def test_links_of_the_same_site_are_known_when_it_was_one_often_enough(
+    copy: str, kept: str
+) -> None:
     found = reach()
     found.hand([f"{kept}x"])
     prove(found, f"{copy}{{}}", f"{kept}{{}}", TRUSTED_AFTER - 1)
@@ -220,17 +221,35 @@ def test_links_of_a_mirror_are_known_when_it_was_one_often_enough(copy: str, kep
     assert found.new_among(links(f"{copy}y"), *of) == New({f"{copy}y"})
 
 
-def test_copies_of_several_pages_prove_a_mirror() -> None:
+@pytest.mark.parametrize(
+    ("copy", "kept"),
+    [
+        (f"{SITE}/print/", f"{SITE}/article/"),
+        (f"{SITE}/mirror/", f"{SITE}/"),
+        ("http://m.example/", f"{SITE}/"),
+    ],
+)
+def test_links_of_a_mirror_are_aliases_but_never_known(copy: str, kept: str) -> None:
+    """However many of its pages were copies, any other may have changed."""
+    found = reach()
+    found.hand([f"{kept}x"])
+    prove(found, f"{copy}{{}}", f"{kept}{{}}", 2 * TRUSTED_AFTER)
+    of = f"{copy}p", f"{kept}p"
+    assert found.new_among(links(f"{copy}x"), *of) == New({f"{copy}x"}, are_aliases=True)
+    assert found.new_among(links(f"{copy}y"), *of) == New({f"{copy}y"})
+
+
+def test_copies_of_several_pages_prove_a_site_to_be_the_same() -> None:
     found = reach("/x")
     for number in range(TRUSTED_AFTER - 1):
-        found.new_among(links(), f"{SITE}/mirror/p{number}", f"{SITE}/p{number}")
-    last = links(f"{SITE}/mirror/x"), f"{SITE}/mirror/p", f"{SITE}/p"
+        found.new_among(links(), f"{SECURE}/p{number}", f"{SITE}/p{number}")
+    last = links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p"
     other = reach("/x")
     for _ in range(TRUSTED_AFTER):
-        other.new_among(links(), f"{SITE}/mirror/p", f"{SITE}/p")
+        other.new_among(links(), f"{SECURE}/p", f"{SITE}/p")
     assert other.new_among(*last).addresses, "they are of one page"
     assert not found.new_among(*last).addresses
-    found.note_judged(f"{SITE}/mirror/x", is_same=False)
+    found.note_judged(f"{SECURE}/x", is_same=False)
     assert not found.new_among(*last).addresses, "it was not waited for"
 
 
@@ -270,16 +289,17 @@ def test_many_links_of_a_mirror_are_aliases_whichever_page_is_kept() -> None:
     )
 
 
-def test_links_of_another_release_are_new_when_a_page_of_it_is_another() -> None:
-    found = reach("/1/x")
-    prove(found, f"{SITE}/2/{{}}", f"{SITE}/1/{{}}")
-    assert not found.new_among(links(f"{SITE}/2/x"), f"{SITE}/2/p", f"{SITE}/1/p").addresses
-    found.note_unique(f"{SITE}/1/q")
-    found.note_unique(f"{SITE}/2/q")
-    assert found.new_among(links(f"{SITE}/2/x"), f"{SITE}/2/p", f"{SITE}/1/p").addresses
+def test_links_by_another_scheme_are_new_when_pages_are_others_there() -> None:
+    found = reach("/x")
+    prove(found, f"{SECURE}/{{}}", f"{SITE}/{{}}")
+    assert not found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
+    for name in "qrs":
+        found.note_unique(f"{SITE}/{name}")
+        found.note_unique(f"{SECURE}/{name}")
+    assert found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
     found.start_trials_over()  # what changes by itself is no text
-    prove(found, f"{SITE}/2/{{}}", f"{SITE}/1/{{}}")
-    assert found.new_among(links(f"{SITE}/2/x"), f"{SITE}/2/p", f"{SITE}/1/p").addresses
+    prove(found, f"{SECURE}/{{}}", f"{SITE}/{{}}")
+    assert found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
 
 
 def test_parameter_that_never_mattered_makes_no_link_new() -> None:
@@ -303,10 +323,10 @@ def test_parameter_that_mattered_once_is_never_ignored(first: str) -> None:
 
 def test_values_that_may_be_noise_speak_against_a_rule_until_it_is_known() -> None:
     found = reach("/x")
-    prove(found, f"{SITE}/print/{{}}", f"{SITE}/{{}}")
+    prove(found, f"{SECURE}/{{}}", f"{SITE}/{{}}")
     found.note_unique(f"{SITE}/p")
-    found.note_unique(f"{SITE}/print/p", by_text=False)
-    copy = links(f"{SITE}/print/x"), f"{SITE}/print/q", f"{SITE}/q"
+    found.note_unique(f"{SECURE}/p", by_text=False)
+    copy = links(f"{SECURE}/x"), f"{SECURE}/q", f"{SITE}/q"
     assert found.new_among(*copy).addresses
     found.start_trials_over()
     assert not found.new_among(*copy).addresses
@@ -355,9 +375,9 @@ def test_parameters_that_change_by_themselves_make_nothing_new() -> None:
 
 def test_what_was_noise_is_not_held_against_a_rule() -> None:
     found = reach("/x")
-    for i in range(20):
-        found.new_among(links(f"{SITE}/ad{i}"), f"{SITE}/print/p{i}", f"{SITE}/p{i}")
-    copy = links(f"{SITE}/print/x"), f"{SITE}/print/p", f"{SITE}/p"
+    for i in range(TRUSTED_AFTER):
+        found.new_among(links(f"{SITE}/ad{i}"), f"{SECURE}/p{i}", f"{SITE}/p{i}")
+    copy = links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p"
     assert found.new_among(*copy).addresses
     found.start_trials_over()
     assert not found.new_among(*copy).addresses
@@ -380,14 +400,13 @@ def test_new_links_are_aliases_if_a_rule_about_the_copy_makes_them_known() -> No
 
 def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
     mirror = AddressRule("path", "a.example", "/mirror/", "/")
-    found = reach("/1/x")
-    prove(found, f"{SITE}/2/{{}}", f"{SITE}/1/{{}}")
-    assert not found.new_among(links(f"{SITE}/2/x"), f"{SITE}/2/p", f"{SITE}/1/p").addresses
-    for release in (1, 2):
-        found.note_unique(f"{SITE}/{release}/q")
-    held = [f"{SITE}/mirror/2/x"]
-    told = found.new_among(links(*held), f"{SITE}/mirror/2/p", f"{SITE}/mirror/1/p", rules=[mirror])
-    assert told == New({*held}, are_aliases=True), "the rule for releases is trusted no more"
+    found = reach("/x")
+    prove(found, f"{SITE}/{{}}?m=2", f"{SITE}/{{}}")
+    found.note_unique(f"{SITE}/q")
+    found.note_unique(f"{SITE}/q?m=2")
+    held = [f"{SITE}/mirror/x?m=2"]
+    told = found.new_among(links(*held), f"{SITE}/mirror/p?m=2", f"{SITE}/mirror/p", rules=[mirror])
+    assert told == New({*held}, are_aliases=True), "the parameter is trusted no more"
 
 
 # So few that none is forgotten for another one, whichever slots they take.

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 
+from scrapy_simhash.crawl.reach import TRUSTED_AFTER
 from scrapy_simhash.decision.template import VALUES, Template
 from scrapy_simhash.settings import ITEMS
 from tests.analysis import test_values
@@ -438,6 +439,64 @@ def test_a_picture_with_the_parameter_of_its_page_is_new(site: Site, crawl: Craw
     for n, name in enumerate(names):
         site[name] = shop_page(f'<p><img src="/image?id={n}"></p>')
     assert set(names) <= seen(crawl)
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["pictures", "links to files"])
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("/{}/p/{}.html", "/{}/full/{}.jpg"),
+        ("/{}/{}.html", "/{}/{}.jpg"),
+        ("/photo?album={}&n={}", "/image?album={}&n={}"),
+        ("/photo/{}/{}.html", "/photo/{}/get?n={}"),
+    ],
+)
+def test_photos_of_albums_that_say_the_same_are_new(
+    page: str, file: str, is_link: bool, site: Site, crawl: CrawlFixture
+) -> None:
+    """Photo 7 of one album is at the address of photo 7 of another but for the album.
+
+    More pages are copies than it takes to trust a rule.  Half of the photos are in a list, too.
+    """
+    albums, numbers = ("Alps", "Lakes"), range(TRUSTED_AFTER + 6)
+    names: dict[str, str] = {}
+    for album in albums:
+        names |= {page.format(album, n): file.format(album, n) for n in numbers}
+    thumbs = "".join(f'<img src="{one}">' for one in [*names.values()][::2])
+    site["/"] = article(prose("start"), [*names]).replace("</main>", f"{thumbs}</main>")
+    for at, (name, photo) in enumerate(names.items()):
+        album, n = albums[at // len(numbers)], at % len(numbers)
+        around = [page.format(album, other) for other in (n - 1, n + 1)]
+        links = "".join(f'<a href="{one}">Go</a>' for one in around if one in names)
+        shown = f'<a href="{photo}">Whole size</a>' if is_link else f'<img src="{photo}">'
+        site[name] = shop_page(f"<h1>Photo {n}</h1><p>{shown}</p><p>{links}</p>")
+    assert {*names} <= seen(crawl)
+
+
+@pytest.mark.parametrize("is_listed", [False, True], ids=["as linked", "from a list"])
+def test_pages_of_another_release_are_copies_though_each_leads_to_its_own(
+    is_listed: bool, site: Site, crawl: CrawlFixture
+) -> None:
+    """Every seventh page has changed; of the others, links and pictures are those of the release.
+
+    None of the changed ones is lost, and others are dropped once their links were handed.
+    """
+    number = 36
+    listed = range(number if is_listed else 1)
+    site["/"] = article(prose("start"), [f"/{one}/{n}.html" for n in listed for one in (2.0, 2.1)])
+    for release in ("2.0", "2.1"):
+        for n in range(number):
+            text = prose(f"page{n}of{release if n % 7 == 6 else ''}-")
+            links = "".join(
+                f'<a href="/{release}/{other}.html"><img src="/{release}/{icon}.png"></a>'
+                for other, icon in ((n - 1, "back"), (n + 1, "next"))
+                if 0 <= other < number
+            )
+            site[f"/{release}/{n}.html"] = article(text).replace("</main>", f"{links}</main>")
+    found = crawl("Links", SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1)
+    others = {f"/{release}/{n}.html" for release in ("2.0", "2.1") for n in range(6, number, 7)}
+    assert others <= found.seen()
+    assert not is_listed or found.stats["simhash/dropped"] > number // 3
 
 
 def test_a_tree_of_categories_is_followed_though_some_lead_nowhere(
