@@ -910,6 +910,9 @@ class Reader:
         if row is None:
             row = -1
             if address := self._joined(without_fragment(written)):
+                start, _, place = address.partition("#")
+                if self._own.is_it(start) and not place.startswith(("/", "!")):
+                    address = start  # a tab of this page, say
                 address = stripped(address, self._names) if self._names else address
                 row = self._row(address) if address else -2
             self._rows[written] = row
