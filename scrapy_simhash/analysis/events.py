@@ -409,8 +409,13 @@ class Element:
         return VALUE
 
     def _write(self, name: str, written: str) -> bool:
-        """Take note of an address; return whether it is one, on a page of http or https."""
-        if not leads_to_page(without_fragment(written)):
+        """Take note of an address; return whether it is one, on a page of http or https.
+
+        Of a picture, what follows ``#`` says which one it is.
+        """
+        if name == "href" and self.kind.is_linking:
+            written = without_fragment(written)
+        if len(written) > MAX_ADDRESS or not leads_to_page(written):
             return False
         kind = self.link_kind if name == "href" else "media" if name in _SHOWN else "data"
         self._written.append((name, kind, written))

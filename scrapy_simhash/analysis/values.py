@@ -45,6 +45,7 @@ from scrapy_simhash.analysis.blocks import Event
 from scrapy_simhash.analysis.events import (
     ADDRESS,
     FRAGMENT,
+    MAX_ADDRESS,
     MAX_NAME,
     NAMES,
     STYLE,
@@ -413,7 +414,7 @@ def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozense
         if type(event) is Element:
             if not event.is_read:
                 event.read()
-            addresses.update(without_fragment(one) for _, _, one in event.written if "?" in one)
+            addresses.update(one.partition("#")[0] for _, _, one in event.written if "?" in one)
     return frozenset(names & carried(addresses).keys())
 
 
@@ -624,7 +625,7 @@ class Reader:
         """Return links alone, as values of a page that has nothing else."""
         root = Frame()
         root.begin(element_of("", ()), None, -1, 0)
-        for row in dict.fromkeys(map(self._row_of, written)):
+        for row in dict.fromkeys(map(self._row_of, map(without_fragment, written))):
             if row >= 0:
                 self._collect(root, row, LINK_KIND | 0x80)
                 self._is_placed[-1] = True
@@ -909,7 +910,7 @@ class Reader:
         row = self._rows.get(written)
         if row is None:
             row = -1
-            if address := self._joined(without_fragment(written)):
+            if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
                 start, _, place = address.partition("#")
                 if self._own.is_it(start) and not place.startswith(("/", "!")):
                     address = start  # a tab of this page, say

@@ -111,6 +111,8 @@ PLACES = {
     "hash route of a page": '<a href="/app#/offer/{}">Open</a>',
     "map": '<a href="https://maps.example/#map=15/{}">Map</a>',
     "page of a file": '<a href="/guide.pdf#page={}">Page</a>',
+    "star of a sprite": '<svg><use href="/icons.svg#star-{}"></use></svg>',
+    "flag of a sprite": '<img src="/flags.svg#{}">',
     "colspan": '<table><tr><td colspan="{}">Monday</td></tr></table>',
     "style": '<i style="width: {}%"></i>',
     "style address": '<i style="background: url(/i/{}.png)"></i>',
