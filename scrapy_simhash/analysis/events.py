@@ -460,14 +460,12 @@ def shown_of(tag: str, fields: list[str]) -> str:
 
 
 def without_fragment(written: str) -> str:
-    """Return an address without what leads to a place on its page; empty if it is too long.
+    """Return an address without what leads to a place on its page.
 
     Routes of applications (``#/offer/7``) and values (``#map=15/52.5/13.4``) are no places.
     """
     start, _, place = written.partition("#")
-    if not place.startswith(("/", "!")) and "=" not in place:
-        written = start.rstrip()
-    return written if len(written) <= MAX_ADDRESS else ""
+    return written if place.startswith(("/", "!")) or "=" in place else start.rstrip()
 
 
 def leads_to_page(written: str) -> bool:

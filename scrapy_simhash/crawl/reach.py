@@ -309,9 +309,9 @@ class Reach:
     A copy with links that are known by another key alone is kept, and what these lead to is noted
     (:meth:`note_judged`).  A key is trusted once :data:`TRUSTED_AFTER` such links have led to
     duplicates and at most :data:`MOST_WRONG` to something else; a rule also once so many kept
-    pages have had copies by it.  That is said of links like those that led to
-    duplicates.  Of a mirror or another release, any page may have changed: its links are known only
-    once they were handed.
+    pages have had copies by it.  That is said of links like those that led to duplicates.  Of a
+    mirror or another release, any page may have changed: its links are known only once they were
+    handed.
 
     Addresses in the content are values, too.  One that the kept page has under another name must
     have come with :data:`FRAME_AFTER` copies, or be a link that was handed, where pages of several

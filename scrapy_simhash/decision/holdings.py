@@ -459,11 +459,10 @@ class Comparable:
         held = self._values.addresses
         text = self._texts[held.rows[number]]
         is_data = KINDS[held.kinds[number]] == "data"
-        own = [*rewriting.own(text)]
-        for address in own if is_data else rewriting(text):
+        for address in rewriting.own(text) if is_data else rewriting(text):
             value = address_id(address, held.anchors[number], held.places[number])
             if value >> 32 in kept.hashes or value in template:
-                if address not in own:
+                if not is_data and address not in rewriting.own(text):
                     self.renamed.append(number)
                 return True
         return False

@@ -400,11 +400,10 @@ def most_alike(
         decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
     else:
         decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
-    decision = replace(decision, renamed=renamed)
-    if page.met_by is None or crawls_in(page.met_by)[:1] == crawls_in(row.page.met_by)[:1]:
-        # Another crawl may have met the kept page last: its addresses went to another spider.
-        decision = replace(decision, kept_addresses=row.page.addresses)
-    return Judged(decision, row)
+    # Another crawl may have met the kept page last: its addresses went to another spider.
+    is_ours = page.met_by is None or crawls_in(page.met_by)[:1] == crawls_in(row.page.met_by)[:1]
+    kept_addresses = row.page.addresses if is_ours else None
+    return Judged(replace(decision, kept_addresses=kept_addresses, renamed=renamed), row)
 
 
 # Of several kept pages: whether this crawl has met one, whether it is named, and whether it has all
