@@ -196,6 +196,18 @@ def test_links_of_a_mirror_in_another_session_are_known() -> None:
     assert found.new_among(others, *urls).addresses
 
 
+def test_links_are_known_only_if_links_like_them_led_to_copies() -> None:
+    """A session is none where it was never seen to lead: to a file, say."""
+    names = ["x0", "x1", "x2", "get?n=7"]
+    found = reach("/x0", "/x1", "/x2", "/get?n=7")
+    prove(found, f"{SITE}/{{}}?sid=2", f"{SITE}/{{}}")
+    own = [f"{SITE}/{name}{'&' if '?' in name else '?'}sid=2" for name in names]
+    copy = links(*own), f"{SITE}/p?sid=2", f"{SITE}/p"
+    assert found.new_among(*copy).addresses == {own[-1]}
+    found.note_judged(own[-1], is_same=True)
+    assert not found.new_among(*copy).addresses
+
+
 def test_the_next_page_of_a_list_is_not_taken_for_this_one() -> None:
     assert leads("/list?page=4", "/list?page=3", "/list?page=2", "/list?page=2", "/list?page=3")
     assert leads("/other", "/list?page=3", "/list?page=2", "/other?page=2")

@@ -473,6 +473,18 @@ def test_photos_of_albums_that_say_the_same_are_new(
     assert {*names} <= seen(crawl)
 
 
+def test_a_page_is_a_copy_of_that_which_has_its_picture(site: Site, crawl: CrawlFixture) -> None:
+    """Not of the first one that says the same, where the picture has another address."""
+    names = [f"/photo?{one}" for one in ("album=1&n=7", "album=2&n=7", "album=2&n=7&ref=mail")]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = shop_page(f'<p><img src="/image?album={name[13]}"></p>')
+    found = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1)
+    told = {path_of(one["url"]): one for one in found.decisions}
+    assert [told[name]["verdict"] for name in names] == ["unique", "variant", "exact_duplicate"]
+    assert path_of(told[names[2]]["representative"]) == names[1]
+
+
 @pytest.mark.parametrize("is_listed", [False, True], ids=["as linked", "from a list"])
 def test_pages_of_another_release_are_copies_though_each_leads_to_its_own(
     is_listed: bool, site: Site, crawl: CrawlFixture
