@@ -246,6 +246,10 @@ class RequestFacts:
             if name in self._ignored or (isinstance(name, str) and name.startswith(_PREFIXES)):
                 continue
             yield f"meta[{name!r}]", value
+        if request.flags:
+            yield "flags", request.flags
+        if request.body and request.method == "GET":
+            yield "body", request.body
         for name, value in self._headers(request):
             yield f"headers[{name!r}]", value
 

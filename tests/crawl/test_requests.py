@@ -367,6 +367,17 @@ def test_how_a_page_is_fetched_is_no_purpose(purpose: Facts, name: str) -> None:
     assert purpose(meta={name: 7, "item": 7}) == purpose(meta={"item": 7}) is not None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [({"flags": ["a"]}, {"flags": ["b"]}), ({"body": "a"}, {"body": "b"})]
+)
+def test_flags_and_the_body_of_a_get_are_a_purpose(
+    purpose: Facts, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert purpose(**one) == purpose(**one)
+    assert len({purpose(**one), purpose(**other), purpose()}) == 3
+    assert purpose(method="POST", body="a") == purpose(method="POST", body="b")
+
+
 def test_names_that_the_settings_ignore_are_no_purpose() -> None:
     purpose = Facts(SIMHASH_IGNORE_META="item, position")
     assert purpose(meta={"item": 1}, cb_kwargs={"position": 2}) is None
