@@ -250,6 +250,17 @@ class FailsOnce(Links):
         yield from super().parse(response)
 
 
+class FailsLate(Links):
+    """Fail on each page whose path begins with ``/fails``, after a while."""
+
+    async def parse(self, response: Response) -> AsyncIterator[dict[str, Any] | Request]:  # type: ignore[override]
+        if "/fails" in response.url:
+            await asyncio.sleep(0.5)
+            raise RuntimeError("a mistake in the spider")
+        for one in super().parse(response):
+            yield one
+
+
 class KillsServer(Links):
     """Kill the process of the setting ``KILLED`` at the third page."""
 
@@ -546,6 +557,18 @@ class BustsCache(Links):
         number = self.crawler.stats.get_value("busted", 0) + 1
         self.crawler.stats.set_value("busted", number)
         yield Request(f"{response.url}?_={16836278000 + number}")
+
+
+class Counts(Links):
+    """Ask for a page that is a wall with a counter, which its request carries, too."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if b"captcha" not in response.body:
+            yield from super().parse(response)
+            return
+        tries = response.meta.get("tries", 0) + 1
+        url = response.url.partition("&try")[0]
+        yield Request(f"{url}&try={tries}", meta={"tries": tries})
 
 
 class BrowserPage:

@@ -200,6 +200,7 @@ class SimhashDownloaderMiddleware:
     def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.stands_for_others:
+            self._dropped.take_back(response.url)
             self._tell(lambda rules: rules.page_taken_back(request, response.url))
             asker = self._facts.of(request).asker
             scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
@@ -261,14 +262,15 @@ class SimhashDownloaderMiddleware:
         known = await self._validators.answer(request, response) if self._validators else None
         if isinstance(known, Request):
             return known
-        refuted = self._refuted(response.url)
+        refuted, taken_back = self._refuted(response.url), self._dropped.taken_back
         decision, record = (
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
         self._tell(lambda rules: rules.request_ended(request, decision))
         if record.action == "drop":
             # Before the signal: the alarm that it raises asks again for what was dropped.
-            self._dropped.note(request, decision)
+            if not is_inline(request):  # who waits for it has got its answer
+                self._dropped.note(request, decision, taken_back)
             self._ask_again(response.url, refuted)
         self.crawler.signals.send_catch_log(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider

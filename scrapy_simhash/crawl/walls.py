@@ -28,15 +28,19 @@ if TYPE_CHECKING:
 # itself: their request fingerprints.
 ORIGINS_META_KEY = "simhash_origins"
 MOST_ORIGINS = 6
-# In a request that is sent once more since a wall had stood in for its page.
+# In a request that is sent again since its page was dropped for one that says nothing of it, how
+# often it was: where callbacks fail on every page, at most so often.
 ASKED_AGAIN_META_KEY = "simhash_asked_again"
+MOST_ASKED = 3
 # Of each, the oldest is forgotten first.
 MAX_WALLS = 1_000
 MAX_JUDGED = 10_000
 MAX_DROPPED = 1_000
+MAX_TAKEN_BACK = 1_000
 # Of the requests of a spider that asks for some pages again, at most this share does.
 MOST_UNFILTERED = 0.5
-# A value of a parameter that is to get past a cache is random, or a time; a page number is shorter.
+# The value of a parameter that is to get past a cache is random, or a time.  A number of a page is
+# shorter; so is a counter, which tells only where the text was met in place of other pages.
 RANDOM_LENGTH = 5
 
 # A parameter or segment tells pages apart if so many pages differ in it alone, and if hardly any
@@ -118,10 +122,29 @@ def _groups(address: Address) -> Iterator[tuple[str, str]]:
 
 
 class _Text(NamedTuple):
-    """The text of a judged page: the URL of its kept page, and its digest; empty if it has none."""
+    """The text of a judged page, empty where it has none.
+
+    *kept_url* is that of its kept page, cut as those of alarms are.
+    """
 
     kept_url: str
     digest: bytes
+
+
+class _Texts:
+    """Texts of late, each known by its kept page and by its digest."""
+
+    def __init__(self) -> None:
+        self._keys: FIFOCache[str | bytes, None] = FIFOCache(2 * MAX_WALLS)
+
+    def add(self, text: _Text) -> None:
+        self._keys.update((key, None) for key in text if key)
+
+    def __contains__(self, text: _Text) -> bool:
+        return any(key in self._keys for key in text)
+
+    def forget(self, kept_url: str) -> None:
+        self._keys.pop(kept_url, None)
 
 
 class DroppedRequests:
@@ -133,10 +156,27 @@ class DroppedRequests:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+        # How many kept pages were taken back, and with which number the last ones were.
+        self.taken_back = 0
+        self._taken_back: FIFOCache[str, int] = FIFOCache(MAX_TAKEN_BACK)
 
-    def note(self, request: Request, decision: Decision) -> None:
-        """Remember a request whose page is dropped."""
-        self._dropped.append((_kept_url(decision), request))
+    def note(self, request: Request, decision: Decision, taken_back: int) -> None:
+        """Remember a request whose page is dropped.
+
+        *taken_back*: how many pages were when its way to the verdict began.  If its kept page is
+        one of those since, it is asked for again at once.
+        """
+        kept_url = _kept_url(decision)
+        self._dropped.append((kept_url, request))
+        if self._taken_back.get(kept_url, 0) > taken_back:
+            self.ask_again(lambda one, _: one == kept_url)
+
+    def take_back(self, url: str) -> None:
+        """Ask again for what was dropped for the page at *url*, since that is kept no more."""
+        kept_url = url[:MAX_URL]
+        self.taken_back += 1
+        self._taken_back[kept_url] = self.taken_back
+        self.ask_again(lambda one, _: one == kept_url)
 
     def ask_again(self, is_meant: Callable[[str, Request], bool]) -> None:
         """Send again what was dropped for a kept page and a request that are meant."""
@@ -146,8 +186,11 @@ class DroppedRequests:
         others = (one for one in self._dropped if not is_meant(*one))
         self._dropped = deque(others, maxlen=MAX_DROPPED)
         for request in again:
-            meta = {**request.meta, ASKED_AGAIN_META_KEY: True}
-            if ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
+            asked = request.meta.get(ASKED_AGAIN_META_KEY, 0)
+            meta = {**request.meta, ASKED_AGAIN_META_KEY: asked + 1}
+            if asked < MOST_ASKED and ask(
+                self._crawler, request.replace(dont_filter=True, meta=meta)
+            ):
                 self._crawler.stats.inc_value("simhash/asked_again")
 
 
@@ -162,8 +205,8 @@ class Walls:
       of the site apart (:class:`TellingPlaces`).  Of a page after a redirect, this is the address
       that was asked for.
 
-    Then the copies of the wall reach the spider, too, also where it comes back later; and what was
-    dropped for it before is asked for once more.
+    Then the copies of the wall reach the spider, too, also where it comes back later; in the third
+    case, those that differ in such a part.  What was dropped for it before is asked for once more.
 
     *compares_values*: whether nothing on a duplicate is new.
     """
@@ -172,9 +215,8 @@ class Walls:
         self._crawler = crawler
         self._dropped = dropped
         self._compares_values = compares_values
-        # The URLs of kept pages, cut as those of alarms are, and the digests of their texts.
-        self._walls: FIFOCache[str, None] = FIFOCache(MAX_WALLS)
-        self._digests: FIFOCache[bytes, None] = FIFOCache(MAX_WALLS)
+        self._walls = _Texts()
+        self._told = _Texts()  # at such addresses alone
         # By request fingerprint, and of kept pages after a redirect what was asked for.
         self._text_of: FIFOCache[bytes, _Text] = FIFOCache(MAX_JUDGED)
         self._asked_as: FIFOCache[str, str] = FIFOCache(MAX_WALLS)
@@ -203,9 +245,9 @@ class Walls:
             before = origin.meta.get(ORIGINS_META_KEY, ())
             origins = [one.hex() for one in self._fingerprints(origin)]
             request.meta[ORIGINS_META_KEY] = [*origins, *before][:MOST_ORIGINS]
-        elif _gets_past_a_cache(request, origin) and not is_handed():
+        elif (length := _length_added(request, origin)) and not is_handed():
             text = self._text_of.get(self._fingerprint(origin))
-            if text is not None:
+            if text is not None and (length >= RANDOM_LENGTH or text in self._told):
                 self._add(text)
 
     def note_request(self, request: Request) -> None:
@@ -230,29 +272,35 @@ class Walls:
 
     def seen(self, request: Request, page: Page, decision: Decision) -> Decision:
         """Return the decision on a page, as it is if its kept page may be a wall."""
-        url, redirects = page.url, redirects_in(request.meta)
-        asked = redirects[0] if redirects else url
+        url, asked = page.url, _asked_url(request, page.url)
         if decision.verdict == "refresh" and decision.changed:
-            self._walls.pop(url[:MAX_URL], None)  # now it is something else
+            self._walls.forget(url[:MAX_URL])  # now it is something else
         digest = page.digest if page.tokens else b""
         text = _Text(_kept_url(decision, url), digest)
         for fingerprint in self._fingerprints(request):
             self._text_of[fingerprint] = text
         if not decision.is_duplicate:
-            if redirects:
+            if asked != url:
                 self._asked_as[text.kept_url] = asked
-            if decision.reason == "new_text":
+            if decision.reason == "new_text" or decision.verdict == "refresh":
                 self._places.note_kept(url)
             return decision
-        is_wall = text.kept_url in self._walls or digest in self._digests
+        is_wall = text in self._walls
         if not is_wall and (self._compares_values or decision.verdict == "exact_duplicate"):
-            kept_url = decision.kept_url(url)
-            is_wall = self._places.tell(asked, self._asked_as.get(text.kept_url, kept_url))
+            kept_url = self._asked_as.get(text.kept_url, decision.kept_url(url))
+            is_wall = self._places.tell(asked, kept_url)
+            if is_wall:  # maybe since now
+                self._told.add(text)
+                self._dropped.ask_again(
+                    lambda kept, one: (
+                        kept == text.kept_url and self._places.tell(_asked_url(one), kept_url)
+                    )
+                )
         return replace(decision, reason="wall") if is_wall else decision
 
     def has(self, decision: Decision) -> bool:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
-        return decision.is_duplicate and _kept_url(decision) in self._walls
+        return decision.is_duplicate and _Text(_kept_url(decision), b"") in self._walls
 
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
@@ -265,9 +313,7 @@ class Walls:
 
     def _add(self, text: _Text) -> None:
         """Take a text for a wall, and ask again for what was dropped for it."""
-        self._walls[text.kept_url] = None
-        if text.digest:
-            self._digests[text.digest] = None
+        self._walls.add(text)
         self._dropped.ask_again(lambda kept_url, _: kept_url == text.kept_url)
 
 
@@ -276,17 +322,26 @@ def _kept_url(decision: Decision, url: str = "") -> str:
     return decision.kept_url(url)[:MAX_URL]
 
 
-def _gets_past_a_cache(request: Request, origin: Request) -> bool:
-    """Whether a request is for a page that was there before, with one more random parameter."""
+def _asked_url(request: Request, url: str = "") -> str:
+    """Return the address that led to the page at *url*, that of its request if it is empty."""
+    redirects = redirects_in(request.meta)
+    return redirects[0] if redirects else url or request.url
+
+
+def _length_added(request: Request, origin: Request) -> int:
+    """Return the length of the one parameter's value that a request for the page before adds.
+
+    0 if it is for another page.
+    """
     url, before = request.url, origin.url
     if url == before or url.partition("?")[0] != before.partition("?")[0]:  # as most are
-        return False
+        return 0
     if callback_name(request) != callback_name(origin):
-        return False
-    one, other = Address.of(request.url), Address.of(origin.url)
-    if one[:3] != other[:3]:
-        return False
+        return 0
+    one, other = Address.of(url), Address.of(before)
     more = {*one.parameters} - {*other.parameters}
-    names = {name for name, _ in more}
     less = {name for name, _ in {*other.parameters} - {*one.parameters}}
-    return len(more) == 1 and less <= names and all(len(v) >= RANDOM_LENGTH for _, v in more)
+    if one[:3] != other[:3] or len(more) != 1:
+        return 0
+    ((name, value),) = more
+    return len(value) if less <= {name} else 0

@@ -12,6 +12,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from scrapy.spiders import CrawlSpider, Rule
 
 from scrapy_simhash.crawl.choices import Selection
+from scrapy_simhash.crawl.walls import MOST_ASKED
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
@@ -258,6 +259,31 @@ def test_page_with_a_refused_item_does_not_stand_for_its_copies(
     result = crawl(ITEM_PIPELINES=pipelines, SIMHASH_POLICY=policy)
     assert len(result.seen() - {"/"}) == passed
     assert result.simhash_stats().get("withdrawn", 0) == passed
+
+
+@pytest.mark.parametrize("failing", [1, 3])
+def test_what_was_dropped_for_a_page_that_a_callback_fails_on_is_asked_for_again(
+    site: Site, crawl: CrawlFixture, failing: int
+) -> None:
+    names = [*(f"/fails/{i}" for i in range(failing)), *(f"/copy/{i}" for i in range(8))]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(prose("the same text"))
+    result = crawl("FailsLate")
+    assert len([name for name in result.seen() if name.startswith("/copy/")]) == 1
+    assert max(site.asked.values()) <= 1 + MOST_ASKED
+    assert result.stats["simhash/asked_again"] >= 8
+
+
+def test_where_a_callback_fails_on_every_page_copies_are_asked_for_again_a_few_times(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    names = [f"/fails/{i}" for i in range(12)]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(prose("the same text"))
+    crawl("FailsLate")
+    assert sum(site.asked[name] for name in names) <= len(names) * (1 + MOST_ASKED)
 
 
 @pytest.mark.parametrize(

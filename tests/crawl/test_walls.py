@@ -315,6 +315,44 @@ def test_a_text_in_place_of_several_numbered_pages_is_a_wall(
     assert flags[ITEMS_GONE[1]] == ["near-duplicate"]
 
 
+def test_a_text_in_place_of_numbered_pages_is_a_wall_in_the_next_crawl_too(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    stands_in(site, [])
+    crawl(SIMHASH_INDEX="index.simhash")
+    stands_in(site, ITEMS_GONE)
+    result = crawl(SIMHASH_INDEX="index.simhash")
+    assert result.seen() == {"/", *ITEMS_THERE, *ITEMS_GONE}
+
+
+def test_a_counter_tells_where_the_text_stands_in_for_numbered_pages(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Pages are busy at first, and twice more when they are asked for again."""
+    busy = article("captcha " + prose("captcha"))
+    stands_in(site, ITEMS_GONE)
+    for name in ITEMS_GONE:
+        site[name] = site[f"{name}&try=1"] = site[f"{name}&try=2"] = busy
+        site[f"{name}&try=3"] = article(prose(name))
+    result = crawl("Counts", CONCURRENT_REQUESTS=1)
+    assert {f"{name}&try=3" for name in ITEMS_GONE} < result.seen()
+
+
+def test_what_was_dropped_before_numbers_tell_pages_apart_is_asked_for_again(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    alias = f"{ITEMS_GONE[0]}&sid=8a"
+    there, later = ITEMS_THERE[:2], ITEMS_THERE[2:]
+    site["/"] = article(prose("start"), [*there, *ITEMS_GONE[:3], alias, *later, ITEMS_GONE[3]])
+    for name in ITEMS_THERE:
+        site[name] = article(prose(f"item{name}x"))
+    for name in [*ITEMS_GONE, alias]:
+        site[name] = article(prose("unavailable"))
+    result = crawl(CONCURRENT_REQUESTS=1)
+    assert result.seen() == {"/", *ITEMS_THERE, *ITEMS_GONE}
+    assert [site.asked[name] for name in [*ITEMS_GONE, alias]] == [1, 2, 2, 1, 1]
+
+
 @pytest.mark.parametrize("walls", ["pass", "drop"])
 def test_numbered_pages_that_lead_to_one_text_elsewhere_meet_a_wall(
     site: Site, crawl: CrawlFixture, walls: str
