@@ -20,8 +20,10 @@ cdef class _BlockReader:
     cdef _close(self)
     @cython.locals(kind=Tag)
     cdef bint _begins_beside(self, Element element, int at) except -1
-    @cython.locals(element=Element, depth=int, number=int)
-    cdef bint _holds_content(self, int at) except -1
+    @cython.locals(
+        found=Element, text=Text, depth=int, number=int, link=int, shown=Py_ssize_t, linked=Py_ssize_t
+    )
+    cdef bint _holds_content(self, Element element, int at) except -1
     cdef _say(self, Text text)
     cdef _change_sides(self)
     @cython.locals(first=Text, one=Text, shown=Py_ssize_t, is_apart=bint)

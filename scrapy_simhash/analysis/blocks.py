@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from scrapy_simhash.analysis.events import Element, Text
+from scrapy_simhash.analysis.events import Element, Text, is_named_menu
 from scrapy_simhash.hashes import long_hash_of
 
 # What a page without scripts shows is read where the page shows less than this without them, and
@@ -20,6 +20,9 @@ LEAST_SHOWN = 250
 # A block with at least this share of its characters in links is a menu entry, a breadcrumb or a
 # "next" link (measured on such blocks: 0.8 to 1).  A list of operands that are links has 0.71.
 LINK_SHARE = 0.8
+
+# An element that is named as a menu is one if at least this share of its characters is in links.
+MENU_LINK_SHARE = 0.5
 
 
 class Block(NamedTuple):
@@ -167,22 +170,36 @@ class _BlockReader:
             return True
         if not element.class_names or not element.is_named_beside(self.contents > 0):
             return False
-        return not self._holds_content(at)
+        return not self._holds_content(element, at)
 
-    def _holds_content(self, at: int) -> bool:
-        """Whether the content is in an element: then that is not beside it, whatever its name."""
-        depth = 0
+    def _holds_content(self, element: Element, at: int) -> bool:
+        """Whether the content is in an element: then that is not beside it, whatever its name.
+
+        It is where a menu is not one of links, too.
+        """
+        depth = shown = linked = 0
+        link = -1  # the depth of the open one
         for number in range(at + 1, len(self.events)):
             event = self.events[number]
             if event is None:
                 depth -= 1
                 if depth < 0:
-                    return False
+                    break
+                if depth == link:
+                    link = -1
             elif type(event) is Element:
-                depth += 1
-                if event.kind.is_first_heading or event.kind.is_main:
+                found = event
+                if found.kind.is_first_heading or found.kind.is_main:
                     return True
-        return False
+                if link < 0 and found.kind.is_anchor:
+                    link = depth
+                depth += 1
+            elif type(event) is Text:
+                text = event
+                shown += text.shown
+                if link >= 0:
+                    linked += text.shown
+        return linked < MENU_LINK_SHARE * shown and is_named_menu(element.class_names)
 
     def _say(self, text: Text) -> None:
         if self.noscript >= 0 and not self.in_other:

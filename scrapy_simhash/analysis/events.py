@@ -182,9 +182,19 @@ def remembering(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]
 @remembering(KNOWN_NAMES)
 def is_named_beside(names: str) -> bool:
     """Whether one of the names in a class or id is that of something beside the content."""
+    return bool(_beside_names(names))
+
+
+@remembering(KNOWN_NAMES)
+def is_named_menu(names: str) -> bool:
+    """Whether they are those of a menu: of links, or of a restaurant."""
+    return _beside_names(names) == {"menu"}
+
+
+def _beside_names(names: str) -> frozenset[str]:
     names = _PROPERTIES.sub("", names.lower())
     whole = _JOINERS.sub("", names).split()
-    return not BESIDE_NAMES.isdisjoint([*whole, *_SEPARATORS.split(names)])
+    return BESIDE_NAMES.intersection([*whole, *_SEPARATORS.split(names)])
 
 
 @remembering(KNOWN_NAMES)

@@ -80,6 +80,14 @@ def test_page_of_which_nothing_is_in_place_or_known_is_judged_by_all_its_text() 
         ("<article><div class=excerpt_footer><p>text</p></div></article>", False),
         ("<main><div class='Card-Footer'><p>text</p></div></main>", False),
         ("<main><div class='footer sidebar'><p>text</p></div></main>", True),
+        ("<div class=menu><p>Soup</p><p>Bread</p></div>", False),
+        ("<div class=menu-list><p>Onion soup <a href=/soup>more</a></p></div>", False),
+        ("<div class=menu><p>of <a href=/soup>the soups</a></p></div>", True),
+        ("<div class='menu sidebar'><p>Soup</p></div>", True),
+        (
+            "<div class=menu><ul><li><a href=/a><b>Ships</b></a></li></ul><p>some text</p></div>",
+            False,
+        ),
     ],
 )
 def test_what_has_or_holds_something_is_not_that_thing(body: str, beside: bool) -> None:
