@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.decision.holdings import Addresses
     from scrapy_simhash.decision.page import Page
     from scrapy_simhash.index.base import Index
+    from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule
 
 # Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
@@ -39,6 +40,8 @@ FRAME_SLOTS = 1 << 16
 # slot for each, 11 % of 1 million would be forgotten, and every copy with 100 links would lead on.
 WAYS = 8
 
+# The kinds of rules by which pages of one site are one.
+PARAMETERS = ("parameter", "path_parameter")
 # Rules that are tried.
 RULES = 128
 # A copy with more new links than this leads on, without a look at rules that are trusted, and one
@@ -90,25 +93,16 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
         reach.note_judged(address, is_same=False)
     elif decision.is_duplicate and index.parameters.share is not None:
         reach.note_judged(address, is_same=True)
-        rules = _rules_of_copies(index, Address.of(page.url).host)
-        variant = _leading_on(reach, page, decision, cuts, rules)
+        known = index.learned.rules.about(Address.of(page.url).host)
+        variant = _leading_on(reach, page, decision, cuts, known)
         if variant is not None:
             await index.keep(page)
             return variant, decision
     return decision, decision
 
 
-def _rules_of_copies(index: Index, host: str) -> Iterator[AddressRule]:
-    """Yield the rules in the index by which pages of a host have been copies."""
-    # Not before the first duplicate: no rules may be learned in this crawl.
-    from scrapy_simhash.url_rules.evidence import MOST_DOUBT
-
-    known = index.learned.rules.about(host)
-    return (one.rule for one in known if one.doubt <= MOST_DOUBT)
-
-
 def _leading_on(
-    reach: Reach, page: Page, decision: Decision, cuts: Cuts, rules: Iterable[AddressRule]
+    reach: Reach, page: Page, decision: Decision, cuts: Cuts, known: Sequence[Hypothesis]
 ) -> Decision | None:
     """Return the decision to keep a duplicate with addresses that the spider was never handed.
 
@@ -129,7 +123,7 @@ def _leading_on(
         closest.url,
         decision.kept_addresses,
         cuts,
-        rules,
+        known,
         decision.renamed,
     )
     reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
@@ -361,11 +355,14 @@ class Reach:
     def _trials_of(self, key: Key) -> _Trials:
         return self._namings[key] if isinstance(key, Naming) else self._rules[key]
 
-    def _untrusted(self, keys: Sequence[Key], address: str) -> list[Key]:
+    def _untrusted(
+        self, keys: Sequence[Key], address: str, by_index: Mapping[Key, Hypothesis]
+    ) -> list[Key]:
         """Return the keys that are not trusted to say what an address is on the kept page."""
         rules = _rules_among(keys)
         pattern = _pattern_of(address, rules) if rules else ""
-        return [key for key in keys if not self._is_trusted(key, pattern)]
+        untrusted = (key for key in keys if not self._is_trusted(key, pattern))
+        return [key for key in untrusted if not _is_proven(by_index.get(key), address)]
 
     def _is_trusted(self, key: Key, pattern: str) -> bool:
         if isinstance(key, Naming):
@@ -375,7 +372,7 @@ class Reach:
             is_idle = key.is_whole and trials.open >= TRUSTED_AFTER and not trials.are_followed
             return is_idle or trials.are_right
         # With parameters, there is no end of addresses; of a mirror, any page may be another one.
-        if key.kind not in ("parameter", "path_parameter") and not _is_of_one_site(key):
+        if key.kind not in PARAMETERS and not _is_of_one_site(key):
             return False
         found = self._rules.get(key)
         return found is not None and found.are_trusted and pattern in found.patterns
@@ -434,14 +431,16 @@ class Reach:
         kept_url: str,
         kept: bytes | None = None,
         cuts: Cuts = NO_CUTS,
-        rules: Iterable[AddressRule] = (),
+        known: Sequence[Hypothesis] = (),
         renamed: Sequence[int] = (),
     ) -> NewAddresses:
         """Return those links and media in a copy at *url* of the page at *kept_url* that are new.
 
         They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
-        which another process may have handed its spider.  *rules* are those that pages have been
-        copies by: new addresses that are known under one that is about the copy are aliases.
+        which another process may have handed its spider.  *known* are the rules in the index that
+        are about the host.  One that is proven or approved is trusted, as where requests wait for
+        it; new addresses that are known under one that pages have been copies by, and that is about
+        the copy, are aliases.
         *renamed* are the numbers of those that are values and that the kept page has only under
         another name.  That they were handed says nothing: they must be in several copies, as what
         is around pages, or be links that a rule is right about.
@@ -480,7 +479,9 @@ class Reach:
         if max(len(new), len(values)) > MOST_ALIASES:
             return NewAddresses({*new, *values})
         trusted = [one for one, trials in self._rules.items() if trials.are_trusted]
-        of_page = [*islice(_about(url, chain(rules, trusted)), MOST_OF_PAGE)]
+        by_index: dict[Key, Hypothesis] = {one.rule: one for one in known if _is_for_links(one)}
+        of_page = [*islice(_about(url, chain(_rules_of_copies(known), trusted)), MOST_OF_PAGE)]
+        trusted = [*dict.fromkeys((*trusted, *_rules_among(by_index)))]
         carried = session.carried(held.of("link"))
         ways = partial(_ways, session, rule, [one for one in parameters if one.drop in carried])
         if len(new) > MOST_NEW:
@@ -495,7 +496,7 @@ class Reach:
             return is_known(other) or any(
                 is_known(one.rewritten(other))
                 for one in trusted
-                if _may_be_about(one, other) and not self._untrusted([one], other)
+                if _may_be_about(one, other) and not self._untrusted([one], other, by_index)
             )
 
         files: set[str] = set()
@@ -510,7 +511,7 @@ class Reach:
                     doubtful[link] = [*of_pages]
             else:
                 found = [keys for other, keys in ways(link) if is_it(other)]
-                missing = [self._untrusted(keys, link) for keys in found]
+                missing = [self._untrusted(keys, link, by_index) for keys in found]
                 if [] not in missing:
                     doubtful[link] = missing[0] if missing else []
         waiting = {one: keys for one, keys in doubtful.items() if keys}
@@ -615,6 +616,24 @@ def _is_of_one_site(key: Key) -> bool:
         return key.is_whole
     is_www = key.kind == "host" and key.drop.removeprefix("www.") == key.keep.removeprefix("www.")
     return key.kind == "scheme" or is_www
+
+
+def _rules_of_copies(known: Iterable[Hypothesis]) -> Iterator[AddressRule]:
+    """Yield the rules by which pages have been copies."""
+    # Not before the first duplicate: no rules may be learned in this crawl.
+    from scrapy_simhash.url_rules.evidence import MOST_DOUBT
+
+    return (one.rule for one in known if one.doubt <= MOST_DOUBT)
+
+
+def _is_for_links(known: Hypothesis) -> bool:
+    """Whether a rule may say what is behind links that were never handed; see `_is_trusted`."""
+    return bool(known.approved) or known.rule.kind in PARAMETERS or _is_of_one_site(known.rule)
+
+
+def _is_proven(known: Hypothesis | None, address: str) -> bool:
+    """Whether a rule is proven or approved where an address is."""
+    return known is not None and known.stage_at(Address.of(address))[1] == "proven"
 
 
 def _rules_among(keys: Iterable[Key]) -> list[AddressRule]:

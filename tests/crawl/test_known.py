@@ -25,7 +25,9 @@ from scrapy_simhash.decision.holdings import (
 )
 from scrapy_simhash.decision.noise import Cuts, stripped
 from scrapy_simhash.hashes import long_hash_of
-from scrapy_simhash.url_rules.rule import AddressRule
+from scrapy_simhash.url_rules.evidence import Hypothesis
+from scrapy_simhash.url_rules.rule import AddressRule, Kind
+from scrapy_simhash.urls import Address, folder_pattern
 
 SITE = "http://a.example"
 
@@ -395,30 +397,57 @@ def test_what_was_noise_is_not_held_against_a_rule() -> None:
     assert not found.new_among(*copy).addresses
 
 
+AT_MIRROR = folder_pattern(Address.of(f"{SITE}/mirror/p"))
+
+
+def known(rule: AddressRule, right: int = 20, wrong: int = 0) -> Hypothesis:
+    """A rule that some pages of /mirror/ were right about, and others wrong."""
+    found = Hypothesis(rule, number=1, began=0)
+    for number in range(right + wrong):
+        found.count(AT_MIRROR, number < right, now=1)
+    return found
+
+
 def test_new_links_are_aliases_if_a_rule_about_the_copy_makes_them_known() -> None:
-    mirror = AddressRule("path", "a.example", "/mirror/", "/")
+    mirror = known(AddressRule("path", "a.example", "/mirror/", "/"))
     url, kept_url = f"{SITE}/mirror/2/p", f"{SITE}/1/p"
     found = reach("/2/x")
     held = [f"{SITE}/mirror/2/x"]
     assert found.new_among(links(*held), url, kept_url) == New({*held})
-    assert found.new_among(links(*held), url, kept_url, rules=[mirror]) == New(
+    assert found.new_among(links(*held), url, kept_url, known=[mirror]) == New(
         {*held}, are_aliases=True
     )
     more = [*held, f"{SITE}/mirror/2/y"]
-    assert found.new_among(links(*more), url, kept_url, rules=[mirror]) == New({*more})
-    outside = found.new_among(links(*held), f"{SITE}/2/p", kept_url, rules=[mirror])
+    assert found.new_among(links(*more), url, kept_url, known=[mirror]) == New({*more})
+    outside = found.new_among(links(*held), f"{SITE}/2/p", kept_url, known=[mirror])
     assert outside == New({*held}), "the page is in no mirror"
 
 
 def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
-    mirror = AddressRule("path", "a.example", "/mirror/", "/")
+    mirror = known(AddressRule("path", "a.example", "/mirror/", "/"))
     found = reach("/x")
     prove(found, f"{SITE}/{{}}?m=2", f"{SITE}/{{}}")
     found.note_unique(f"{SITE}/q")
     found.note_unique(f"{SITE}/q?m=2")
     held = [f"{SITE}/mirror/x?m=2"]
-    told = found.new_among(links(*held), f"{SITE}/mirror/p?m=2", f"{SITE}/mirror/p", rules=[mirror])
+    told = found.new_among(links(*held), f"{SITE}/mirror/p?m=2", f"{SITE}/mirror/p", known=[mirror])
     assert told == New({*held}, are_aliases=True), "the parameter is trusted no more"
+
+
+@pytest.mark.parametrize("drop", ["s", "/mirror/"])
+def test_a_rule_that_is_approved_says_where_a_link_was(drop: str) -> None:
+    kind: Kind = "path" if drop == "/mirror/" else "parameter"
+    rule = known(AddressRule(kind, "a.example", drop, "/" if kind == "path" else ""), right=3)
+    url, link = (f"{SITE}/mirror/{end}" if kind == "path" else f"{SITE}/{end}?s=1" for end in "px")
+    of = links(link), url, f"{SITE}/p"
+    found = reach("/p", "/x")
+    assert found.new_among(*of, known=[rule]).addresses == {link}
+    rule.approve(["/"], now=1)
+    assert not found.new_among(*of, known=[rule]).addresses
+    other = link.replace("/x", "/y")
+    assert found.new_among(links(other), *of[1:], known=[rule]).addresses == {other}
+    rule.count(folder_pattern(Address.of(link)), False, now=2)
+    assert found.new_among(*of, known=[rule]).addresses == {link}, "it has failed there"
 
 
 # So few that none is forgotten for another one, whichever slots they take.
