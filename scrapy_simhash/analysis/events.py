@@ -421,11 +421,12 @@ class Element:
     def _write(self, name: str, written: str) -> bool:
         """Take note of an address; return whether it is one, on a page of http or https.
 
-        Of a picture, what follows ``#`` says which one it is.
+        Of a picture, what follows ``#`` says which one it is; alone, it is a part of the page.
         """
+        written = written.strip()
         if name == "href" and self.kind.is_linking:
             written = without_fragment(written)
-        if len(written) > MAX_ADDRESS or not leads_to_page(written):
+        if written.startswith("#") or len(written) > MAX_ADDRESS or not leads_to_page(written):
             return False
         kind = self.link_kind if name == "href" else "media" if name in _SHOWN else "data"
         self._written.append((name, kind, written))

@@ -910,7 +910,9 @@ class Reader:
         row = self._rows.get(written)
         if row is None:
             row = -1
-            if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
+            short = written.strip()
+            is_place = short.startswith("#") and not short.startswith(("#/", "#!"))
+            if not is_place and len(short) <= MAX_ADDRESS and (address := self._joined(short)):
                 start, _, place = address.partition("#")
                 if self._own.is_it(start) and not place.startswith(("/", "!")):
                     address = start  # a tab of this page, say

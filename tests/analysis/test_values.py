@@ -898,6 +898,23 @@ def test_stored_values_are_never_longer_than_their_bound(count: int, places: int
     assert len(values.pack() or b"") in range(1, MAX_BYTES + 1)
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<style>a {{ background: url({}) }}</style>",
+        '<p style="background: url({})">Oak</p>',
+        '<img src="{}">',
+        '<video poster="{}"></video>',
+    ],
+)
+@pytest.mark.parametrize("written", ["", "  ", "#oak", " #oak "])
+def test_spaces_and_a_place_of_the_page_are_no_address(html: str, written: str) -> None:
+    assert read(page(html.format(written))).addresses.texts == []
+    assert read(page(html.format(f" /oak.png{written.strip()} "))).addresses.texts == [
+        f"http://shop.example/oak.png{written.strip()}"
+    ]
+
+
 def test_a_page_with_too_many_addresses_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ADDRESSES", 3)
     links_ = "".join(f"<p><a href=/{n}>x</a></p>" for n in range(4))
