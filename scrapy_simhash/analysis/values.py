@@ -854,7 +854,8 @@ class Reader:
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""
         wide = wide_place(frame.place, kind, what)
-        near = self._near(wide)
+        # What a meta element says is no matter of the title before it: its place has its name.
+        near = 0 if frame.kind.name == "meta" else self._near(wide)
         if self.atoms is not None:
             # The names of an element are those of its place.
             boxes = () if what in NAMES else frame.boxes
@@ -863,7 +864,7 @@ class Reader:
         elif self._cuts is not None:
             cut = self._cuts.address if kind == "address" else self._cuts.text
             value = cut(wide, value)
-            return cut(near, value) if value else value
+            return cut(near, value) if value and near else value
         return value
 
     def _near(self, wide: int) -> int:

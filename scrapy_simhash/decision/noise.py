@@ -50,8 +50,6 @@ MIN_CARRIERS = 2
 # A change is known by this much of what is before and behind it.
 MAX_AROUND = 60
 
-# What changes in a place is only cut behind some texts if that explains this share of the changes.
-NEARBY = 0.8
 # So many times more texts than different ones say of what kind something is.
 MANY = 4
 # Of a value, so many changes are looked at, and so many cuts of a place: each reads all its texts.
@@ -214,7 +212,8 @@ class Differences(NamedTuple):
     """What differs between two visits: cuts by place, and the places and parameters that do not.
 
     *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
-    places of those that are near a text.
+    places of those that are near a text.  *names* are those of the parameters in the addresses of
+    each place that does not differ.
     """
 
     changed: frozenset[tuple[int, Cut]]
@@ -222,13 +221,18 @@ class Differences(NamedTuple):
     same_parameters: frozenset[str]
     values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
     wide: Mapping[int, int] = MappingProxyType({})
+    names: Mapping[int, frozenset[str]] = MappingProxyType({})
 
     def is_same(self, key: tuple[int, Cut]) -> bool:
-        """Whether both visits show the same in a place, or for a parameter of all links."""
+        """Whether both visits show the same in a place, or for a parameter of all links.
+
+        Where no address has a parameter, they say nothing of it.
+        """
         place, cut = key
         if place == EVERYWHERE:
             return cut[1] in self.same_parameters
-        return place in self.same_places
+        has_it = cut[0] != "parameter" or cut[1] in self.names.get(place, ())
+        return place in self.same_places and has_it
 
 
 def differences(first: Atoms, second: Atoms) -> Differences:
@@ -242,6 +246,7 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     fates: dict[int, set[str]] = defaultdict(set)
     values: dict[tuple[int, Cut], frozenset[int]] = {}
     wide: dict[int, int] = {}
+    names: dict[int, frozenset[str]] = {}
     for place, visits in _groups(first, second, wide):
         atoms = (*visits[0], *visits[1])
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
@@ -255,6 +260,8 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         changed.update((place, cut) for cut in cuts)
         if not cuts:
             same.add(place)
+            if atoms[0].kind == "address" and (found := {n for one in one for n, _ in _pairs(one)}):
+                names[place] = frozenset(found)
         for cut in cuts:
             if cut[0] == "parameter":
                 of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
@@ -274,7 +281,7 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     same |= fates.keys() - rotating
     wide = {place: wide[place] for place, _ in changed if place in wide}
     same_parameters = frozenset(common - of_visit)
-    return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide)
+    return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide, names)
 
 
 def _text_of(atom: Atom, names: Collection[str]) -> str:
@@ -487,7 +494,7 @@ def carried(addresses: Iterable[str]) -> dict[str, str]:
     """
     values: dict[str, set[str]] = defaultdict(set)
     carriers: dict[str, set[str]] = defaultdict(set)
-    for address in addresses:
+    for address in {one.partition("#")[0] for one in addresses}:
         start, _, query = address.partition("?")
         pieces = query.split("&") if query else []
         for place, piece in enumerate(pieces):
@@ -635,8 +642,9 @@ class Noise:
         for place, changes in near.items():
             explained[self._wide[place]] += changes
         for place in explained.keys() & agreed.keys():
-            # On other pages something of their own may be there, behind another text.
-            if explained[place] >= NEARBY * agreed[place]:
+            # All of it is behind texts of several pages: behind another text, something of the
+            # page's own may be there.
+            if explained[place] >= agreed[place]:
                 places[place] = [cut for cut in places[place] if cut[0] not in OF_ALL]
         ordered = {place: in_order(cuts) for place, cuts in places.items() if cuts}
         elements = frozenset(self._wide.get(place, place) >> _WHAT_BITS for place in ordered)

@@ -207,6 +207,12 @@ def test_a_place_that_only_one_visit_has_is_noise() -> None:
     assert differences(visit("text", {7: ["Sale"]}), {}).changed == {(7, WHOLE)}
 
 
+def test_a_place_of_a_page_is_no_part_of_a_parameter() -> None:
+    visits = (addresses(f"/a?s={one}#top", f"/b?s={one}") for one in (1, 2))
+    found = differences(*(visit("address", {7: one}) for one in visits))
+    assert (EVERYWHERE, ("parameter", "s")) in found.changed
+
+
 def test_the_parameter_of_all_links_has_no_place() -> None:
     first, second = (
         visit("address", {7: addresses(f"/a?s={n}", f"/b?x=3&s={n}"), 8: addresses(f"/c?s={n}")})
@@ -532,6 +538,44 @@ def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
 
 # A page with an id and what changes at each visit; the id is in the same place.
 Page = Callable[[int, int], str]
+
+
+@pytest.mark.parametrize(("others", "is_noise"), [(0, False), (1, True), (2, False)])
+def test_what_changes_behind_texts_of_single_pages_changes_behind_any_text(
+    others: int, is_noise: bool
+) -> None:
+    """Of the visits, *others* saw the token behind another text than the rest."""
+
+    def html(number: int, visit: int) -> str:
+        title = "Order" if others <= number < 8 else "Ask" if number < 8 else "Reserve"
+        return f"<p>{title} here</p><div class=form data-token={pad(visit)}></div>"
+
+    cuts = noise_of(html, 8).cuts
+    assert bool(new(html, cuts, 50, 502)) != is_noise
+
+
+@pytest.mark.parametrize("name", ["meta", "input"])
+def test_what_meta_elements_say_is_no_matter_of_the_title_before(name: str) -> None:
+    def html(number: int, visit: int) -> str:
+        title = "Shop" if number < 8 else "Blog"
+        token = f"<{name} name=token content={pad(visit)} value={pad(visit)}>"
+        return f"<p>{title} here</p>{token}"
+
+    cuts = noise_of(html, 8).cuts
+    assert bool(new(html, cuts, 50, 502)) == (name == "input")
+
+
+@pytest.mark.parametrize(("without", "is_noise"), [(True, True), (False, False)])
+def test_pages_without_a_parameter_say_nothing_of_it(without: bool, is_noise: bool) -> None:
+    """Of eight pages, five have links without it, or with one value of it."""
+
+    def html(number: int, visit: int) -> str:
+        token = f"?s={pad(visit)}" if number < 3 else "" if without else "?s=7"
+        return f'<p>Page</p><p class="terms"><a href="/terms{token}">Terms</a></p>'
+
+    kept = noise_of(html, 8).cuts.address
+    places = noise_of(html, 8).cuts.places
+    assert any(kept(place, f"{SITE}/a?s=1") == f"{SITE}/a" for place in places) == is_noise
 
 
 def page(inside: str) -> str:
