@@ -278,12 +278,12 @@ def test_what_was_dropped_for_a_page_that_a_callback_fails_on_is_asked_for_again
 def test_where_a_callback_fails_on_every_page_copies_are_asked_for_again_a_few_times(
     site: Site, crawl: CrawlFixture
 ) -> None:
-    names = [f"/fails/{i}" for i in range(12)]
+    names = [f"/fails/{i}" for i in range(8)]  # so few raise no alarm
     site["/"] = article(prose("start"), names)
     for name in names:
         site[name] = article(prose("the same text"))
     crawl("FailsLate")
-    assert sum(site.asked[name] for name in names) <= len(names) * (1 + MOST_ASKED)
+    assert max(site.asked.values()) <= 1 + MOST_ASKED
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from scrapy import Request
 
-from scrapy_simhash.crawl.walls import REPEATED_SHARE, TELLING_PAGES, TellingPlaces
+from scrapy_simhash.crawl import walls
+from scrapy_simhash.crawl.walls import (
+    REPEATED_SHARE,
+    TELLING_PAGES,
+    DroppedRequests,
+    TellingPlaces,
+)
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.settings import ITEMS, TEXT
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 from tests.crawl.test_requests import reasons_on
@@ -110,6 +119,27 @@ def test_a_spider_that_filters_nothing_has_no_walls(site: Site, crawl: CrawlFixt
     assert "wall" not in {d["reason"] for d in result.decisions}
     assert "simhash/asked_again" not in result.stats
     assert result.verdicts()["/c"] == "exact_duplicate"
+
+
+KEPT, COPY, LATE_COPY = (f"http://a.example/{name}" for name in ("kept", "copy", "late"))
+DUPLICATE = Decision("exact_duplicate", "same_text", KEPT)
+
+
+def test_what_is_dropped_for_a_page_that_was_taken_back_meanwhile_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(walls, "ask", lambda crawler, request: asked.append(request.url))
+    crawler: Any = None
+    dropped = DroppedRequests(crawler)
+    begun = dropped.taken_back
+    dropped.take_back(KEPT)
+    dropped.note(Request(COPY), DUPLICATE, begun)
+    assert asked == [COPY]
+    dropped.note(Request(LATE_COPY), DUPLICATE, dropped.taken_back)
+    assert asked == [COPY], "it was judged by a page that is kept again"
+    dropped.take_back(KEPT)
+    assert asked == [COPY, LATE_COPY]
 
 
 # Walls that the spider gets past in its own way ---------------------------------------------------
