@@ -175,7 +175,7 @@ class _BlockReader:
     def _holds_content(self, element: Element, at: int) -> bool:
         """Whether the content is in an element: then that is not beside it, whatever its name.
 
-        It is where a menu is not one of links, too.
+        What is named as a menu, and hardly links, is content itself.
         """
         depth = shown = linked = 0
         link = -1  # the depth of the open one

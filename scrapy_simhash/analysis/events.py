@@ -126,7 +126,8 @@ LINKING = frozenset({"a", "area", "link"})
 # What of an attribute counts: the value as it is, the addresses in it, both, or that there is one.
 VALUE, ADDRESS, STYLE, FRAGMENT = range(4)
 
-_STYLE_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)""")
+# Not "url( )", and not "url(#shape)", which is a part of the page.
+_STYLE_ADDRESS = re.compile(r"""url\(\s*["']?\s*([^"')\s#][^"')]*)""")
 # Addresses of characters that mean nothing but themselves, as urljoin reads them; without "//" and
 # "/.", relative ones have nothing in them that it leaves out.
 is_plain = re.compile(r"(?![.?])[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
@@ -231,7 +232,7 @@ def marked(text: str) -> str:
 
 def style_addresses(style: str) -> list[str]:
     """Return the addresses in rules of style."""
-    return _STYLE_ADDRESS.findall(style) if "url(" in style else []
+    return [*map(str.rstrip, _STYLE_ADDRESS.findall(style))] if "url(" in style else []
 
 
 class Text:
@@ -421,12 +422,11 @@ class Element:
     def _write(self, name: str, written: str) -> bool:
         """Take note of an address; return whether it is one, on a page of http or https.
 
-        Of a picture, what follows ``#`` says which one it is; alone, it is a part of the page.
+        Of a picture, what follows ``#`` says which one it is.
         """
-        written = written.strip()
         if name == "href" and self.kind.is_linking:
             written = without_fragment(written)
-        if written.startswith("#") or len(written) > MAX_ADDRESS or not leads_to_page(written):
+        if len(written) > MAX_ADDRESS or not leads_to_page(written):
             return False
         kind = self.link_kind if name == "href" else "media" if name in _SHOWN else "data"
         self._written.append((name, kind, written))
@@ -473,10 +473,12 @@ def shown_of(tag: str, fields: list[str]) -> str:
 def without_fragment(written: str) -> str:
     """Return an address without what leads to a place on its page.
 
-    Routes of applications (``#/offer/7``) and values (``#map=15/52.5/13.4``) are no places.
+    Routes of applications (``#/offer/7``) are no places, and neither are values on other pages
+    (``/#map=15/52.5/13.4``).
     """
     start, _, place = written.partition("#")
-    return written if place.startswith(("/", "!")) or "=" in place else start.rstrip()
+    counts = place.startswith(("/", "!")) or ("=" in place and start)
+    return written if counts else start.rstrip()
 
 
 def leads_to_page(written: str) -> bool:

@@ -414,7 +414,7 @@ def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozense
         if type(event) is Element:
             if not event.is_read:
                 event.read()
-            addresses.update(one.partition("#")[0] for _, _, one in event.written if "?" in one)
+            addresses.update(one for _, _, one in event.written if "?" in one)
     return frozenset(names & carried(addresses).keys())
 
 
@@ -911,9 +911,7 @@ class Reader:
         row = self._rows.get(written)
         if row is None:
             row = -1
-            short = written.strip()
-            is_place = short.startswith("#") and not short.startswith(("#/", "#!"))
-            if not is_place and len(short) <= MAX_ADDRESS and (address := self._joined(short)):
+            if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
                 start, _, place = address.partition("#")
                 if self._own.is_it(start) and not place.startswith(("/", "!")):
                     address = start  # a tab of this page, say

@@ -169,13 +169,17 @@ class DroppedRequests:
         kept_url = _kept_url(decision)
         self._dropped.append((kept_url, request))
         if self._taken_back.get(kept_url, 0) > taken_back:
-            self.ask_again(lambda one, _: one == kept_url)
+            self.ask_again_for(kept_url)
 
     def take_back(self, url: str) -> None:
         """Ask again for what was dropped for the page at *url*, since that is kept no more."""
         kept_url = url[:MAX_URL]
         self.taken_back += 1
         self._taken_back[kept_url] = self.taken_back
+        self.ask_again_for(kept_url)
+
+    def ask_again_for(self, kept_url: str) -> None:
+        """Send again what was dropped for a kept page."""
         self.ask_again(lambda one, _: one == kept_url)
 
     def ask_again(self, is_meant: Callable[[str, Request], bool]) -> None:
@@ -314,7 +318,7 @@ class Walls:
     def _add(self, text: _Text) -> None:
         """Take a text for a wall, and ask again for what was dropped for it."""
         self._walls.add(text)
-        self._dropped.ask_again(lambda kept_url, _: kept_url == text.kept_url)
+        self._dropped.ask_again_for(text.kept_url)
 
 
 def _kept_url(decision: Decision, url: str = "") -> str:
