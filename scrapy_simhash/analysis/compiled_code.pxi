@@ -28,7 +28,7 @@ def literals(str code, Py_ssize_t max_name):
                 name = code[at + 1 : min(end - 1, at + 1 + max_name)]
                 at = after + 1
             else:
-                found.append(literal(&source, code, name, since, at, end))
+                found.append((name, code[at:end], code[since:at]))
                 at = since = end
             continue
         if is_of_word(before) and character != c"-":
@@ -43,29 +43,11 @@ def literals(str code, Py_ssize_t max_name):
                 continue
         end = end_of_number(&source, at) or end_of_truth(&source, at)
         if end:
-            found.append(literal(&source, code, name, since, at, end))
+            found.append((name, code[at:end], code[since:at]))
             since = end
         at = end or at + 1
-    found.append(literal(&source, code, "", since, source.length, source.length))
+    found.append(("", "", code[since:]))
     return found
-
-
-cdef tuple literal(
-    const Source *source, str code, str name, Py_ssize_t since, Py_ssize_t at, Py_ssize_t end
-):
-    """Return a literal with its name, the code before it, and how many brackets that closes, opens.
-    """
-    cdef Py_ssize_t i
-    cdef int depth = 0, lowest = 0
-    cdef uint32_t character
-    for i in range(since, at):
-        character = read(source, i)
-        if character == c"{" or character == c"[" or character == c"(":
-            depth += 1
-        elif character == c"}" or character == c"]" or character == c")":
-            depth -= 1
-            lowest = min(lowest, depth)
-    return name, code[at:end], code[since:at], -lowest, depth - lowest
 
 
 cdef inline uint32_t read(const Source *source, Py_ssize_t at) noexcept:

@@ -270,6 +270,7 @@ class Tag:
         self.is_nav = name == "nav"
         self.is_never_beside = name in NEVER_BESIDE
         self.is_head = name == "head"
+        self.is_meta = name == "meta"
         self.is_anchor = name == "a"
         self.is_first_heading = name == "h1"
         self.is_heading = name in ("h1", "h2", "h3", "h4", "h5", "h6")

@@ -43,11 +43,21 @@ cdef _note_small_shapes(
 cpdef set beside_the_content(list events)
 
 
+cdef class Brackets:
+    cdef public list before
+    cdef list _parts, _are_lists
+
+    @cython.locals(last=int, character=cython.Py_UCS4, whole=uint64_t)
+    cdef read(self, str code)
+    @cython.locals(last=int, before=uint64_t)
+    cdef uint64_t add(self, uint64_t value) except? 0
+
+
 cdef class Unit:
     cdef readonly uint64_t value, place
     cdef public uint64_t shape
     cdef readonly int at, end, first, last
-    cdef readonly bint is_heading, is_free
+    cdef readonly bint is_heading, is_free, is_meta
     cdef public bint is_spaced
 
 
@@ -58,13 +68,14 @@ cdef class Frame:
     cdef public str control
     cdef public bint is_nothing
     cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, is_noise
-    cdef public bint run_is_spaced, is_spaced, is_spaced_text, is_in_head, is_titled, has_links, are_unlike
+    cdef public bint run_is_spaced, is_run_apart, is_spaced, is_spaced_text, is_in_head, is_titled
+    cdef public bint has_links, has_small_parts, are_unlike
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
-    cdef public uint64_t record, context, title, in_order, shape
+    cdef public uint64_t record, context, title, in_order, shape, smalls, others
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
-    cdef public int run_at, run_address, run_shown, shown, named_at
+    cdef public int run_at, run_address, run_shown, shown, named_at, parts
     cdef public int chain_number, base, first_number, long_number, long_at
     cdef public list units
 
@@ -84,9 +95,9 @@ cdef class Reader:
     cdef list _address_in, _address_named_at
     cdef list _kinds, _address_kinds, _is_placed
     cdef list _lists, _held, _addresses, _said, _events, _frames
-    cdef dict _counts, _context_at, _rows, _rows_at, _ranks
+    cdef dict _counts, _context_at, _records, _rows, _rows_at, _ranks
     cdef uint64_t _before
-    cdef set _beside
+    cdef set _beside, _met
     cdef Py_ssize_t _characters, _literals
 
     @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
@@ -126,6 +137,7 @@ cdef class Reader:
     @cython.locals(value=uint64_t, size=Py_ssize_t, text=str, is_changed=bint)
     cdef _say(self, Frame frame, Text said, int at)
     cdef _add_text(self, Frame frame, Text said, int at)
+    cdef _run_on(self, Frame frame, uint64_t value)
     @cython.locals(unit=Unit, is_small=bint)
     cdef _end_run(self, Frame frame, int end, int last)
     @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, is_bare=bint, is_outermost=bint)
@@ -137,12 +149,17 @@ cdef class Reader:
         number=int, title=uint64_t,
     )
     cdef _close_big(self, Frame frame, Frame parent)
+    @cython.locals(whole=uint64_t, loose=uint64_t, number=int)
+    cdef _end_record(self, Frame frame, Frame parent, uint64_t items)
+    cdef _note_records(self)
     cdef _add_item(self, Frame frame, uint64_t value, uint64_t shape)
     cdef _add(self, Frame frame, Unit unit)
     @cython.locals(unit=Unit)
     cdef _grow(self, Frame frame)
     @cython.locals(value=uint64_t, place=uint64_t, number=int)
     cdef _add_small(self, Frame frame, Unit unit)
+    @cython.locals(value=uint64_t)
+    cdef uint64_t _behind(self, Frame head, Unit meta) except? 0
     @cython.locals(value=uint64_t, place=uint64_t)
     cdef _add_long(self, Frame frame, Unit unit)
     @cython.locals(is_behind_small=bint)
@@ -166,15 +183,17 @@ cdef class Reader:
     cdef int _note(
         self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
     ) except -1
+    cdef int _note_in(
+        self, uint64_t loose, int chain, int kind, int inside, int named_at, int at, int end
+    ) except -1
     @cython.locals(at=int, number=int)
     cdef _place_addresses(self, int first, int last, uint64_t anchor, uint64_t before=*)
     @cython.locals(row=int)
     cdef _place_address(self, int at, uint64_t anchor, uint64_t before)
-    @cython.locals(at=int, place=uint64_t, kind=int, number=uint64_t)
+    @cython.locals(at=int, place=uint64_t, kind=int, number=uint64_t, inside=int, named_at=int)
     cdef _note_addresses(self)
     @cython.locals(
-        value=uint64_t, chained=uint64_t, one=uint64_t, before=uint64_t, place=uint64_t,
-        of_name=uint64_t, row=int, at=int, chain=int,
+        value=uint64_t, chained=uint64_t, one=uint64_t, place=uint64_t, of_name=uint64_t,
+        row=int, at=int, chain=int, brackets=Brackets,
     )
     cdef _read_code(self, Frame frame, str code)
-    cdef _note_address(self, uint64_t number, int kind, int at)

@@ -20,7 +20,8 @@ none, has another one.  What a section repeats is known of each child by itself,
 are put together of such.  Items of a list and rows of a table are in no chain: a list in another
 order holds the same, one with fewer items does not.  The literals of a script are chained with the
 three before each.  Where elements with others before them stand in one place, as the parts of
-records do, what is in them belongs to what is said around them (:meth:`Frame.about`).
+records do, what is in them belongs to what is said around them (:meth:`Frame.about`).  Of several
+such elements with parts that hold something small, each as a whole is a value, too.
 
 Addresses are values of their own, each with the element that it is in, since two addresses may lead
 to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
@@ -183,14 +184,12 @@ def base_of(tree: HtmlElement, url: str) -> str:
 class Literal(NamedTuple):
     """A string in quotes, a number or a truth in code, with the *name* before it.
 
-    *between* is the code since the literal before; it closes and then opens some brackets.
+    *between* is the code since the literal before.
     """
 
     name: str
     text: str
     between: str
-    closed: int
-    opened: int
 
 
 def literals(code: str) -> list[Literal]:
@@ -210,20 +209,50 @@ def literals(code: str) -> list[Literal]:
         elif is_name:
             name = string[1:-1][:MAX_NAME]
         else:
-            between = code[since : token.start()]
-            found.append(Literal(name, string or number or word, between, *_nesting(between)))
+            found.append(Literal(name, string or number or word, code[since : token.start()]))
             since = token.end()
-    rest = code[since:]
-    return [*found, Literal("", "", rest, *_nesting(rest))]
+    return [*found, Literal("", "", code[since:])]
 
 
-def _nesting(code: str) -> tuple[int, int]:
-    """Return how many brackets code closes that are open before it, and how many it leaves open."""
-    depth = lowest = 0
-    for character in re.findall(r"[][(){}]", code):
-        depth += 1 if character in "([{" else -1
-        lowest = min(lowest, depth)
-    return -lowest, depth - lowest
+class Brackets:
+    """The brackets of code that are open, and what belongs together in each.
+
+    What stands behind an inner bracket belongs to what is in it, as the price in
+    ``{"options": {"size": "S"}, "price": 39}``.  The parts of a list have no order, nor have the
+    statements of a script.
+    """
+
+    def __init__(self) -> None:
+        # Of each: what is before in it and in those around; the sum of its parts; if it has these.
+        self.before = [0]
+        self._parts = [0]
+        self._are_lists = [True]
+
+    def read(self, code: str) -> None:
+        """Open and close what code without literals does."""
+        last = len(self.before) - 1
+        for character in code:
+            if character in "([{":
+                if last < MAX_NESTING:
+                    self.before.append(self.before[last])
+                    self._parts.append(0)
+                    self._are_lists.append(character == "[")
+                    last += 1
+            elif character in ")]}" and last:
+                whole = mix(self.before.pop(), self._parts.pop())
+                self._are_lists.pop()
+                last -= 1
+                if self._are_lists[last]:
+                    self._parts[last] = _sum(self._parts[last], whole)
+                else:
+                    self.before[last] = mix(self.before[last], whole)
+
+    def add(self, value: int) -> int:
+        """Add a literal to the innermost bracket; return what was before in it."""
+        last = len(self.before) - 1
+        before = self.before[last]
+        self.before[last] = mix(before, value)
+        return before
 
 
 def values_under(state: State, template: Collection[int]) -> PageValues:
@@ -293,12 +322,13 @@ def _note_combinations(
     is_own = kinds if template else bytearray(len(ids))  # before, all is its own
     chains: set[int] = set()
     for chain in range(len(ids)):
-        if first[chain] < 0 or is_own[chain] == 1 or loose[first[chain]] & _BESIDE_BIT:
+        if first[chain] < 0 or is_own[chain] == 1:
             continue
         value = ids[chain] & _VALUE
         if value != loose[first[chain]] & _VALUE:
-            chains.add(value | NOWHERE)
-            if not kinds[chain] and value | NOWHERE not in template:
+            value |= loose[first[chain]] & _BESIDE_BIT
+            chains.add(value)
+            if not kinds[chain] and value not in template:
                 kinds[chain] = 2
     found.shapes.extend(chains)
 
@@ -437,6 +467,7 @@ class Unit:
         self.first, self.last = first, last
         self.is_heading = kind is not None and kind.is_heading
         self.is_free = kind is not None and kind.is_free
+        self.is_meta = kind is not None and kind.is_meta
 
 
 class Frame:
@@ -462,6 +493,8 @@ class Frame:
         # and whether there is a space in one.
         self.run_shown = self.shown = 0
         self.run_is_spaced = self.is_spaced = False
+        # Whether a space is behind it so far.
+        self.is_run_apart = False
         # The chain so far, its number if it has one yet, and the last value in it by itself; what
         # it begins after, and the first value of all, by their numbers.
         self.chain = self.last = self.first = 0
@@ -478,6 +511,10 @@ class Frame:
         # The sum of what has no order; all of it in order; the shape of the first, and whether
         # others have another one: then they have an order.
         self.items = self.in_order = self.shape = 0
+        # All small children in order; the sum of all others, and how many they are; whether
+        # something small is in one of these.
+        self.smalls = self.others = self.parts = 0
+        self.has_small_parts = False
         self.are_unlike = False
         # Small children, while the element is small itself; None if there are none.
         self.units: list[Unit] | None = None
@@ -568,6 +605,9 @@ class Reader:
         self._frames: list[Frame] = []
         self._characters = self._literals = 0
         self._beside: set[int] = set()
+        # What may be a record, at each place: its hash, number, and events.
+        self._records: dict[int, list[tuple[int, int, int, int]]] = {}
+        self._met: set[int] = set()  # the places of meta elements so far
         # The last text, and how many things changed since at each place.
         self._before = 0
         self._ranks: dict[int, int] = {}
@@ -602,9 +642,12 @@ class Reader:
             elif type(event) is Text:
                 if event.text or frame.is_spaced_text:
                     self._say(frame, event, at)
+                elif frame.run:
+                    frame.is_run_apart = True
             elif isinstance(event, str):
                 self._read_code(frame, event)
         self._end_chains()
+        self._note_records()
         self._note_addresses()
         self._held = [array(code, one) for code, one in zip(_CODES, self._lists, strict=True)]
 
@@ -855,7 +898,7 @@ class Reader:
         """Return what a value keeps of itself where something changes by itself."""
         wide = wide_place(frame.place, kind, what)
         # What a meta element says is no matter of the title before it: its place has its name.
-        near = 0 if frame.kind.name == "meta" else self._near(wide)
+        near = 0 if frame.kind.is_meta else self._near(wide)
         if self.atoms is not None:
             # The names of an element are those of its place.
             boxes = () if what in NAMES else frame.boxes
@@ -1003,12 +1046,26 @@ class Reader:
             size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if frame.run_at < 0:
             frame.run_at, frame.run_address = at, len(self._address_rows)
-        frame.run = mix(frame.run, value)
+        if said.begins_apart:
+            frame.is_run_apart = True
+        self._run_on(frame, value)
+        if said.ends_apart:
+            frame.is_run_apart = True
         frame.run_size += size
         frame.run_shown += 1
         if not frame.run_is_spaced:
             frame.run_is_spaced = " " in text
         frame.size += size
+
+    def _run_on(self, frame: Frame, value: int) -> None:
+        """Add a text, or an inline element, to the run; whether a space is before it counts, too.
+
+        An inline element may begin with a space: ``1<b> 29</b>``.
+        """
+        if frame.is_run_apart and (frame.run or not frame.is_block):
+            value = mix(value, 1)
+        frame.is_run_apart = False
+        frame.run = mix(frame.run, value)
 
     def _end_run(self, frame: Frame, end: int, last: int) -> None:
         """Take what was said since the last block-level element for a child of an element.
@@ -1021,7 +1078,7 @@ class Reader:
             is_small = frame.run_size < _SMALL_BYTES
             frame.run = frame.run_size = frame.run_shown = 0
             frame.run_at = frame.run_address = -1
-            frame.run_is_spaced = False
+            frame.run_is_spaced = frame.is_run_apart = False
             if is_small:
                 self._add(frame, unit)
             else:
@@ -1078,7 +1135,9 @@ class Reader:
         if parent.run_at < 0:
             parent.run_at, parent.run_address = frame.at, frame.address
         value = mix(mix(frame.kind.number, frame.attributes), frame.run)
-        parent.run = mix(parent.run, value)
+        if frame.is_run_apart:  # a space is the last in it
+            value = mix(value, 1)
+        self._run_on(parent, value)
         parent.run_size += frame.run_size
         parent.size += frame.run_size
         parent.run_shown += frame.run_shown + (frame.attributes != 0)
@@ -1105,6 +1164,7 @@ class Reader:
             self._note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
         if frame.is_beside and not parent.is_beside:
             return  # a page has it around its content, or has not
+        self._end_record(frame, parent, items)
         self._grow(parent)
         if not frame.first:  # a list, which has no order
             frame.first = mix(frame.kind.number, frame.attributes)
@@ -1119,6 +1179,30 @@ class Reader:
             parent.first, parent.first_number = frame.first, frame.first_number
         if frame.kind.is_heading:
             parent.record = whole
+
+    def _end_record(self, frame: Frame, parent: Frame, items: int) -> None:
+        """Take note of all of a big element: it is a record if there are several in its place.
+
+        Its parts belong together, and to what is said around it.  What is small belongs already to
+        what is beside it in the same element.
+        """
+        whole = mix(mix(frame.smalls, frame.others), mix(frame.attributes, items))
+        parent.others = _sum(parent.others, whole)
+        parent.parts += 1
+        if frame.smalls or items or frame.has_small_parts:
+            parent.has_small_parts = True
+        if frame.parts < 2 or not frame.has_small_parts or frame.is_beside or frame.is_apart:
+            return
+        number = self._begin(whole, -1, frame)
+        loose = whole & _VALUE | self._in_value(frame, frame.outer)
+        record = loose, number, frame.at, frame.named_at
+        self._records.setdefault(frame.place, []).append(record)
+
+    def _note_records(self) -> None:
+        for records in self._records.values():
+            if len(records) > 1:
+                for loose, number, at, named_at in records:
+                    self._note_in(loose, number, TEXT_KIND, at, named_at, at, at)
 
     def _add_item(self, frame: Frame, value: int, shape: int) -> None:
         """Take note of a part of a list: if all have one shape, the order is a visitor's choice."""
@@ -1156,6 +1240,8 @@ class Reader:
     def _add_small(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
         place = self._in_value(frame, unit.place)
+        if unit.is_meta and frame.is_in_head:
+            value = self._behind(frame, unit)
         self._place_addresses(unit.first, unit.last, value, mix(frame.context, frame.chain))
         if frame.is_apart:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
@@ -1165,6 +1251,7 @@ class Reader:
             self._add_item(frame, value, unit.shape)
             return
         self._end_long(frame, True)
+        frame.smalls = mix(frame.smalls, value)
         if unit.is_free:
             self._add_item(frame, value, mix(unit.shape, 1))
         if unit.is_heading:
@@ -1176,6 +1263,16 @@ class Reader:
         if not frame.first:
             frame.first, frame.first_number = value, number
 
+    def _behind(self, head: Frame, meta: Unit) -> int:
+        """Return the value of a meta element; with the one before it if its name has come before.
+
+        So it is known which picture is the first, and which currency an amount has.
+        """
+        value = mix(meta.value, head.last) if meta.place in self._met else meta.value
+        self._met.add(meta.place)
+        head.last = meta.value
+        return value
+
     def _add_long(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
         self._place_addresses(unit.first, unit.last, value)
@@ -1183,6 +1280,8 @@ class Reader:
             place = self._in_value(frame, unit.place)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
+        frame.others = _sum(frame.others, value)
+        frame.parts += 1
         self._begin_long(frame, value, value, frame.outer, unit.at, unit.end)
         if not frame.first:
             frame.first, frame.first_number = value, frame.base
@@ -1280,11 +1379,18 @@ class Reader:
     def _note(
         self, value: int, place: int, chain: int, kind: int, frame: Frame, at: int, end: int
     ) -> int:
-        self._loose.append(value & _VALUE | place & _PLACE)
+        loose = value & _VALUE | place & _PLACE
+        return self._note_in(loose, chain, kind, frame.at, frame.named_at, at, end)
+
+    def _note_in(
+        self, loose: int, chain: int, kind: int, inside: int, named_at: int, at: int, end: int
+    ) -> int:
+        """Take note of a value, with the events of its element and of the named one around."""
+        self._loose.append(loose)
         self._chain_of.append(chain)
         self._kinds.append(kind)
-        self._named_at.append(frame.named_at)
-        self._in.append(frame.at)
+        self._named_at.append(named_at)
+        self._in.append(inside)
         self._from.append(at)
         self._to.append(end)
         return len(self._loose) - 1
@@ -1326,7 +1432,9 @@ class Reader:
                 self._counts[number] = 1
                 self._ids.append(number)
                 self._bases.append(-1)
-                self._note_address(number, kind, at)
+                inside, named_at = self._address_in[at], self._address_named_at[at]
+                chain, row = len(self._ids) - 1, self._address_rows[at]
+                self._note_in(number, chain, kind, inside, named_at, row, -1)
 
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""
@@ -1351,16 +1459,12 @@ class Reader:
             return
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
-        # Of each bracket that is open, what is before in it and in those around.
-        around = [0]
+        brackets = Brackets()
         base, value, chained, in_value = -1, 0, 0, 0
         place = 0
         is_watching = self._is_watching(frame)
-        for number, (name, literal, between, closed, opened) in enumerate(found, start=1):
-            if closed:
-                del around[max(1, len(around) - closed) :]
-            if opened and len(around) < MAX_NESTING:
-                around += [around[len(around) - 1]] * opened
+        for number, (name, literal, between) in enumerate(found, start=1):
+            brackets.read(between)
             between = self._own.out_of(" ".join(between.split()))
             if is_watching:
                 between = self._cut(frame, "value", f"{name} code", between)
@@ -1371,7 +1475,6 @@ class Reader:
                     literal = literal.replace(escaped, "&")
                 row = self._row_of(literal)
             one = long_hash_of(f"{name}\0{between}")
-            before = around[len(around) - 1]
             if row != -1:
                 if row >= 0 and is_watching:
                     address = self._cut(frame, "address", name, self._addresses[row])
@@ -1381,8 +1484,8 @@ class Reader:
                     at = len(self._address_rows) - 1
                     of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                     self._address_places[at] = of_name
-                    self._place_address(at, mix(one, before), 0)
-                around[len(around) - 1] = mix(before, one)
+                    self._place_address(at, mix(one, brackets.before[-1]), 0)
+                brackets.add(one)
             else:
                 said_now = literal
                 literal = self._own.out_of(literal)
@@ -1393,8 +1496,7 @@ class Reader:
                 if not in_value:
                     place = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                 value = mix(value, one)
-                chained = mix(mix(chained, one), before)
-                around[len(around) - 1] = mix(before, one)
+                chained = mix(mix(chained, one), brackets.add(one))
                 self._said.append(f"{name}: {literal}")
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
@@ -1402,16 +1504,6 @@ class Reader:
             chain = self._begin(chained, base, frame)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
-
-    def _note_address(self, number: int, kind: int, at: int) -> None:
-        """Take note of the value that an address is."""
-        self._loose.append(number)
-        self._chain_of.append(len(self._ids) - 1)
-        self._kinds.append(kind)
-        self._named_at.append(self._address_named_at[at])
-        self._in.append(self._address_in[at])
-        self._from.append(self._address_rows[at])
-        self._to.append(-1)
 
 
 def _sum(one: int, other: int) -> int:

@@ -254,10 +254,10 @@ class Learned:
         is_known = self._values.pages(key) > MANY_PAGES
         if is_known and page.request_fingerprint[-1] % TAUGHT_OF_MANY:
             return
-        loose = page.holds.loose
-        self._values.learn(key, loose + page.holds.shapes)
+        values = page.holds.loose + page.holds.shapes
+        self._values.learn(key, values)
         beside = f"{folder_of(page.url)}{_BESIDE}"
-        self._values.learn(beside, [value for value in loose if value & BESIDE_BIT])
+        self._values.learn(beside, [value for value in values if value & BESIDE_BIT])
         for place in key, beside:
             await self._store_if_due(self._values, place)
 

@@ -72,8 +72,3 @@ def test_literals_come_after_their_names(code: str, found: list[tuple[str, str]]
 @given(CODE.map("".join))
 def test_all_of_a_script_is_in_its_literals_and_between_them(code: str) -> None:
     assert "".join(one.between + one.text for one in literals(code)) == code
-
-
-def test_brackets_are_counted() -> None:
-    found = literals("f([1, {a: 2}], {b: {c: 3}})")
-    assert [(one.closed, one.opened) for one in found] == [(0, 2), (0, 1), (2, 2), (3, 0)]

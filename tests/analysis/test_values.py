@@ -410,6 +410,10 @@ def records(around: str) -> tuple[str, str]:
         ),
         ('<p class="a">x</p><p class="b">y</p>', '<p class="b">x</p><p class="a">y</p>'),
         ("<p>Ann <b>beat</b> Bob</p>", "<p>Bob <b>beat</b> Ann</p>"),
+        ("<p>1 <b>29</b></p>", "<p>1<b>29</b></p>"),
+        ("<p>1<b> 29</b></p>", "<p>1<b>29</b></p>"),
+        ("<p><b>1 </b>29</p>", "<p><b>1</b>29</p>"),
+        ("<p><b>1</b> <i>29</i></p>", "<p><b>1</b><i>29</i></p>"),
         (
             "<ol><li><p>A</p><p>1</p></li><li><p>B</p><p>2</p></li></ol>",
             "<ol><li><p>A</p><p>2</p></li><li><p>B</p><p>1</p></li></ol>",
@@ -418,7 +422,8 @@ def records(around: str) -> tuple[str, str]:
     ids=[
         *("league", "calendar", "cards", "long cards", "flat cards", "links", "pictures"),
         *("same links", "addresses in scripts"),
-        *("definitions", "headings", "objects", "classes", "words", "items"),
+        *("definitions", "headings", "objects", "classes", "words"),
+        *("space before", "space first in", "space last in", "space between", "items"),
     ],
 )
 def test_values_that_belong_to_another_record_are_new(one: str, other: str) -> None:

@@ -101,11 +101,40 @@ SWAPPED: dict[str, tuple[str, str]] = {
             *('<td rowspan="2">Tuesday, early<td>Run of five', "<td>Boxing for two"),
         ),
     ),
+    "boxes behind a badge": records(
+        lambda n, p: (
+            f"<div><p>New</p><div><p>{n}</p><p>{LONG}</p></div>"
+            f"<div><p>{p}</p><p>{OTHER_LONG}</p></div></div>"
+        )
+    ),
+    "boxes behind a picture, the price first": records(
+        lambda n, p: (
+            f'<div><img src="/new.png" alt=""><div><p>{LONG}</p><p>{p}</p></div>'
+            f"<div><p>{OTHER_LONG}</p><p>{n}</p></div></div>"
+        )
+    ),
+    "cells behind a mark": records(
+        lambda n, p: (
+            f"<table><tr><td>Open<td><b>{n}</b><p>{LONG}</p><td><p>{p}</p><p>{OTHER_LONG}</p>"
+            "</table>"
+        )
+    ),
     "long items of an ol": (
         f"<ol><li><b>First</b> {LONG}</li><li><b>Other</b> {OTHER_LONG}</li></ol>",
         f"<ol><li><b>Other</b> {OTHER_LONG}</li><li><b>First</b> {LONG}</li></ol>",
     ),
 }
+
+
+@pytest.mark.parametrize("behind", [f"<p>{OTHER_LONG}</p>", "<p>yes</p>"])
+def test_boxes_in_another_order_are_a_copy(behind: str) -> None:
+    one, other = (
+        page(
+            "".join(f"<div><p>New</p><div><p>{n}</p><p>{LONG}</p></div>{behind}</div>" for n in of)
+        )
+        for of in (("Oak", "Elm"), ("Elm", "Oak"))
+    )
+    assert not test_values.new(one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), SWAPPED.values(), ids=SWAPPED)
@@ -134,6 +163,38 @@ def test_a_mark_in_another_column_is_new(one: str, other: str) -> None:
 
 
 # Beside the content -----------------------------------------------------------------------------
+
+META = '<meta property="{}" content="{}">'
+HEADS = {
+    "addresses": META.format("image", "/{}.jpg") * 2,
+    "names": META.format("tag", "{}") * 2,
+    "pairs": "".join(META.format("amount", n) + META.format("currency", "{}") for n in (10, 12)),
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_meta_elements_of_one_name_are_told_by_what_is_before_them(head: str) -> None:
+    one, other = (document(page(""), head.format(*of)) for of in permutations(("EUR", "USD")))
+    assert test_values.new(one, other)
+
+
+@pytest.mark.parametrize("around", ["<aside>{}</aside>", "<main>{}</main>"])
+def test_what_a_section_repeats_changes_places_beside_the_content(around: str) -> None:
+    """As opening hours: each day and each time is on all pages of a section."""
+
+    def html(number: int, *hours: str) -> str:
+        days = zip(("Monday", "Tuesday", "Sunday"), (*hours, "closed"), strict=True)
+        said = "".join(f"<p>{day}</p><p>{hour}</p>" for day, hour in days)
+        return document(f"<h1>Pool</h1><p>{LONG} {number}</p>{around.format(said)}")
+
+    every = "9 to 5", "9 to 12", "closed"
+    others = [html(number, *of) for number, of in enumerate(permutations(every, 2))]
+    every_value = set.union(*(set(test_values.read(other).loose) for other in others))
+    template = repeated(*others) | every_value
+    kept = html(7, "9 to 5", "9 to 12")
+    assert not test_values.new(kept, kept, template=template)
+    assert test_values.new(kept, html(7, "9 to 12", "9 to 5"), template=template)
+
 
 HOURS = "<dl><dt>Monday<dd>{}<dt>Tuesday<dd>{}</dl>"
 
@@ -193,6 +254,18 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         'x={"sat":{"open":"9:00"},"sun":{"open":"9:00"}}',
     ),
     "arrays in an array": ('x=[["9:00","10:00"],["11:00"]]', 'x=[["9:00"],["10:00","11:00"]]'),
+    "fields behind an object": (
+        'x=[{"size":{"name":"S"},"price":1},{"size":{"name":"M"},"price":2}]',
+        'x=[{"size":{"name":"S"},"price":2},{"size":{"name":"M"},"price":1}]',
+    ),
+    "objects behind an array": (
+        'x=[{"sizes":[{"name":"S"}],"price":{"EUR":1}},{"sizes":[{"name":"M"}],"price":{"EUR":2}}]',
+        'x=[{"sizes":[{"name":"S"}],"price":{"EUR":2}},{"sizes":[{"name":"M"}],"price":{"EUR":1}}]',
+    ),
+    "calls in calls": (
+        "add(new Point(1,2),'Bath');add(new Point(3,4),'York')",
+        "add(new Point(1,2),'York');add(new Point(3,4),'Bath')",
+    ),
     "objects of many fields": (f"x=[{offers(39, 29)}]", f"x=[{offers(29, 39)}]"),
     # What seems outside of quotes may be inside.
     "apostrophe in a comment": (
@@ -212,6 +285,27 @@ SCRIPTS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("one", "other"), SCRIPTS.values(), ids=SCRIPTS)
 def test_data_in_a_script_is_new(one: str, other: str) -> None:
     assert test_values.new(page(f"<script>{one}</script>"), page(f"<script>{other}</script>"))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'x={{"sizes":[0,{}]}}',
+        'x={{"sizes":[{{"name":"XS"}},{},{{"name":"XL"}}],"price":1}}',
+        "{}",
+    ],
+)
+def test_a_list_of_objects_in_another_order_is_a_copy(script: str) -> None:
+    parts = [f'{{"size":{{"name":"{name}"}},"price":1}}' for name in "SMLX"]
+    if script == "{}":
+        parts = [f"add({part});" for part in parts]
+    first, *between, last = parts
+    one, other = (
+        page(f"<script>{script.format(','.join((first, *of, last)))}</script>")
+        for of in (between, between[::-1])
+    )
+    assert not test_values.new(one, other)
+    assert not test_values.new(other, one)
 
 
 @pytest.mark.parametrize(
