@@ -5,6 +5,7 @@ cdef uint64_t _ONE, _OTHER, _THIRD, _MASK, _PART
 cdef int _CELLS
 
 cpdef uint64_t mix(uint64_t one, uint64_t other)
+cpdef uint64_t add(uint64_t one, uint64_t other)
 
 @cython.locals(mixed=uint64_t, one=cython.uint, cell=cython.int, there=cython.int,
                count=cython.uchar,

@@ -60,6 +60,11 @@ def mix(one: int, other: int) -> int:
     return one ^ one >> 30
 
 
+def add(one: int, other: int) -> int:
+    """Return 64 bits of two numbers of 64 bits, whichever comes first."""
+    return one + other & _MASK
+
+
 def address_id(address: str, anchor: int, place: int) -> int:
     """Return the id of the value that an address is: 48 bits of its own, 16 of its place."""
     return mix(long_hash_of(address), anchor) & ~0xFFFF | place & 0xFFFF

@@ -1,4 +1,4 @@
-# Part of compiled.pyx: the literals of code, as the pattern in values.py finds them.
+# Part of compiled.pyx: the literals of code, as the pattern in literals.py finds them.
 
 cdef struct Source:
     int kind
@@ -7,7 +7,7 @@ cdef struct Source:
 
 
 def literals(str code, Py_ssize_t max_name):
-    """Return the literals of code: see values.py.
+    """Return the literals of code: see literals.py.
 
     A string comes with its quotes.  Of a name, the first *max_name* characters count.
     """

@@ -32,12 +32,10 @@ they lead: that is for the crawl to say.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -46,22 +44,20 @@ from scrapy_simhash.analysis.blocks import Event
 from scrapy_simhash.analysis.events import (
     ADDRESS,
     FRAGMENT,
-    MAX_ADDRESS,
-    MAX_NAME,
     NAMES,
     STYLE,
     Element,
     Tag,
     Text,
     element_of,
-    is_plain,
-    is_whole,
     shown_of,
     style_addresses,
     told,
     without_fragment,
 )
-from scrapy_simhash.analysis.fingerprint import compiled
+from scrapy_simhash.analysis.literals import Brackets, Literal, literals, without_quotes
+from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
+from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses
 from scrapy_simhash.decision.holdings import (
     BESIDE_BIT,
     HEAD_BIT,
@@ -69,7 +65,6 @@ from scrapy_simhash.decision.holdings import (
     MAX_TOLD,
     NOWHERE,
     PLACE,
-    Addresses,
     PageValues,
     ToldValues,
 )
@@ -80,23 +75,18 @@ from scrapy_simhash.decision.noise import (
     Place,
     carried,
     near_place,
-    stripped,
     wide_place,
 )
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
-from scrapy_simhash.hashes import long_hash_of, mix
+from scrapy_simhash.hashes import add, long_hash_of, mix
 
 # A text with under ten words, about: longer ones say what they are about.
 _SMALL_BYTES = 60
-# A page with more addresses is not compared.
-MAX_ADDRESSES = 10_000
 # Literals beyond these count as one, so that a hostile page costs no more than others.
 MAX_LITERALS = 20_000
 # The literals of a script are at most this many values.
 MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
-# Of the long texts of an element, so many are told apart by their rank, from both ends.
-MOST_RANKS = 3
 # Of so many values it is told what they are.
 MOST_TOLD = 600
 
@@ -107,36 +97,14 @@ _VALUE = (1 << 64) - 1 - PLACE
 _END = 0x9E3779B97F4A7C15
 _SEVERAL = 0x9E3779B97F4A7C16
 
-_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 # The attribute of an input that says its value, if that is not "value".
 _REPEATING = {"checkbox": "checked", "radio": "checked"}
 
-# A string runs to the end of the text where its quote is missing, and a name begins where a word
-# does: each character is read once.  With names within words, a word of 46 KB took 11 s.
-_TOKEN = re.compile(
-    r"""
-    ("(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)|'(?:[^'\\]|\\[\s\S]?)*(?:'|\Z))(\s*:)?  # a string, or a name
-    | (?<![\w$])([A-Za-z_$][\w$]*)\s*[:=](?![=])                           # a name
-    | (-?\b\d[\w.]*) | \b(true|false)\b
-    """,
-    re.VERBOSE,
-)
-
-# Of each value itself, and the number of its chain; of each chain its id, and its base; of each
-# long text its number, itself, its place, and whether something small is before it (1) or behind
-# it (2); the chains of what is small.
-_CODES = "QiQiiQQbi"
 _BESIDE_BIT, _HEAD_BIT = BESIDE_BIT, HEAD_BIT
 # More elements beside the content in one depth belong to records.
 MOST_SIDEBARS = 3
-# Of a hostile script, so many brackets are told apart.
-MAX_NESTING = 1_000
 # Attributes that say no more of a hidden field than its parameter.
 _OF_A_FIELD = frozenset({"class", "id", "name", "type", "value"})
-# Of the arrays of a page, those of hashes and then all others; of none, nothing.
-State: TypeAlias = "tuple[list[bytes], list[bytes]]"
-NO_STATE: State = [], []
-
 # The kinds of values, by their numbers in KINDS: "end" is that of what is never told.
 TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND = range(7)
 _NUMBER_OF_KIND = {name: number for number, name in enumerate(KINDS)}
@@ -179,227 +147,6 @@ def base_of(tree: HtmlElement, url: str) -> str:
         return urljoin(url, base.get("href") or "") if base is not None else url
     except ValueError:  # no address at all
         return url
-
-
-class Literal(NamedTuple):
-    """A string in quotes, a number or a truth in code, with the *name* before it.
-
-    *between* is the code since the literal before.
-    """
-
-    name: str
-    text: str
-    between: str
-
-
-def literals(code: str) -> list[Literal]:
-    """Return the literals of code, and an empty one at its end, by the compiled module if built.
-
-    >>> [(one.name, one.text, one.between) for one in literals("a = 2; on('x', {y: true})")]
-    [('a', '2', 'a = '), ('a', "'x'", '; on('), ('y', 'true', ', {y: '), ('', '', '})')]
-    """
-    if compiled is not None:
-        return [*map(Literal._make, compiled.literals(code, MAX_NAME))]
-    found = []
-    name, since = "", 0
-    for token in _TOKEN.finditer(code):
-        string, is_name, identifier, number, word = token.groups()
-        if identifier is not None:
-            name = identifier[:MAX_NAME]
-        elif is_name:
-            name = string[1:-1][:MAX_NAME]
-        else:
-            found.append(Literal(name, string or number or word, code[since : token.start()]))
-            since = token.end()
-    return [*found, Literal("", "", code[since:])]
-
-
-class Brackets:
-    """The brackets of code that are open, and what belongs together in each.
-
-    What stands behind an inner bracket belongs to what is in it, as the price in
-    ``{"options": {"size": "S"}, "price": 39}``.  The parts of a list have no order, nor have the
-    statements of a script.
-    """
-
-    def __init__(self) -> None:
-        # Of each: what is before in it and in those around; the sum of its parts; if it has these.
-        self.before = [0]
-        self._parts = [0]
-        self._are_lists = [True]
-
-    def read(self, code: str) -> None:
-        """Open and close what code without literals does."""
-        last = len(self.before) - 1
-        for character in code:
-            if character in "([{":
-                if last < MAX_NESTING:
-                    self.before.append(self.before[last])
-                    self._parts.append(0)
-                    self._are_lists.append(character == "[")
-                    last += 1
-            elif character in ")]}" and last:
-                whole = mix(self.before.pop(), self._parts.pop())
-                self._are_lists.pop()
-                last -= 1
-                if self._are_lists[last]:
-                    self._parts[last] = _sum(self._parts[last], whole)
-                else:
-                    self.before[last] = mix(self.before[last], whole)
-
-    def add(self, value: int) -> int:
-        """Add a literal to the innermost bracket; return what was before in it."""
-        last = len(self.before) - 1
-        before = self.before[last]
-        self.before[last] = mix(before, value)
-        return before
-
-
-def values_under(state: State, template: Collection[int]) -> PageValues:
-    """Return the values of a page under a template, from what :meth:`Reader.state` returned.
-
-    They are not told, and have no addresses.
-    """
-    found = PageValues()
-    hashes, others = map(iter, state)
-    held = [array(code, next(hashes if code == "Q" else others, b"")) for code in _CODES]
-    _sort_out(held, template, found)
-    return found
-
-
-def _sort_out(held: list[array[int]], template: Collection[int], found: PageValues) -> bytearray:
-    """Tell the values of a page's own from what its section repeats; return which are its own."""
-    loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
-    own, own_loose, chained, chained_loose, repeated, repeated_loose = [], [], [], [], [], []
-    is_own = bytearray(len(loose))
-    # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2).
-    kinds = bytearray(len(ids))
-    for number in range(len(loose)):
-        is_own[number] = loose[number] not in template
-    for chain in range(len(ids)):
-        if bases[chain] >= 0 and is_own[bases[chain]]:
-            kinds[chain] = 2
-    for number in range(len(loose)):
-        if is_own[number]:
-            kinds[chain_of[number]] = 1
-    _note_combinations(held, template, found, kinds)
-    for number in range(len(loose)):
-        chain = chain_of[number]
-        value = ids[chain] & _VALUE | loose[number] & _PLACE
-        if is_own[number]:
-            own.append(value)
-            own_loose.append(loose[number])
-        elif kinds[chain] == 2:
-            chained.append(value)
-            chained_loose.append(loose[number])
-        elif kinds[chain] == 0:
-            repeated.append(value)
-            repeated_loose.append(loose[number])
-    found.own.fromlist(own)
-    found.own_loose.fromlist(own_loose)
-    found.chained.fromlist(chained)
-    found.chained_loose.fromlist(chained_loose)
-    found.repeated.fromlist(repeated)
-    found.repeated_loose.fromlist(repeated_loose)
-    _note_long_shapes(held, template, found, is_own)
-    _note_small_shapes(held, template, found, is_own, kinds)
-    return is_own
-
-
-def _note_combinations(
-    held: list[array[int]], template: Collection[int], found: PageValues, kinds: bytearray
-) -> None:
-    """Note which chains of what the section repeats it does not repeat as a whole.
-
-    "In stock" and "sold out" may be on all pages, and what they are said of.
-    """
-    loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
-    first = array("i", [-1]) * len(ids)
-    for number in range(len(loose) - 1, -1, -1):
-        first[chain_of[number]] = number
-    for at in range(len(longs)):
-        first[chain_of[longs[at]]] = -1
-    is_own = kinds if template else bytearray(len(ids))  # before, all is its own
-    chains: set[int] = set()
-    for chain in range(len(ids)):
-        if first[chain] < 0 or is_own[chain] == 1:
-            continue
-        value = ids[chain] & _VALUE
-        if value != loose[first[chain]] & _VALUE:
-            value |= loose[first[chain]] & _BESIDE_BIT
-            chains.add(value)
-            if not kinds[chain] and value not in template:
-                kinds[chain] = 2
-    found.shapes.extend(chains)
-
-
-def _note_long_shapes(
-    held: list[array[int]], template: Collection[int], found: PageValues, is_own: bytearray
-) -> None:
-    """Note around which long texts of this section there is less than around others."""
-    loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
-    texts, places, around = held[5], held[6], held[7]
-    first: dict[int, int] = {}
-    count: dict[int, int] = {}
-    shapes: set[int] = set()
-    for at in range(len(longs)):
-        count[places[at]] = count.get(places[at], 0) + 1
-    for at in range(len(longs)):
-        place, flags, number = places[at], around[at], longs[at]
-        rank = first.get(place, 0)
-        first[place] = rank + 1
-        behind = count[place] - rank - 1
-        # Whether there may be something before it, though there is nothing, and behind it.
-        may_be = [False, False]
-        for side in (0, 1):
-            if not flags >> side & 1:
-                ranks = behind if side else rank
-                shape = mix(mix(place, side), min(ranks, MOST_RANKS)) & _VALUE | NOWHERE
-                shapes.add(shape)
-                may_be[side] = shape in template
-        if is_own[number] and (may_be[0] or may_be[1]):
-            sides = [[0, 1] if may_be[side] else [flags >> side & 1] for side in (0, 1)]
-            found.shaped[ids[chain_of[number]] & _VALUE | loose[number] & _PLACE] = tuple(
-                [mix(mix(texts[at], one), other) >> 32 for one in sides[0] for other in sides[1]]
-            )
-    found.shapes.extend(shapes)
-
-
-def _note_small_shapes(
-    held: list[array[int]],
-    template: Collection[int],
-    found: PageValues,
-    is_own: bytearray,
-    kinds: bytearray,
-) -> None:
-    """Note which chains of this section hold less than others."""
-    loose, chain_of, ids, bases, smalls = held[0], held[1], held[2], held[3], held[8]
-    is_small = bytearray(len(ids))
-    bare = array("Q", bytes(8 * len(ids)))
-    shape_of = array("Q", bytes(8 * len(ids)))
-    for at in range(len(smalls)):
-        chain = smalls[at]
-        is_small[chain] = 1
-        if bases[chain] >= 0 and is_own[bases[chain]]:
-            bare[chain] = loose[bases[chain]]
-    for number in range(len(loose)):
-        chain = chain_of[number]
-        if is_small[chain]:
-            place = loose[number] & _PLACE
-            shape_of[chain] = mix(shape_of[chain], place) & _VALUE | NOWHERE
-            if is_own[number] and place != NOWHERE:
-                bare[chain] = mix(bare[chain], loose[number])
-    shapes = {shape_of[chain] for chain in smalls}
-    found.shapes.extend(shapes)
-    found.bare.extend([bare[chain] for chain in smalls if kinds[chain] == 1])
-    known = {shape for shape in shapes if shape in template}
-    if not known:
-        return
-    for number in range(len(loose)):
-        chain = chain_of[number]
-        if is_own[number] and is_small[chain] and shape_of[chain] in known:
-            value = ids[chain] & _VALUE | loose[number] & _PLACE
-            found.shaped[value] = (bare[chain] >> 32,)
 
 
 def beside_the_content(events: list[Event]) -> set[int]:
@@ -553,16 +300,12 @@ class Reader:
         self._cuts = cuts if cuts else None
         self._names = cuts.parameters
         self.atoms: dict[int, list[Atom]] | None = None
-        self._base = base
-        parts = urlsplit(base)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._folder = urljoin(base, "x")[:-1]
         self._own = own_address(url)
-        self._needles = self._own.needles
+        self._addresses = PageAddresses(base, self._own, cuts.parameters)
         query = urlsplit(url).query
         self._parameters = frozenset(query.split("&")) if query else frozenset()
         # While they grow, all are lists: to append to an array takes a call of a method.
-        lists: list[list[int]] = [[] for _ in _CODES]
+        lists: list[list[int]] = [[] for _ in CODES]
         self._loose, self._chain_of, self._ids, self._bases = lists[:4]
         self._longs, self._texts, self._text_places, self._around, self._smalls = lists[4:]
         self._lists = lists
@@ -581,25 +324,6 @@ class Reader:
         self._in: list[int] = []
         self._from: list[int] = []
         self._to: list[int] = []
-        # The different addresses, with their numbers as they are written on the page; their hashes
-        # as they are, and without the page's own.
-        self._rows: dict[str, int] = {}
-        self._addresses: list[str] = []
-        self._hashes: list[int] = []
-        self._unnamed: list[int] = []
-        # Of each address on the page in order: its number, kind, place, anchor, id and what is
-        # before it, and the events of its element and of the nearest named one.
-        self._address_rows: list[int] = []
-        self._address_kinds: list[int] = []
-        self._address_in: list[int] = []
-        self._address_named_at: list[int] = []
-        self._address_places: list[int] = []
-        self._anchors: list[int] = []
-        self._address_ids: list[int] = []
-        self._befores: list[int] = []
-        self._is_placed: list[int] = []
-        # Of each anchor and place the address there, -1 if there are several.
-        self._rows_at: dict[int, int] = {}
         self._said: list[str] = []  # the literals that values are made of
         self._events: list[Event] = []
         self._frames: list[Frame] = []
@@ -617,7 +341,7 @@ class Reader:
         self._events = events
         self._beside = beside_the_content(events)
         if self._names:
-            self._names = session_parameters(events, self._names)
+            self._names = self._addresses.names = session_parameters(events, self._names)
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)
@@ -635,8 +359,8 @@ class Reader:
                     frames.append(Frame())
                 child = frames[depth]
                 if event.kind.is_block:
-                    self._end_run(frame, at, len(self._address_rows))
-                child.begin(event, frame, at, len(self._address_rows))
+                    self._end_run(frame, at, len(self._addresses.rows))
+                child.begin(event, frame, at, len(self._addresses.rows))
                 self._open(child, frame)
                 frame = child
             elif type(event) is Text:
@@ -649,14 +373,14 @@ class Reader:
         self._end_chains()
         self._note_records()
         self._note_addresses()
-        self._held = [array(code, one) for code, one in zip(_CODES, self._lists, strict=True)]
+        self._held = [array(code, one) for code, one in zip(CODES, self._lists, strict=True)]
 
     def values(self, template: Collection[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
-        if len(self._address_rows) > MAX_ADDRESSES:
+        if len(self._addresses.rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
-        found = PageValues(loose=self._held[0], addresses=self._all_addresses())
-        is_own = _sort_out(self._held, template, found)
+        found = PageValues(loose=self._held[0], addresses=self._addresses.found())
+        is_own = sort_out(self._held, template, found)
         kinds = self._kinds
         is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
         told_values = ToldValues()
@@ -668,13 +392,14 @@ class Reader:
         """Return links alone, as values of a page that has nothing else."""
         root = Frame()
         root.begin(element_of("", ()), None, -1, 0)
-        for row in dict.fromkeys(map(self._row_of, map(without_fragment, written))):
+        rows = [self._addresses.row_of(without_fragment(one)) for one in written]
+        for row in dict.fromkeys(rows):
             if row >= 0:
-                self._collect(root, row, LINK_KIND | 0x80)
-                self._is_placed[-1] = True
-        if len(self._address_rows) > MAX_ADDRESSES:
+                at = self._collect(root, row, LINK_KIND | 0x80)
+                self._addresses.place_one(at, 0, 0)
+        if len(self._addresses.rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
-        return PageValues(addresses=self._all_addresses())
+        return PageValues(addresses=self._addresses.found())
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
@@ -710,7 +435,7 @@ class Reader:
 
     def _whole_text_at(self, kind: int, at: int, end: int) -> str:
         if kind in (LINK_KIND, MEDIA_KIND, NAME_KIND) or (kind == DATA_KIND and end < 0):
-            return self._addresses[at]
+            return self._addresses.text_of(at)
         if kind == DATA_KIND:
             return " ".join(self._said[at:end])
         if at == end:
@@ -729,22 +454,6 @@ class Reader:
                 if length >= MAX_TOLD:
                     break
         return " ".join(pieces)
-
-    def _all_addresses(self) -> Addresses:
-        is_placed = self._is_placed
-        if all(is_placed):
-            chosen: range | list[int] = range(len(is_placed))
-        else:
-            chosen = [number for number, is_one in enumerate(is_placed) if is_one]
-        return Addresses(
-            "\n".join(self._addresses),
-            array("Q", self._hashes),
-            array("I", [self._address_rows[number] for number in chosen]),
-            array("H", [self._address_places[number] for number in chosen]),
-            array("Q", [self._anchors[number] for number in chosen]),
-            array("Q", [self._address_ids[number] for number in chosen]),
-            bytes([self._address_kinds[number] for number in chosen]),
-        )
 
     def _open(self, frame: Frame, parent: Frame) -> None:
         element, kind = frame.element, frame.kind
@@ -781,7 +490,7 @@ class Reader:
             frame.is_link = frame.is_link or element.leads
         else:
             self._read_attributes(frame)
-        if frame.address < len(self._address_rows):
+        if frame.address < len(self._addresses.rows):
             self._place_of_addresses(frame)
 
     def _is_plain(self, frame: Frame) -> bool:
@@ -793,31 +502,17 @@ class Reader:
             return False
         if self._cuts is not None and self._cuts.has_place(frame.place):
             return False
-        if element.words and self._may_name_page(element.words):
+        if element.words and self._addresses.may_name_page(element.words):
             return False
         if element.written:
             for _, kind, written in element.written:
-                row = self._row_of(written)
+                row = self._addresses.row_of(written)
                 if row == -1:
-                    self._forget_addresses(frame.address)
+                    self._addresses.forget(frame.address)
                     return False
                 if row >= 0:
                     self._collect(frame, row, _NUMBER_OF_KIND[kind])
         return True
-
-    def _forget_addresses(self, first: int) -> None:
-        for one in (
-            self._address_rows,
-            self._address_kinds,
-            self._address_places,
-            self._anchors,
-            self._address_ids,
-            self._befores,
-            self._address_in,
-            self._address_named_at,
-            self._is_placed,
-        ):
-            del one[first:]
 
     def _read_attributes(self, frame: Frame) -> None:
         """Read what counts of an element where that depends on the page."""
@@ -857,10 +552,7 @@ class Reader:
         """Note where the addresses of an element are, once it is known if it is a link."""
         place = self._in_value(frame, frame.outer)
         is_beside = frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link))
-        for number in range(frame.address, len(self._address_rows)):
-            self._address_places[number] = place
-            if is_beside:
-                self._address_kinds[number] |= 0x80
+        self._addresses.stand_at(frame.address, place, is_beside)
 
     def _is_own_field(self, frame: Frame, held: dict[str, str]) -> bool:
         """Whether an element is a hidden field that repeats a parameter of the page's address.
@@ -924,93 +616,20 @@ class Reader:
 
     def _take_address(self, frame: Frame, name: str, kind: str, written: str) -> bool:
         """Take note of an address in an attribute; return whether it is one."""
-        row = self._row_of(written)
+        row = self._addresses.row_of(written)
         if row == -1:
             return False
         if row >= 0 and self._is_watching(frame):
-            address = self._cut(frame, "address", name, self._addresses[row])
-            row = self._row(address) if address else -2
+            address = self._cut(frame, "address", name, self._addresses.text_of(row))
+            row = self._addresses.row_of_whole(address) if address else -2
         if row >= 0:
             self._collect(frame, row, _NUMBER_OF_KIND[kind])
         return True
 
-    def _collect(self, frame: Frame, row: int, kind: int) -> None:
-        """Take note of an address in an element: what value it is in is known later."""
-        self._address_rows.append(row)
-        self._address_kinds.append(kind)
-        self._address_in.append(frame.at)
-        self._address_named_at.append(frame.named_at)
-        self._address_places.append(self._in_value(frame, frame.outer))
-        self._anchors.append(0)
-        self._address_ids.append(0)
-        self._befores.append(0)
-        self._is_placed.append(False)
-
-    def _row_of(self, written: str) -> int:
-        """Return the number of an address as it is written.
-
-        It is -1 if it is none of http or https, and -2 if nothing of it stays.
-        """
-        row = self._rows.get(written)
-        if row is None:
-            row = -1
-            if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
-                start, _, place = address.partition("#")
-                if self._own.is_it(start) and not place.startswith(("/", "!")):
-                    address = start  # a tab of this page, say
-                address = stripped(address, self._names) if self._names else address
-                row = self._row(address) if address else -2
-            self._rows[written] = row
-        return row
-
-    def _row(self, address: str) -> int:
-        """Return the number of a whole address."""
-        row = self._rows.get(f"\0{address}")
-        if row is None:
-            row = self._rows[f"\0{address}"] = len(self._addresses)
-            self._addresses.append(address)
-            number = long_hash_of(address)
-            self._hashes.append(number)
-            if self._may_name_page(address):
-                number = long_hash_of(self._own.without(address))
-            self._unnamed.append(number)
-        return row
-
-    def _joined(self, written: str) -> str:
-        """Return a whole address; empty if it is not one of http or https."""
-        # Joining takes 10 us, half of the time of a page of links; of these, it would refuse none.
-        folder, rest = self._folder, written
-        while rest.startswith(("../", "./")):
-            if rest[1] == ".":
-                folder = self._above(folder)
-            rest = rest.partition("/")[2]
-        if is_whole(written):
-            return written
-        if "//" not in rest and "/." not in rest and is_plain(rest):
-            if rest.startswith("/"):
-                if rest is written:
-                    return self._origin + rest
-            elif ":" not in rest:
-                return folder + rest
-        if not written:
-            return ""
-        try:  # as browsers do, without line breaks and tabs (URL Standard, section 4.4)
-            address = urljoin(self._base, written.translate(_BREAKS))
-        except ValueError:  # no address at all
-            return ""
-        return address if address.startswith(("http://", "https://")) else ""
-
-    def _above(self, folder: str) -> str:
-        """Return the folder that one is in; of that of the whole host, itself."""
-        above = folder[: folder.rfind("/", 0, -1) + 1]
-        return above if len(above) > len(self._origin) else folder
-
-    def _may_name_page(self, text: str) -> bool:
-        """Whether a text may have the page's own address in it."""
-        for needle in self._needles:  # noqa: SIM110 - a generator takes ten times as long
-            if needle in text:
-                return True
-        return False
+    def _collect(self, frame: Frame, row: int, kind: int) -> int:
+        """Take note of an address in an element, and return its number."""
+        place = self._in_value(frame, frame.outer)
+        return self._addresses.collect(row, kind, place, frame.at, frame.named_at)
 
     def _in_value(self, frame: Frame, place: int) -> int:
         """Return a place as a value has it: 16 bits, of which two say where it is."""
@@ -1033,7 +652,7 @@ class Reader:
         text, value, size = said.text, said.number, said.size
         if frame.is_spaced_text:
             value = said.exact
-        is_changed = self._may_name_page(text)
+        is_changed = self._addresses.may_name_page(text)
         if is_changed:
             text = self._own.out_of(text)
         if self._is_watching(frame):
@@ -1045,7 +664,7 @@ class Reader:
             value = long_hash_of(text)
             size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if frame.run_at < 0:
-            frame.run_at, frame.run_address = at, len(self._address_rows)
+            frame.run_at, frame.run_address = at, len(self._addresses.rows)
         if said.begins_apart:
             frame.is_run_apart = True
         self._run_on(frame, value)
@@ -1086,9 +705,9 @@ class Reader:
                 self._add_long(frame, unit)
 
     def _close(self, frame: Frame, parent: Frame, end: int) -> None:
-        last = len(self._address_rows)
+        last = len(self._addresses.rows)
         if frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link)):
-            self._place_addresses(frame.address, last, 0)
+            self._addresses.place(frame.address, last, 0)
             parent.has_links = True
             return
         if not frame.is_block and not frame.is_big and frame.units is None and not parent.is_apart:
@@ -1099,7 +718,7 @@ class Reader:
             self._end_run(parent, frame.at, frame.address)
         is_bare = not frame.is_big and frame.units is None
         if is_bare and frame.has_links and frame.is_beside:  # the entry of a menu
-            self._place_addresses(frame.address, last, 0)
+            self._addresses.place(frame.address, last, 0)
             parent.has_links = True
             return
         is_outermost = frame.is_beside and not parent.is_beside
@@ -1127,10 +746,10 @@ class Reader:
         if frame.has_links:
             parent.has_links = True
         if not frame.run and (frame.is_beside and frame.has_links):
-            self._place_addresses(frame.address, len(self._address_rows), 0)
+            self._addresses.place(frame.address, len(self._addresses.rows), 0)
             return
         if not frame.attributes and not frame.run and frame.is_nothing:
-            self._place_addresses(frame.address, len(self._address_rows), 0)
+            self._addresses.place(frame.address, len(self._addresses.rows), 0)
             return
         if parent.run_at < 0:
             parent.run_at, parent.run_address = frame.at, frame.address
@@ -1145,8 +764,8 @@ class Reader:
             parent.run_is_spaced = True
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
-        last = len(self._address_rows)
-        self._place_addresses(frame.address, last, mix(frame.attributes, frame.first))
+        last = len(self._addresses.rows)
+        self._addresses.place(frame.address, last, mix(frame.attributes, frame.first))
         parent.size += frame.size
         # A list with fewer items is another one, and so is one in another order if it has one.
         items = frame.in_order if frame.are_unlike or frame.kind.is_ordered else frame.items
@@ -1187,7 +806,7 @@ class Reader:
         what is beside it in the same element.
         """
         whole = mix(mix(frame.smalls, frame.others), mix(frame.attributes, items))
-        parent.others = _sum(parent.others, whole)
+        parent.others = add(parent.others, whole)
         parent.parts += 1
         if frame.smalls or items or frame.has_small_parts:
             parent.has_small_parts = True
@@ -1210,7 +829,7 @@ class Reader:
             frame.shape = shape
         elif frame.shape != shape:
             frame.are_unlike = True
-        frame.items = _sum(frame.items, value)
+        frame.items = add(frame.items, value)
         frame.in_order = mix(frame.in_order, value)
 
     def _add(self, frame: Frame, unit: Unit) -> None:
@@ -1242,7 +861,7 @@ class Reader:
         place = self._in_value(frame, unit.place)
         if unit.is_meta and frame.is_in_head:
             value = self._behind(frame, unit)
-        self._place_addresses(unit.first, unit.last, value, mix(frame.context, frame.chain))
+        self._addresses.place(unit.first, unit.last, value, mix(frame.context, frame.chain))
         if frame.is_apart:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
@@ -1275,12 +894,12 @@ class Reader:
 
     def _add_long(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
-        self._place_addresses(unit.first, unit.last, value)
+        self._addresses.place(unit.first, unit.last, value)
         if frame.is_apart:
             place = self._in_value(frame, unit.place)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
-        frame.others = _sum(frame.others, value)
+        frame.others = add(frame.others, value)
         frame.parts += 1
         self._begin_long(frame, value, value, frame.outer, unit.at, unit.end)
         if not frame.first:
@@ -1395,46 +1014,18 @@ class Reader:
         self._to.append(end)
         return len(self._loose) - 1
 
-    def _place_addresses(self, first: int, last: int, anchor: int, before: int = 0) -> None:
-        """Take note of what some addresses are in that are in nothing yet, in this order.
-
-        *before* is what is before them: which record they belong to.
-        """
-        number = 0
-        for at in range(first, last):
-            if not self._is_placed[at]:
-                self._place_address(at, mix(anchor, number), before)
-                number += 1
-
-    def _place_address(self, at: int, anchor: int, before: int) -> None:
-        row = self._address_rows[at]
-        self._anchors[at], self._befores[at] = anchor, before
-        self._is_placed[at] = True
-        if not self._address_kinds[at] & 0x80:
-            there = mix(anchor, self._address_places[at])
-            if self._rows_at.setdefault(there, row) != row:
-                self._rows_at[there] = -1
-
     def _note_addresses(self) -> None:
-        """Take note of the values that the addresses are.
-
-        Where several may stand in one place, each belongs to what is before it.
-        """
-        for at in range(len(self._address_rows)):
-            kind, place = self._address_kinds[at], self._address_places[at]
-            if kind & 0x80 or not self._is_placed[at]:
-                continue
-            if self._befores[at] and self._rows_at[mix(self._anchors[at], place)] < 0:
-                self._anchors[at] = mix(self._anchors[at], self._befores[at])
-            number = mix(self._unnamed[self._address_rows[at]], self._anchors[at]) & _VALUE | place
-            self._address_ids[at] = number
-            if number not in self._counts:
-                self._counts[number] = 1
-                self._ids.append(number)
+        """Take note of the values that the addresses are."""
+        of = self._addresses
+        for at in range(len(of.rows)):
+            value = of.value_at(at)
+            if value and value not in self._counts:
+                self._counts[value] = 1
+                chain = len(self._ids)
+                self._ids.append(value)
                 self._bases.append(-1)
-                inside, named_at = self._address_in[at], self._address_named_at[at]
-                chain, row = len(self._ids) - 1, self._address_rows[at]
-                self._note_in(number, chain, kind, inside, named_at, row, -1)
+                inside, named_at = of.inside[at], of.named_at[at]
+                self._note_in(value, chain, of.kinds[at], inside, named_at, of.rows[at], -1)
 
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""
@@ -1473,18 +1064,16 @@ class Reader:
             if literal.startswith(("http://", "https://", "/")) and " " not in literal:
                 for escaped in ESCAPED_AND:
                     literal = literal.replace(escaped, "&")
-                row = self._row_of(literal)
+                row = self._addresses.row_of(literal)
             one = long_hash_of(f"{name}\0{between}")
             if row != -1:
                 if row >= 0 and is_watching:
-                    address = self._cut(frame, "address", name, self._addresses[row])
-                    row = self._row(address) if address else -2
+                    address = self._cut(frame, "address", name, self._addresses.text_of(row))
+                    row = self._addresses.row_of_whole(address) if address else -2
                 if row >= 0:
-                    self._collect(frame, row, DATA_KIND)
-                    at = len(self._address_rows) - 1
                     of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
-                    self._address_places[at] = of_name
-                    self._place_address(at, mix(one, brackets.before[-1]), 0)
+                    at = self._addresses.collect(row, DATA_KIND, of_name, frame.at, frame.named_at)
+                    self._addresses.place_one(at, mix(one, brackets.before[-1]), 0)
                 brackets.add(one)
             else:
                 said_now = literal
@@ -1504,12 +1093,3 @@ class Reader:
             chain = self._begin(chained, base, frame)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
-
-
-def _sum(one: int, other: int) -> int:
-    return (one + other) & (1 << 64) - 1
-
-
-def without_quotes(literal: str) -> str:
-    """Return a string without its quotes."""
-    return literal[1:-1].replace("\\/", "/") if literal[:1] in ('"', "'") else literal

@@ -29,6 +29,9 @@ Batches = Iterator[pa.RecordBatch]
 COMPILED = (
     "analysis.compiled",
     "analysis.compiled_walk",
+    "analysis.literals",
+    "analysis.own_values",
+    "analysis.page_addresses",
     "analysis.values",
     "decision.compiled",
     "hashes",

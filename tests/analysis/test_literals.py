@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.analysis import values
+from scrapy_simhash.analysis import literals as module
 from scrapy_simhash.analysis.events import MAX_NAME
 from scrapy_simhash.analysis.fingerprint import compiled
-from scrapy_simhash.analysis.values import Literal, literals
+from scrapy_simhash.analysis.literals import Literal, literals
 
 needs_compiled = pytest.mark.skipif(compiled is None, reason="not compiled")
 
@@ -24,7 +24,7 @@ CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), m
 
 def by_the_pattern(code: str) -> list[Literal]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values, "compiled", None)
+        patch.setattr(module, "compiled", None)
         return literals(code)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis import events
 from scrapy_simhash.analysis import values as module
+from scrapy_simhash.analysis.own_values import values_under
 from scrapy_simhash.analysis.tree import decode, parse, walk
 from scrapy_simhash.analysis.values import (
     MOST_TOLD,
@@ -21,7 +22,6 @@ from scrapy_simhash.analysis.values import (
     base_of,
     links_of,
     read_values,
-    values_under,
 )
 from scrapy_simhash.decision.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
 from scrapy_simhash.hashes import difference, hash_of, pack_table

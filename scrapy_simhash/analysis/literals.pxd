@@ -1,0 +1,18 @@
+# What Cython needs to know of literals.py, which it compiles as it is.
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from scrapy_simhash.hashes cimport add, mix
+
+cdef int MAX_NESTING
+
+
+cdef class Brackets:
+    cdef public list before
+    cdef list _parts, _are_lists
+
+    @cython.locals(last=int, character=cython.Py_UCS4, whole=uint64_t)
+    cpdef read(self, str code)
+    @cython.locals(last=int, before=uint64_t)
+    cpdef uint64_t add(self, uint64_t value) except? 0

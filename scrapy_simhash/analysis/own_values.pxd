@@ -1,0 +1,37 @@
+# What Cython needs to know of own_values.py, which it compiles as it is.
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from scrapy_simhash.hashes cimport mix
+
+cdef uint64_t _PLACE, _VALUE, _BESIDE_BIT
+
+
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    bases=cython.int[::1], number=int, chain=int, value=uint64_t,
+)
+cpdef bytearray sort_out(list held, object template, object found)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    longs=cython.int[::1], first=cython.int[::1], number=int, chain=int, at=int, value=uint64_t,
+)
+cdef _note_combinations(list held, object template, object found, bytearray kinds)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    longs=cython.int[::1],
+    texts=cython.ulonglong[::1], places=cython.ulonglong[::1], around=cython.schar[::1],
+    at=int, number=int, side=int, rank=int, behind=int, ranks=int, flags=int, place=uint64_t,
+    shape=uint64_t, first=dict, count=dict, may_be=list,
+)
+cdef _note_long_shapes(list held, object template, object found, bytearray is_own)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    bases=cython.int[::1], smalls=cython.int[::1], bare=cython.ulonglong[::1],
+    shape_of=cython.ulonglong[::1], at=int, number=int, chain=int, place=uint64_t,
+    value=uint64_t,
+)
+cdef _note_small_shapes(
+    list held, object template, object found, bytearray is_own, bytearray kinds
+)

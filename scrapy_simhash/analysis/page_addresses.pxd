@@ -1,0 +1,36 @@
+# What Cython needs to know of page_addresses.py, which it compiles as it is.
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from scrapy_simhash.hashes cimport mix
+
+cdef uint64_t _VALUE
+
+
+cdef class PageAddresses:
+    cdef public object names
+    cdef readonly list rows, kinds, inside, named_at
+    cdef object _own
+    cdef tuple _needles
+    cdef str _base, _origin, _folder
+    cdef dict _row_as_written, _row_at
+    cdef list _texts, _hashes, _unnamed, _places, _anchors, _ids, _befores, _is_placed
+
+    cpdef int row_of(self, str written) except -3
+    cpdef int row_of_whole(self, str address) except -3
+    cpdef str text_of(self, int row)
+    cdef str _joined(self, str written)
+    cdef str _above(self, str folder)
+    @cython.locals(needle=str)
+    cpdef bint may_name_page(self, str text) except -1
+    cpdef int collect(self, int row, int kind, uint64_t place, int inside, int named_at) except -1
+    cpdef forget(self, int first)
+    @cython.locals(number=int)
+    cpdef stand_at(self, int first, uint64_t place, bint is_beside)
+    @cython.locals(at=int, number=int)
+    cpdef place(self, int first, int last, uint64_t anchor, uint64_t before=*)
+    @cython.locals(row=int)
+    cpdef place_one(self, int at, uint64_t anchor, uint64_t before)
+    @cython.locals(place=uint64_t, value=uint64_t)
+    cpdef uint64_t value_at(self, int at) except? 0
