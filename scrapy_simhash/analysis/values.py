@@ -36,7 +36,7 @@ from array import array
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
@@ -303,7 +303,9 @@ class Reader:
         self._own = own_address(url)
         self._addresses = PageAddresses(base, self._own, cuts.parameters)
         query = urlsplit(url).query
-        self._parameters = frozenset(query.split("&")) if query else frozenset()
+        # A site that quotes the address in a link once more reads its parameters all the same.
+        quoted = unquote(query).split("&") if "%26" in query else ()
+        self._parameters = frozenset((*query.split("&"), *quoted)) if query else frozenset()
         # While they grow, all are lists: to append to an array takes a call of a method.
         lists: list[list[int]] = [[] for _ in CODES]
         self._loose, self._chain_of, self._ids, self._bases = lists[:4]

@@ -715,6 +715,9 @@ def test_a_hidden_field_that_repeats_the_address_may_be_missing() -> None:
     assert not new(form("<form>", field), form("<form>", ""), kept_url, url)
     assert new(form("<form>", ""), form("<form>", field.replace("mail", "me")), url, kept_url)
     assert new(form("<form method=post>", ""), form("<form method=post>", field), url, kept_url)
+    quoted = "http://a.example/rooms?by=A%26from%3Dmail"
+    assert not new(form("<form>", ""), form("<form>", field), quoted, kept_url)
+    assert new(form("<form>", ""), form("<form>", field.replace("mail", "me")), quoted, kept_url)
 
 
 def mirrored(url: str) -> str:
