@@ -108,7 +108,7 @@ _SHOWN = frozenset({"src", "srcset", "imagesrcset", "poster", "data", "backgroun
 # Of a link in a head that leads to another page.
 LINK_RELATIONS = frozenset(
     {
-        *("author", "contents", "copyright", "first", "glossary", "help", "home", "index"),
+        *("contents", "copyright", "first", "glossary", "help", "home", "index"),
         *("last", "next", "prev", "previous", "search", "start", "top", "up"),
     }
 )
@@ -235,17 +235,26 @@ def style_addresses(style: str) -> list[str]:
     return [*map(str.rstrip, _STYLE_ADDRESS.findall(style))] if "url(" in style else []
 
 
+# Of the addresses in a list, for what width or pixels each is.
+_SIZE = re.compile(r"\s(\d[\d.]*[wx])\b")
+_SPACES = re.compile(r"[ \t\n\f\r]+")
+_WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
+
+
 class Text:
     """A text between two tags, with one space between two words.
 
-    *number* is a hash of it, *exact* one of all its spaces, too, *size* its bytes in UTF-8, *shown*
-    its characters that are no spaces.  *begins_apart* and *ends_apart*: a space is between it and
-    the text before, and behind it.  A text of spaces alone is empty.
+    *number* is a hash of it (with the spaces that a browser shows), *exact* one of all its spaces,
+    *size* its bytes in UTF-8, *shown* its characters that are no spaces.  *begins_apart* and
+    *ends_apart*: a space is between it and the text before, and behind it.  A text of spaces alone
+    is empty.
     """
 
     def __init__(self, raw: str) -> None:
         self.text = text = " ".join(raw.split())
-        self.number = long_hash_of(text)
+        # A browser shows several spaces as one, but for those of other widths.
+        is_plain = not text or raw.isascii() or not _WIDE_SPACE.search(raw)
+        self.number = long_hash_of(text if is_plain else _SPACES.sub(" ", raw).strip(" "))
         self.exact = self.number if raw == text else long_hash_of(raw)
         self.shown = len(text) - text.count(" ")
         self.size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
@@ -275,6 +284,7 @@ class Tag:
         self.is_first_heading = name == "h1"
         self.is_heading = name in ("h1", "h2", "h3", "h4", "h5", "h6")
         self.is_free = name in ("article", "li", "option", "tr")
+        self.is_bold = name in ("b", "strong")
         self.is_ordered = name == "ol"
         # What they hold has no order.
         self.is_apart = name in ("head", "html")
@@ -458,7 +468,8 @@ def _counts(tag: str, name: str) -> bool:
 def told(name: str, value: str, form: int) -> str:
     """Return what counts of an attribute, as it is hashed and shown."""
     if form == ADDRESS:
-        return f"{name}=\0address"
+        sizes = _SIZE.findall(value) if name in _LISTS else ()
+        return " ".join((f"{name}=\0address", *sizes))
     if form == FRAGMENT:
         return f"{name}=\0fragment"
     return f"{name}={value}" if value else name

@@ -10,9 +10,9 @@ cdef int MAX_NESTING
 
 cdef class Brackets:
     cdef public list before
-    cdef list _parts, _are_lists
+    cdef list _parts, _are_lists, _sizes
 
-    @cython.locals(last=int, character=cython.Py_UCS4, whole=uint64_t)
+    @cython.locals(last=int, character=cython.Py_UCS4, whole=uint64_t, is_ordered=bint, size=int)
     cpdef read(self, str code)
     @cython.locals(last=int, before=uint64_t)
     cpdef uint64_t add(self, uint64_t value) except? 0

@@ -62,15 +62,17 @@ class Brackets:
     """The brackets of code that are open, and what belongs together in each.
 
     What stands behind an inner bracket belongs to what is in it, as the price in
-    ``{"options": {"size": "S"}, "price": 39}``.  The parts of a list have no order, nor have the
-    statements of a script.
+    ``{"options": {"size": "S"}, "price": 39}``.  Of a list, objects have no order, nor have the
+    statements of a script; arrays do, and objects or calls with one literal, as in ``[[1], [2]]``.
     """
 
     def __init__(self) -> None:
-        # Of each: what is before in it and in those around; the sum of its parts; if it has these.
+        # Of each: what is before in it and in those around; the sum of its parts; if it is a list;
+        # how many literals are in it.
         self.before = [0]
         self._parts = [0]
         self._are_lists = [True]
+        self._sizes = [0]
 
     def read(self, code: str) -> None:
         """Open and close what code without literals does."""
@@ -81,12 +83,15 @@ class Brackets:
                     self.before.append(self.before[last])
                     self._parts.append(0)
                     self._are_lists.append(character == "[")
+                    self._sizes.append(0)
                     last += 1
             elif character in ")]}" and last:
                 whole = mix(self.before.pop(), self._parts.pop())
-                self._are_lists.pop()
+                is_ordered = self._are_lists.pop()
+                size = self._sizes.pop()
                 last -= 1
-                if self._are_lists[last]:
+                self._sizes[last] += size
+                if self._are_lists[last] and size > 1 and not is_ordered:
                     self._parts[last] = add(self._parts[last], whole)
                 else:
                     self.before[last] = mix(self.before[last], whole)
@@ -96,6 +101,7 @@ class Brackets:
         last = len(self.before) - 1
         before = self.before[last]
         self.before[last] = mix(before, value)
+        self._sizes[last] += 1
         return before
 
 

@@ -37,9 +37,11 @@ cdef class Frame:
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public uint64_t record, context, title, in_order, shape, smalls, others
+    cdef public uint64_t heads, waiting_in, run_shape
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
     cdef public int run_at, run_address, run_shown, shown, named_at, parts
+    cdef public int waiting, waiting_end
     cdef public int chain_number, base, first_number, long_number, long_at
     cdef public list units
 
@@ -95,7 +97,7 @@ cdef class Reader:
     cdef _end_run(self, Frame frame, int end, int last)
     @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, is_bare=bint, is_outermost=bint)
     cdef _close(self, Frame frame, Frame parent, int end)
-    @cython.locals(value=uint64_t)
+    @cython.locals(value=uint64_t, is_first=bint)
     cdef _close_inline(self, Frame frame, Frame parent)
     @cython.locals(
         place=uint64_t, child=uint64_t, whole=uint64_t, items=uint64_t, shape=uint64_t, last=int,
@@ -109,8 +111,10 @@ cdef class Reader:
     cdef _add(self, Frame frame, Unit unit)
     @cython.locals(unit=Unit)
     cdef _grow(self, Frame frame)
-    @cython.locals(value=uint64_t, place=uint64_t, number=int)
+    @cython.locals(value=uint64_t, place=uint64_t, number=int, is_item=bint, before=uint64_t)
     cdef _add_small(self, Frame frame, Unit unit)
+    @cython.locals(before=uint64_t)
+    cdef _place_first(self, Frame frame, uint64_t behind)
     @cython.locals(value=uint64_t)
     cdef uint64_t _behind(self, Frame head, Unit meta) except? 0
     @cython.locals(value=uint64_t, place=uint64_t)
@@ -145,6 +149,6 @@ cdef class Reader:
     cdef _note_addresses(self)
     @cython.locals(
         value=uint64_t, chained=uint64_t, one=uint64_t, place=uint64_t, of_name=uint64_t,
-        row=int, at=int, chain=int, brackets=Brackets,
+        anchor=uint64_t, row=int, at=int, chain=int, brackets=Brackets,
     )
     cdef _read_code(self, Frame frame, str code)

@@ -240,12 +240,16 @@ class Frame:
         # and whether there is a space in one.
         self.run_shown = self.shown = 0
         self.run_is_spaced = self.is_spaced = False
-        # Whether a space is behind it so far.
+        # Whether a space is behind it so far; its shape: that of a title if all of it is bold.
         self.is_run_apart = False
+        self.run_shape = 0
         # The chain so far, its number if it has one yet, and the last value in it by itself; what
         # it begins after, and the first value of all, by their numbers.
         self.chain = self.last = self.first = 0
         self.chain_number = self.base = self.first_number = -1
+        # The addresses before all that is said in it, and what they are in; -1 if there are none.
+        self.waiting = self.waiting_end = -1
+        self.waiting_in = 0
         # What a value in it belongs to: the last heading, or what is before the first long child.
         # What it begins with, by which it is told apart: that, and its first long child.
         self.record = self.title = 0
@@ -258,6 +262,8 @@ class Frame:
         # The sum of what has no order; all of it in order; the shape of the first, and whether
         # others have another one: then they have an order.
         self.items = self.in_order = self.shape = 0
+        # What small children before them are no parts of it, as headings among rows.
+        self.heads = 0
         # All small children in order; the sum of all others, and how many they are; whether
         # something small is in one of these.
         self.smalls = self.others = self.parts = 0
@@ -687,6 +693,7 @@ class Reader:
             value = mix(value, 1)
         frame.is_run_apart = False
         frame.run = mix(frame.run, value)
+        frame.run_shape = 0
 
     def _end_run(self, frame: Frame, end: int, last: int) -> None:
         """Take what was said since the last block-level element for a child of an element.
@@ -695,6 +702,7 @@ class Reader:
         """
         if frame.run:
             unit = Unit(frame.run, None, frame.outer, frame.run_at, end, frame.run_address, last)
+            unit.shape = frame.run_shape
             unit.is_spaced = frame.run_is_spaced or frame.run_shown > 1
             is_small = frame.run_size < _SMALL_BYTES
             frame.run = frame.run_size = frame.run_shown = 0
@@ -733,6 +741,8 @@ class Reader:
             return
         value = mix(frame.kind.number, frame.attributes)
         shape = mix(frame.kind.number, frame.element.names_number)
+        if frame.kind.is_control and "disabled" in frame.element.attributes:
+            shape = mix(shape, 1)  # the title of the options behind it
         if frame.units is not None:
             for unit in frame.units:
                 value = mix(value, unit.value)
@@ -758,7 +768,10 @@ class Reader:
         value = mix(mix(frame.kind.number, frame.attributes), frame.run)
         if frame.is_run_apart:  # a space is the last in it
             value = mix(value, 1)
+        is_first = not parent.run
         self._run_on(parent, value)
+        if is_first and frame.kind.is_bold:
+            parent.run_shape = frame.kind.number
         parent.run_size += frame.run_size
         parent.size += frame.run_size
         parent.run_shown += frame.run_shown + (frame.attributes != 0)
@@ -767,6 +780,7 @@ class Reader:
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
         last = len(self._addresses.rows)
+        self._place_first(frame, 0)
         self._addresses.place(frame.address, last, mix(frame.attributes, frame.first))
         parent.size += frame.size
         # A list with fewer items is another one, and so is one in another order if it has one.
@@ -812,7 +826,9 @@ class Reader:
         parent.parts += 1
         if frame.smalls or items or frame.has_small_parts:
             parent.has_small_parts = True
-        if frame.parts < 2 or not frame.has_small_parts or frame.is_beside or frame.is_apart:
+        if frame.parts < 2 or not (frame.has_small_parts or frame.kind.is_free):
+            return
+        if frame.is_beside or frame.is_apart:
             return
         number = self._begin(whole, -1, frame)
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
@@ -831,7 +847,7 @@ class Reader:
             frame.shape = shape
         elif frame.shape != shape:
             frame.are_unlike = True
-        frame.items = add(frame.items, value)
+        frame.items = add(frame.items, mix(value, frame.heads))
         frame.in_order = mix(frame.in_order, value)
 
     def _add(self, frame: Frame, unit: Unit) -> None:
@@ -863,18 +879,27 @@ class Reader:
         place = self._in_value(frame, unit.place)
         if unit.is_meta and frame.is_in_head:
             value = self._behind(frame, unit)
-        self._addresses.place(unit.first, unit.last, value, mix(frame.context, frame.chain))
         if frame.is_apart:
+            self._addresses.place(unit.first, unit.last, value)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
-        if unit.is_free and not frame.kind.is_ordered and unit.is_spaced:
+        is_item = unit.is_free and not frame.kind.is_ordered and unit.is_spaced
+        if is_item or frame.chain:
+            before = mix(frame.context, frame.chain)
+            self._addresses.place(unit.first, unit.last, value, before)
+        if is_item:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             self._add_item(frame, value, unit.shape)
             return
+        self._place_first(frame, value)
+        if not frame.chain and unit.first < unit.last:
+            frame.waiting, frame.waiting_end, frame.waiting_in = unit.first, unit.last, value
         self._end_long(frame, True)
         frame.smalls = mix(frame.smalls, value)
         if unit.is_free:
             self._add_item(frame, value, mix(unit.shape, 1))
+        else:
+            frame.heads = mix(frame.heads, value)
         if unit.is_heading:
             self._end_chain(frame, value)
             frame.chain, frame.base = 0, -1
@@ -883,6 +908,13 @@ class Reader:
         frame.chain, frame.last = mix(frame.chain, value), value
         if not frame.first:
             frame.first, frame.first_number = value, number
+
+    def _place_first(self, frame: Frame, behind: int) -> None:
+        """Place the addresses at the beginning of an element by what is *behind* them."""
+        if frame.waiting >= 0:
+            before = mix(frame.context, behind)
+            self._addresses.place(frame.waiting, frame.waiting_end, frame.waiting_in, before)
+            frame.waiting = -1
 
     def _behind(self, head: Frame, meta: Unit) -> int:
         """Return the value of a meta element; with the one before it if its name has come before.
@@ -915,6 +947,7 @@ class Reader:
         *whole* is what tells it from others, for what is small around it.
         """
         self._end_long(frame, False)
+        self._place_first(frame, whole)
         is_behind_small = frame.chain_number >= 0
         frame.long = mix(value, is_behind_small)
         frame.long_at = len(self._longs)
@@ -1053,6 +1086,8 @@ class Reader:
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
         brackets = Brackets()
+        # Of addresses with the same before them, each belongs to the literal behind it.
+        waiting: list[tuple[int, int]] = []
         base, value, chained, in_value = -1, 0, 0, 0
         place = 0
         is_watching = self._is_watching(frame)
@@ -1075,7 +1110,7 @@ class Reader:
                 if row >= 0:
                     of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                     at = self._addresses.collect(row, DATA_KIND, of_name, frame.at, frame.named_at)
-                    self._addresses.place_one(at, mix(one, brackets.before[-1]), 0)
+                    waiting.append((at, mix(one, brackets.before[-1])))
                 brackets.add(one)
             else:
                 said_now = literal
@@ -1084,6 +1119,9 @@ class Reader:
                     literal = self._cut(frame, "value", name, literal)
                     self._note_text(long_hash_of(said_now))
                 one = mix(one, long_hash_of(literal))
+                for at, anchor in waiting:
+                    self._addresses.place_one(at, anchor, one)
+                waiting.clear()
                 if not in_value:
                     place = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                 value = mix(value, one)
@@ -1095,3 +1133,5 @@ class Reader:
             chain = self._begin(chained, base, frame)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
+        for at, anchor in waiting:
+            self._addresses.place_one(at, anchor, 0)

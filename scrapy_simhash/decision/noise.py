@@ -22,9 +22,10 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import count
-from operator import eq
+from operator import eq, ge
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -57,6 +58,14 @@ MOST_RUNS = 32
 MOST_CUTS = 256
 # So many words before and behind a change tell it from others in the value.
 NEAR_WORDS = 3
+# Two values are compared word by word if so many differ at most; less than these letters of them
+# may be the same by chance.
+MOST_ALIGNED = 500
+MIN_STAYING = 4
+# A text of less letters is a name: another one in its place may have some of its words.
+MIN_SENTENCE = 60
+# An address between slashes: the scheme, nothing, the host, the first folder.
+_HOST = 2
 
 # What of a value changed: everything; a parameter or segment of an address; what is between the
 # beginning and the end of a text; so many words, between so many before and behind; what is between
@@ -73,6 +82,9 @@ _WHAT_BITS = 16
 # A number, a time or a price is one word.
 _WORDS = re.compile(r"\d+(?:[.,:'’\u034f]{1,2}\d+)+|[^\W_]+|[\W_]+")
 _MARK = "\0noise"
+_NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
+# A value that is no sentence.
+_CODE = re.compile(r"[\[({=:,]\s*\\*[\"']")
 
 
 @dataclass(frozen=True)
@@ -140,16 +152,24 @@ class Cuts:
 
 
 def _without(value: str, before: str, behind: str, ends: int) -> str:
-    """Return a value without what is between two pieces of it, which it may begin and end with."""
-    if ends & AT_START:
-        start = len(before) if value.startswith(before) else -1
-    else:
-        start = value.find(before) + len(before) if before in value else -1
+    """Return a value without what is between two pieces of it, which it may begin and end with.
+
+    The nearest pieces count; with several of the first, nobody knows which of them is meant.
+    """
+    end = len(value)
     if ends & AT_END:
-        end = len(value) - len(behind) if value.endswith(behind) else -1
-    else:
-        end = value.find(behind, max(0, start))
-    return f"{value[:start]}{_MARK}{value[end:]}" if 0 <= start <= end else value
+        end = end - len(behind) if value.endswith(behind) else -1
+    start = value.rfind(before, 0, max(0, end)) if ends & AT_END else value.find(before)
+    if ends & AT_START:
+        start = 0 if value.startswith(before) else -1
+    elif not ends & AT_END and value.count(before) > 1:
+        start = -1
+    if min(start, end) < 0:
+        return value
+    start += len(before)
+    if not ends & AT_END:
+        end = value.find(behind, start)
+    return f"{value[:start]}{_MARK}{value[end:]}" if start <= end else value
 
 
 def near_place(wide: int, before: int, rank: int) -> int:
@@ -251,6 +271,11 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         atoms = (*visits[0], *visits[1])
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
+        if cuts is None:  # something of it stays, nobody knows what
+            for around in {around for atom in atoms for around in atom.boxes}:
+                fates[around.wide].add(_STAYS)
+                fates[around.near].add(_STAYS)
+            continue
         keep = _kept_by(cuts, place, atoms[0].kind)
         if any(keep(place, one) != one for one in Counter(one) & Counter(two)):
             # Some of it is the page's own; but in a cart, it may be the visitor's.
@@ -344,17 +369,23 @@ def in_order(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     return tuple(sorted(cuts, key=lambda cut: (cut[0] == "near", repr(cut))))
 
 
-def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut]:
-    """Return what changed in one place, of whose *atoms* two visits show these texts."""
+def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] | None:
+    """Return what changed in one place, of whose *atoms* two visits show these texts.
+
+    None if some of it stays, but it cannot be said what.
+    """
     kind = atoms[0].kind
     if sorted(one) == sorted(two):
         return set()
-    cuts: set[Cut] = set()
+    cuts: set[Cut] | None = set()
     if kind == "address":
         cuts = _changes_of_addresses(one, two)
     elif len(one) == len(two):
         pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        cuts = {cut for a, b in pairs for cut in _change(a, b, kind == "text", len(one) == 1)}
+        found = [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
+        cuts = None if None in found else {cut for cuts in found for cut in cuts or ()}
+    if cuts is None:
+        return None
     cuts = {*in_order(cuts)[:MOST_CUTS]}
     is_beside = all(atom.is_beside for atom in atoms)
     if not cuts and (is_beside or not set(one) & set(two)):
@@ -390,80 +421,128 @@ def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
     return _STAYS if 2 * common > most else _EITHER
 
 
-def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut]:
-    """Return between which words two values differ; nothing if that cannot be said."""
+def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] | None:
+    """Return between which words two values differ; nothing if all of it is another.
+
+    None if it is too long.
+    """
     mine, its = _WORDS.findall(one), _WORDS.findall(other)
-    runs = _runs(mine, its)
+    runs = _runs(mine, its, is_text or not _CODE.search(one))
+    if runs is None:
+        return None
     if runs == [(0, len(mine))]:
         return [WHOLE] if is_single or not is_text else []
     if is_text and len(runs) == 1:
         ((start, end),) = runs
         before, behind = "".join(mine[:start]), "".join(mine[end:])
-        if not any(word[0].isalnum() for word in (*mine[:start], *mine[end:])):
+        if not _letters((*mine[:start], *mine[end:])):
             return [WHOLE] if is_single else []
         if len(before) <= MAX_AROUND and len(behind) <= MAX_AROUND:
             return [("between", before, behind)]
-        return []
     cuts: list[Cut] = []
-    for start, end in runs[:MOST_RUNS]:
-        before = "".join(mine[max(0, start - NEAR_WORDS) : start])[-MAX_AROUND:]
-        behind = "".join(mine[end : end + NEAR_WORDS])[:MAX_AROUND]
-        ends = AT_START * (start <= NEAR_WORDS) + AT_END * (end + NEAR_WORDS >= len(mine))
-        if len(before) == MAX_AROUND:
-            ends &= ~AT_START
-        if len(behind) == MAX_AROUND:
-            ends &= ~AT_END
-        cuts.append(("near", before, behind, ends))
+    for at, (start, end) in enumerate(runs[:MOST_RUNS]):
+        first = runs[at - 1][1] if at else 0
+        last = runs[at + 1][0] if at + 1 < len(runs) else len(mine)
         if not is_text:  # what is near may be another on each page
+            first, last = max(first, start - NEAR_WORDS), min(last, end + NEAR_WORDS)
+        while len("".join(mine[first:start])) > MAX_AROUND:
+            first += 1
+        while len("".join(mine[end:last])) > MAX_AROUND:
+            last -= 1
+        ends = AT_START * (first == 0) + AT_END * (last == len(mine))
+        cuts.append(("near", "".join(mine[first:start]), "".join(mine[end:last]), ends))
+        if not is_text and len(mine) == len(its):
             cuts.append(("words", start, end - start, len(mine) - end))
     return cuts
 
 
-def _runs(mine: list[str], its: list[str]) -> list[tuple[int, int]]:
-    """Return where the words of one value differ from those of another; none if it has others.
+def _letters(words: Iterable[str]) -> int:
+    """Return how many letters and digits words have."""
+    return sum(len(word) for word in words if word[0].isalnum())
 
-    Between two runs, and at both ends, the values have the same words.
+
+def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int]] | None:
+    """Return where the words of one value differ from those of another; None if they are too many.
+
+    Two sentences (*is_said*) that have half of their words in common, or less, are two.  So are two
+    names with other numbers of words, some of which are the same: then, there are no runs.
     """
-    if len(mine) == len(its):
-        differing = {at for at, (a, b) in enumerate(zip(mine, its, strict=True)) if a != b}
-        starts = [at for at in range(len(mine)) if at in differing and at - 1 not in differing]
-        ends = [at + 1 for at in range(len(mine)) if at in differing and at + 1 not in differing]
-        return [*zip(starts, ends, strict=True)]
     before = common_beginning(mine, its)
     most = min(len(mine), len(its)) - before
     behind = min(common_beginning(mine[::-1], its[::-1]), most)
-    middles = mine[before : len(mine) - behind], its[before : len(its) - behind]
-    shared = {*middles[0]} & {*middles[1]}
-    if any(word[0].isalnum() for word in shared) and (before or behind):
+    one, other = mine[before : len(mine) - behind], its[before : len(its) - behind]
+    if max(len(one), len(other)) > MOST_ALIGNED:
+        return None
+    is_name = is_said and _letters(mine) < MIN_SENTENCE
+    if is_name and len(one) != len(other) and _letters({*one} & {*other}):
         return []
-    return [(before, len(mine) - behind)]
+    blocks = _in_place(one, other) if is_name else _staying(one, other)
+    kept = sum(_letters(one[start:end]) for start, end in blocks)
+    if is_said and not is_name and 2 * kept < max(_letters(one), _letters(other)):
+        blocks = []
+    starts = [0, *(end for _, end in blocks)]
+    ends = [*(start for start, _ in blocks), len(one)]
+    runs = zip(starts, ends, strict=True)
+    return [(before + start, before + end) for start, end in runs if start < end or blocks]
 
 
-def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut]:
-    """Return the parameters without which two lists of addresses are the same, or the segments."""
+def _in_place(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Return which words of one value another has at the same place."""
+    if len(one) != len(other):
+        return []
+    same = [*map(eq, one, other), False]
+    starts = [at for at in range(len(one)) if same[at] and not (at and same[at - 1])]
+    return [(at, same.index(False, at)) for at in starts]
+
+
+def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Return which words of one value another has as well, in this order."""
+    in_place = _in_place(one, other)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    moved = [(block.a, block.a + block.size) for block in matcher.get_matching_blocks()]
+    # Words of a token may be in another one, too.
+    moved = [
+        (start, end)
+        for start, end in moved
+        if (letters := _letters(one[start:end])) >= MIN_STAYING or (letters and end - start > 2)
+    ]
+    found = (sum(_letters(one[start:end]) for start, end in blocks) for blocks in (in_place, moved))
+    return in_place if ge(*found) else moved
+
+
+def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
+    """Return the parameters and segments without which two lists of addresses are the same.
+
+    None if they lead to files of the same names with numbers, such as 17.jpg.
+    """
     names = {
         name
         for a, b in zip(one, two, strict=False)
         for name in {n for n, _ in _pairs(a) ^ _pairs(b)}
     }
-    if names:
-        mine = sorted(stripped(address, names) for address in one)
-        its = sorted(stripped(address, names) for address in two)
-        # A rotating box shows others, which the parameter alone tells apart.
-        if mine == its and len(set(mine)) == len(set(one)) == len(set(two)):
-            return {("parameter", name) for name in names}
-        return set()
+    mine = [stripped(address, names) for address in one]
+    its = [stripped(address, names) for address in two]
+    # A rotating box shows others, which the parameter alone tells apart.
+    if sorted(mine) == sorted(its):
+        are_apart = len(set(mine)) == len(set(one)) == len(set(two))
+        return {("parameter", name) for name in names} if are_apart else set()
     if len(one) != len(two):
         return set()
-    segments = set()
-    for a, b in zip(one, two, strict=True):
-        mine, its = a.partition("?")[0].split("/"), b.partition("?")[0].split("/")
-        if len(mine) != len(its):
-            return set()
-        segments |= {i for i, (x, y) in enumerate(zip(mine, its, strict=True)) if x != y}
-    if not segments or min(segments) < 3 or not _are_apart(one, two, segments):
-        return set()
-    return {("segment", number) for number in segments}
+    pairs = [
+        (a.partition("?")[0].split("/"), b.partition("?")[0].split("/"))
+        for a, b in zip(mine, its, strict=True)
+        if a != b
+    ]
+    is_file = any(a[-1] == b[-1] and _NUMBERED.match(a[-1]) for a, b in pairs)
+    unsaid = None if is_file else set[Cut]()
+    if any(len(a) != len(b) for a, b in pairs):
+        return unsaid
+    segments = {i for a, b in pairs for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
+    if not segments or min(segments) < _HOST or not _are_apart(mine, its, segments):
+        return unsaid
+    if len(set(mine)) != len(set(one)) or len(set(its)) != len(set(two)):
+        return unsaid
+    return {*(("segment", number) for number in segments), *(("parameter", n) for n in names)}
 
 
 def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
+from textwrap import wrap
 from typing import Any
 
 import pytest
@@ -40,6 +41,20 @@ def listed(tag: str = "ul", item: str = "li", number: int = 0) -> str:
 def records(one: Callable[[str, str], str]) -> tuple[str, str]:
     """Two pages with the records Oak and Elm, of which what the second argument says is swapped."""
     return one("Oak", "39 EUR") + one("Elm", "29 EUR"), one("Oak", "29 EUR") + one("Elm", "39 EUR")
+
+
+def days(head: str, item: str) -> tuple[str, str]:
+    """Two pages with two days, under which what is on is swapped."""
+    plays = item.format("Hamlet at eight, in the hall"), item.format("Medea at nine, in the cellar")
+    one, other = (
+        "".join(
+            head.format(f"The {day}") + play
+            for day, play in zip(("first", "last"), of, strict=True)
+        )
+        for of in permutations(plays)
+    )
+    tag = {"<tr>": "table", "<li>": "ul", "<opt": "select"}.get(item[:4], "div")
+    return f"<{tag}>{one}</{tag}>", f"<{tag}>{other}</{tag}>"
 
 
 def lists(one: Callable[[str, int], str]) -> tuple[str, str]:
@@ -100,6 +115,25 @@ SWAPPED: dict[str, tuple[str, str]] = {
             *('<td rowspan="2">Monday, early<td>Yoga for all', "<td>Choir of six"),
             *('<td rowspan="2">Tuesday, early<td>Run of five', "<td>Boxing for two"),
         ),
+    ),
+    "articles under headings": days("<h2>{}</h2>", "<article>{}</article>"),
+    "items under headings": days("<h3>{}</h3>", "<li>{}</li>"),
+    "articles under paragraphs": days("<p>{}</p>", "<article>{}</article>"),
+    "rows under bold cells": days("<tr><td><b>{}</b><td>at</tr>", "<tr><td>{}<td>at</tr>"),
+    "options under one that is disabled": days(
+        "<option disabled>{} of them</option>", "<option>{}</option>"
+    ),
+    "rows of long cells": tuple(  # type: ignore[dict-item]
+        rows(*(f"<td><p>{a}</p><td><p>{b}</p>" for a, b in zip((LONG, LONG[2:]), of, strict=True)))
+        for of in permutations((OTHER_LONG, OTHER_LONG[3:]))
+    ),
+    "pictures before long cells": tuple(  # type: ignore[dict-item]
+        rows(*(f'<td><img src="/{p}.jpg"><td><p>{t}</p>' for p, t in zip("ab", of, strict=True)))
+        for of in permutations((LONG, OTHER_LONG))
+    ),
+    "pictures before long texts": tuple(  # type: ignore[dict-item]
+        "".join(f'<div><img src="/{p}.jpg"><p>{t}</p></div>' for p, t in zip("ab", of, strict=True))
+        for of in permutations((LONG, OTHER_LONG))
     ),
     "boxes behind a badge": records(
         lambda n, p: (
@@ -261,6 +295,23 @@ SCRIPTS: dict[str, tuple[str, str]] = {
     "objects behind an array": (
         'x=[{"sizes":[{"name":"S"}],"price":{"EUR":1}},{"sizes":[{"name":"M"}],"price":{"EUR":2}}]',
         'x=[{"sizes":[{"name":"S"}],"price":{"EUR":2}},{"sizes":[{"name":"M"}],"price":{"EUR":1}}]',
+    ),
+    "arrays of one number": ("x=[[1],[2],[3]]", "x=[[1],[3],[2]]"),
+    "objects of one number": (
+        'x=[{"c":[{"v":"Rome"},{"v":5},{"v":9}]}]',
+        'x=[{"c":[{"v":"Rome"},{"v":9},{"v":5}]}]',
+    ),
+    "calls with one number": ("s.push({y:1});s.push({y:2})", "s.push({y:2});s.push({y:1})"),
+    "addresses before names": (
+        'x=[{"image":"/a.jpg","name":"Oak","n":1},{"image":"/b.jpg","name":"Elm","n":1}]',
+        'x=[{"image":"/b.jpg","name":"Oak","n":1},{"image":"/a.jpg","name":"Elm","n":1}]',
+    ),
+    "addresses behind a type in scripts of their own": tuple(  # type: ignore[dict-item]
+        "</script><script>".join(
+            f'x={{"type":"Offer","image":"/{picture}.jpg","name":"{name}"}}'
+            for picture, name in zip(of, ("Oak", "Elm"), strict=True)
+        )
+        for of in permutations("ab")
     ),
     "calls in calls": (
         "add(new Point(1,2),'Bath');add(new Point(3,4),'York')",
@@ -469,7 +520,40 @@ BESIDE_NOISE: dict[str, test_noise.Page] = {
     "attribute of another element": lambda n, v: (
         f'<p><i data-v="{pad(v)}">Views</i></p><p><i data-v="s{n}">Item</i></p>'
     ),
+    "price before a time far behind": lambda n, v: (
+        f"<p>Price: {n}.90 EUR with all taxes, and free delivery in all of the country by our own "
+        f"people. Last updated at 12:{v % 60:02d}:{v % 59:02d}</p>"
+    ),
+    "stock far behind a number of people": lambda n, v: (
+        f"<p>{v} people have bought this bench of oak here within the last four weeks of the year. "
+        f"Only {n} are left in stock, so order soon.</p>"
+    ),
+    "price between tokens of other numbers of words": lambda n, v: (
+        f'<div data-page=\'{{"csrf":"{parted(v)}","props":{{"price":{n}}},'
+        f'"version":"{parted(v + 3)}"}}\'></div>'
+    ),
+    "price in quoted JSON": lambda n, v: (
+        f"""<script>f([1,"{{\\"csrf\\":\\"{parted(v)}\\",\\"price\\":{n},\\"id\\":"""
+        f"""\\"{parted(v + 3)}\\"}}"])</script>"""
+    ),
+    "argument between such tokens": lambda n, v: (
+        f"""<b onclick="buy('{parted(v)}',{n},'{parted(v + 4)}')">Buy</b>"""
+    ),
+    "field of the same name": lambda n, v: (
+        f"""<div data-page='{{"item":{{"id":"{n}"}},"visit":{{"id":"{pad(v)}"}}}}'></div>"""
+    ),
+    "file of another host": lambda n, v: f'<img src="http://i{v % 97}.b.example/of/{n}.jpg">',
+    "file in another folder with another parameter": lambda n, v: (
+        f'<img src="/in/{pad(v)}/{n}.jpg?at={v}">'
+    ),
+    "file at another depth": lambda n, v: f'<img src="/in{"/x" * (v % 5)}/{pad(v)}/{n}.jpg">',
 }
+
+
+def parted(number: int) -> str:
+    """A token with a mark between other letters at each visit, as base64 has."""
+    digits = pad(number) + pad(number * 31)
+    return "-".join(wrap(digits, 2 + number % 3))
 
 
 @pytest.mark.parametrize("html", BESIDE_NOISE.values(), ids=BESIDE_NOISE)
