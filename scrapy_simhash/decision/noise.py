@@ -58,10 +58,8 @@ MOST_RUNS = 32
 MOST_CUTS = 256
 # So many words before and behind a change tell it from others in the value.
 NEAR_WORDS = 3
-# Two values are compared word by word if so many differ at most; less than these letters of them
-# may be the same by chance.
-MOST_ALIGNED = 500
-MIN_STAYING = 4
+# What stays is looked for at other places of a value, too, among so many words: 50 ms.
+MOST_ALIGNED = 200
 # A text of less letters is a name: another one in its place may have some of its words.
 MIN_SENTENCE = 60
 # An address between slashes: the scheme, nothing, the host, the first folder.
@@ -80,7 +78,7 @@ EVERYWHERE = 0
 _WHAT_BITS = 16
 
 # A number, a time or a price is one word.
-_WORDS = re.compile(r"\d+(?:[.,:'’\u034f]{1,2}\d+)+|[^\W_]+|[\W_]+")
+_WORDS = re.compile(r"\d+(?:(?:[.,:'’]\u034f?|\u034f)\d+)+|[^\W_]+|[\W_]+")
 _MARK = "\0noise"
 _NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
 # A value that is no sentence.
@@ -445,6 +443,7 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
         last = runs[at + 1][0] if at + 1 < len(runs) else len(mine)
         if not is_text:  # what is near may be another on each page
             first, last = max(first, start - NEAR_WORDS), min(last, end + NEAR_WORDS)
+        first, last = max(first, start - MAX_AROUND), min(last, end + MAX_AROUND)
         while len("".join(mine[first:start])) > MAX_AROUND:
             first += 1
         while len("".join(mine[end:last])) > MAX_AROUND:
@@ -468,18 +467,25 @@ def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int
     names with other numbers of words, some of which are the same: then, there are no runs.
     """
     before = common_beginning(mine, its)
-    most = min(len(mine), len(its)) - before
-    behind = min(common_beginning(mine[::-1], its[::-1]), most)
+    behind = common_beginning(mine[::-1], its[::-1])
+    behind = min(behind, len(mine) - before, len(its) - before)
     one, other = mine[before : len(mine) - behind], its[before : len(its) - behind]
-    if max(len(one), len(other)) > MOST_ALIGNED:
-        return None
+    is_long = max(len(one), len(other)) > MOST_ALIGNED
     is_name = is_said and _letters(mine) < MIN_SENTENCE
+    most = max(_letters(one), _letters(other))
     if is_name and len(one) != len(other) and _letters({*one} & {*other}):
         return []
-    blocks = _in_place(one, other) if is_name else _staying(one, other)
-    kept = sum(_letters(one[start:end]) for start, end in blocks)
-    if is_said and not is_name and 2 * kept < max(_letters(one), _letters(other)):
+    if is_said and not is_name and 2 * _letters((Counter(one) & Counter(other)).elements()) < most:
         blocks = []
+    elif is_name or (is_long and len(one) == len(other)):
+        blocks = _in_place(one, other)
+    elif is_long:
+        return None
+    else:
+        blocks = _staying(one, other)
+        kept = sum(_letters(one[start:end]) for start, end in blocks)
+        if is_said and 2 * kept < most:
+            blocks = []
     starts = [0, *(end for _, end in blocks)]
     ends = [*(start for start, _ in blocks), len(one)]
     runs = zip(starts, ends, strict=True)
@@ -497,16 +503,19 @@ def _in_place(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 
 def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Return which words of one value another has as well, in this order."""
+    # What is between words is the same by chance.
+    mine, its = ([at for at, word in enumerate(of) if word[0].isalnum()] for of in (one, other))
+    matcher = SequenceMatcher(None, [one[at] for at in mine], [other[at] for at in its], False)
+    moved: list[tuple[int, int]] = []
+    for first, second, size in matcher.get_matching_blocks():
+        for at, there in zip(mine[first : first + size], its[second : second + size], strict=True):
+            start = at - (min(at, there) > 0 and one[at - 1] == other[there - 1])
+            end = at + 1 + (one[at + 1 : at + 2] == other[there + 1 : there + 2])
+            if moved and start <= moved[-1][1]:
+                start = moved.pop()[0]
+            moved.append((start, min(end, len(one))))
     in_place = _in_place(one, other)
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    moved = [(block.a, block.a + block.size) for block in matcher.get_matching_blocks()]
-    # Words of a token may be in another one, too.
-    moved = [
-        (start, end)
-        for start, end in moved
-        if (letters := _letters(one[start:end])) >= MIN_STAYING or (letters and end - start > 2)
-    ]
-    found = (sum(_letters(one[start:end]) for start, end in blocks) for blocks in (in_place, moved))
+    found = (sum(_letters(one[start:end]) for start, end in kept) for kept in (in_place, moved))
     return in_place if ge(*found) else moved
 
 
