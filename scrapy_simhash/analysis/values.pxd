@@ -51,7 +51,7 @@ cdef class Frame:
 
 cdef class Reader:
     cdef public object atoms
-    cdef object _cuts, _own, _parameters, _names
+    cdef object _cuts, _own, _parameters
     cdef PageAddresses _addresses
     cdef list _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
     cdef list _named_at, _in, _from, _to

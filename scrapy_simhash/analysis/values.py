@@ -304,7 +304,6 @@ class Reader:
 
     def __init__(self, url: str, base: str, cuts: Cuts = NO_CUTS) -> None:
         self._cuts = cuts if cuts else None
-        self._names = cuts.parameters
         self.atoms: dict[int, list[Atom]] | None = None
         self._own = own_address(url)
         self._addresses = PageAddresses(base, self._own, cuts.parameters)
@@ -348,8 +347,8 @@ class Reader:
         """Read the events of a page, in order."""
         self._events = events
         self._beside = beside_the_content(events)
-        if self._names:
-            self._names = self._addresses.names = session_parameters(events, self._names)
+        if names := self._addresses.names:
+            self._addresses.names = session_parameters(events, names)
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)
@@ -506,7 +505,7 @@ class Reader:
         element = frame.element
         if self.atoms is not None:
             return False
-        if frame.is_get and frame.kind.is_control and (self._parameters or self._names):
+        if frame.is_get and frame.kind.is_control and (self._parameters or self._addresses.names):
             return False
         if self._cuts is not None and self._cuts.has_place(frame.place):
             return False
@@ -572,7 +571,7 @@ class Reader:
             return False
         if not _OF_A_FIELD.issuperset(held):
             return False
-        is_session = held.get("name", "") in self._names
+        is_session = held.get("name", "") in self._addresses.names
         return is_session or self._is_own_control(frame, held, "value")
 
     def _is_own_control(self, frame: Frame, held: dict[str, str], name: str) -> bool:
@@ -836,6 +835,7 @@ class Reader:
         self._records.setdefault(frame.place, []).append(record)
 
     def _note_records(self) -> None:
+        """Take note of the records: the big elements that have others in their place."""
         for records in self._records.values():
             if len(records) > 1:
                 for loose, number, at, named_at in records:
@@ -1086,7 +1086,8 @@ class Reader:
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
         brackets = Brackets()
-        # Of addresses with the same before them, each belongs to the literal behind it.
+        # Of addresses with the same before them, each belongs to the literal behind it: the last
+        # literal is empty, and no address.
         waiting: list[tuple[int, int]] = []
         base, value, chained, in_value = -1, 0, 0, 0
         place = 0
@@ -1133,5 +1134,3 @@ class Reader:
             chain = self._begin(chained, base, frame)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
-        for at, anchor in waiting:
-            self._addresses.place_one(at, anchor, 0)

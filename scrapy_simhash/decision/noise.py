@@ -23,9 +23,9 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
-from operator import eq, ge
+from operator import eq
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -375,16 +375,15 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] 
     kind = atoms[0].kind
     if sorted(one) == sorted(two):
         return set()
-    cuts: set[Cut] | None = set()
+    found: list[Collection[Cut] | None] = []
     if kind == "address":
-        cuts = _changes_of_addresses(one, two)
+        found.append(_changes_of_addresses(one, two))
     elif len(one) == len(two):
         pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        found = [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
-        cuts = None if None in found else {cut for cuts in found for cut in cuts or ()}
-    if cuts is None:
+        found += [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
+    if None in found:
         return None
-    cuts = {*in_order(cuts)[:MOST_CUTS]}
+    cuts = {*in_order({cut for some in found for cut in some or ()})[:MOST_CUTS]}
     is_beside = all(atom.is_beside for atom in atoms)
     if not cuts and (is_beside or not set(one) & set(two)):
         cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
@@ -460,6 +459,10 @@ def _letters(words: Iterable[str]) -> int:
     return sum(len(word) for word in words if word[0].isalnum())
 
 
+def _letters_in(words: list[str], blocks: list[tuple[int, int]]) -> int:
+    return sum(_letters(words[start:end]) for start, end in blocks)
+
+
 def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int]] | None:
     """Return where the words of one value differ from those of another; None if they are too many.
 
@@ -483,8 +486,7 @@ def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int
         return None
     else:
         blocks = _staying(one, other)
-        kept = sum(_letters(one[start:end]) for start, end in blocks)
-        if is_said and 2 * kept < most:
+        if is_said and 2 * _letters_in(one, blocks) < most:
             blocks = []
     starts = [0, *(end for _, end in blocks)]
     ends = [*(start for start, _ in blocks), len(one)]
@@ -514,9 +516,7 @@ def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
             if moved and start <= moved[-1][1]:
                 start = moved.pop()[0]
             moved.append((start, min(end, len(one))))
-    in_place = _in_place(one, other)
-    found = (sum(_letters(one[start:end]) for start, end in kept) for kept in (in_place, moved))
-    return in_place if ge(*found) else moved
+    return max(_in_place(one, other), moved, key=partial(_letters_in, one))
 
 
 def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
@@ -532,8 +532,8 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
     mine = [stripped(address, names) for address in one]
     its = [stripped(address, names) for address in two]
     # A rotating box shows others, which the parameter alone tells apart.
+    are_apart = len({*mine}) == len({*one}) and len({*its}) == len({*two})
     if sorted(mine) == sorted(its):
-        are_apart = len(set(mine)) == len(set(one)) == len(set(two))
         return {("parameter", name) for name in names} if are_apart else set()
     if len(one) != len(two):
         return set()
@@ -547,9 +547,9 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
     if any(len(a) != len(b) for a, b in pairs):
         return unsaid
     segments = {i for a, b in pairs for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
-    if not segments or min(segments) < _HOST or not _are_apart(mine, its, segments):
+    if not segments or min(segments) < _HOST:
         return unsaid
-    if len(set(mine)) != len(set(one)) or len(set(its)) != len(set(two)):
+    if not (are_apart and _are_apart(mine, its, segments)):
         return unsaid
     return {*(("segment", number) for number in segments), *(("parameter", n) for n in names)}
 
