@@ -16,6 +16,7 @@ from scrapy_simhash.decision.noise import (
     AT_END,
     AT_START,
     EVERYWHERE,
+    MOST_ALIGNED,
     MOST_CUTS,
     MOST_RUNS,
     NO_CUTS,
@@ -193,9 +194,36 @@ def test_of_a_text_without_words_around_nothing_is_known() -> None:
     assert cuts_of("text", ["5"], ["4"]) == {WHOLE}
 
 
-def test_a_long_text_that_changes_is_not_cut() -> None:
+def test_a_long_text_that_changes_is_cut_by_what_is_near_the_change() -> None:
     first, second = f"{TEXT} In stock: 3", f"{TEXT} In stock: 2"
-    assert not any(cut[0] == "between" for cut in cuts_of("text", ["x", first], ["x", second]))
+    cuts = cuts_of("text", ["x", first], ["x", second])
+    assert not any(cut[0] == "between" for cut in cuts)
+    (cut,) = cuts
+    assert Cuts(places={7: (cut,)}).text(7, f"{TEXT} In stock: 5") == f"{TEXT} In stock: \0noise"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("buy('7Yp-EY9Z-8',21,'cf9-w1')", "buy('St_p6yr',21,'fuSU8')"),
+        ("buy('Pnk1sG',21,'7cCm')", "buy('Z5x_D',21,'kgBy')"),
+        ("buy('ab',21,'cd-ef-gh')", "buy('-ab-x-',21,'cd')"),
+    ],
+)
+def test_an_argument_between_tokens_of_any_marks_stays(first: str, second: str) -> None:
+    cuts = cuts_of("value", [first], [second])
+    assert cuts
+    kept = Cuts(places={7: in_order(cuts)})
+    assert "21" in kept.text(7, first)
+
+
+def test_of_long_values_with_tokens_of_other_numbers_of_words_nothing_is_known() -> None:
+    def data(*tokens: str) -> str:
+        stays = ",".join(f'"key{n}":{n}' for n in range(MOST_ALIGNED))
+        return f'{{"a":"{tokens[0]}",{stays},"z":"{tokens[1]}"}}'
+
+    assert not cuts_of("value", [data("p-q", "r-s")], [data("tu", "v-w-x-y")])
+    assert cuts_of("value", [data("p-q", "r-s")], [data("t-u", "v-w")])
 
 
 def test_texts_of_other_number_are_not_compared_one_by_one() -> None:
