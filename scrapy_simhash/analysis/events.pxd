@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 
 cdef class Text:
-    cdef readonly str text
+    cdef readonly str text, raw
     cdef readonly uint64_t number, exact
     cdef readonly Py_ssize_t size, shown
     cdef readonly bint begins_apart, ends_apart
@@ -16,14 +16,14 @@ cdef class Tag:
     cdef readonly bint is_block, is_unseen, is_noscript, is_hidden, is_code, is_content, is_main
     cdef readonly bint is_beside, is_nav, is_never_beside, is_anchor, is_first_heading, is_heading
     cdef readonly bint is_free, is_ordered, is_apart, is_link, is_linking, is_form
-    cdef readonly bint is_select, is_control, is_nothing, is_spaced, is_head, is_meta, is_bold
+    cdef readonly bint is_select, is_control, is_nothing, is_spaced, is_head, is_meta, is_row
 
 
 cdef class Element:
     cdef readonly Tag kind
     cdef readonly tuple attributes, fields, written
     cdef readonly str class_names, names, called, shown, words, control, link_kind
-    cdef readonly uint64_t names_number, called_number, number
+    cdef readonly uint64_t names_number, called_number, number, shape
     cdef readonly bint is_read, hides, is_beside_by_role, leads, is_get
     cdef list _written
     cdef str _outline

@@ -236,7 +236,7 @@ def style_addresses(style: str) -> list[str]:
 
 
 # Of the addresses in a list, for what width or pixels each is.
-_SIZE = re.compile(r"\s(\d[\d.]*[wx])\b")
+_SIZE = re.compile(r"\s(\d[\d.]*[hwx])\b")
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
 
@@ -244,7 +244,7 @@ _WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
 class Text:
     """A text between two tags, with one space between two words.
 
-    *number* is a hash of it (with the spaces that a browser shows), *exact* one of all its spaces,
+    *number* is a hash of it (with the spaces that a browser shows), *exact* one of the *raw* text,
     *size* its bytes in UTF-8, *shown* its characters that are no spaces.  *begins_apart* and
     *ends_apart*: a space is between it and the text before, and behind it.  A text of spaces alone
     is empty.
@@ -255,6 +255,7 @@ class Text:
         # A browser shows several spaces as one, but for those of other widths.
         is_plain = not text or raw.isascii() or not _WIDE_SPACE.search(raw)
         self.number = long_hash_of(text if is_plain else _SPACES.sub(" ", raw).strip(" "))
+        self.raw = raw
         self.exact = self.number if raw == text else long_hash_of(raw)
         self.shown = len(text) - text.count(" ")
         self.size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
@@ -284,8 +285,8 @@ class Tag:
         self.is_first_heading = name == "h1"
         self.is_heading = name in ("h1", "h2", "h3", "h4", "h5", "h6")
         self.is_free = name in ("article", "li", "option", "tr")
-        self.is_bold = name in ("b", "strong")
         self.is_ordered = name == "ol"
+        self.is_row = name == "tr"
         # What they hold has no order.
         self.is_apart = name in ("head", "html")
         self.is_link = name == "link"
@@ -313,6 +314,7 @@ class Element:
     - *shown* is all of it that counts, with a mark for each address, and *number* a hash of it, 0
       if nothing counts: both hold on a page where all its addresses are some, none is cut, and
       nothing in *words* names the page;
+    - *shape* is a hash of its names, and of those of its attributes;
     - *fields* are (name, value, form) of each attribute that counts, *written* (name, kind,
       address) of each address; *leads*: an address is where a link leads to.
     """
@@ -325,7 +327,7 @@ class Element:
         self.is_beside_by_role = False
         self.class_names = self._outline = ""
         self.names = self.called = self.shown = self.words = self.control = ""
-        self.names_number = self.called_number = self.number = 0
+        self.names_number = self.called_number = self.number = self.shape = 0
         self.leads = False
         self.is_get = tag == "form"
         self.link_kind = "link"
@@ -393,6 +395,7 @@ class Element:
                 fields.append((name, value, self._form_of(name, value)))
         self.fields, self.written = tuple(fields), tuple(self._written)
         self.words = "\0".join([value for _, value, form in fields if form in (VALUE, STYLE)])
+        self.shape = long_hash_of(" ".join((self.names, *[name for name, _, _ in fields])))
         self.shown = shown_of(tag, [told(*field) for field in fields])
         self.number = long_hash_of(self.shown) if self.shown else 0
 

@@ -73,6 +73,11 @@ class Brackets:
         self._parts = [0]
         self._are_lists = [True]
         self._sizes = [0]
+        # Its number; by number the one around it, all that is in it, and the names in it.
+        self._open = [0]
+        self._around = [0]
+        self._wholes = [0]
+        self._names = [0]
 
     def read(self, code: str) -> None:
         """Open and close what code without literals does."""
@@ -84,11 +89,16 @@ class Brackets:
                     self._parts.append(0)
                     self._are_lists.append(character == "[")
                     self._sizes.append(0)
+                    self._around.append(self._open[last])
+                    self._open.append(len(self._wholes))
+                    self._wholes.append(0)
+                    self._names.append(0)
                     last += 1
             elif character in ")]}" and last:
                 whole = mix(self.before.pop(), self._parts.pop())
                 is_ordered = self._are_lists.pop()
                 size = self._sizes.pop()
+                self._wholes[self._open.pop()] = whole
                 last -= 1
                 self._sizes[last] += size
                 if self._are_lists[last] and size > 1 and not is_ordered:
@@ -103,6 +113,25 @@ class Brackets:
         self.before[last] = mix(before, value)
         self._sizes[last] += 1
         return before
+
+    def name(self, value: int) -> int:
+        """Name what is in the innermost bracket; return the number of that."""
+        bracket = self._open[-1]
+        self._names[bracket] = mix(self._names[bracket], value)
+        return bracket
+
+    def wholes(self) -> list[int]:
+        """Return what tells each bracket from others: all in it and in those around it.
+
+        The first is all that was read.
+        """
+        whole = mix(self.before[0], self._parts[0])
+        found = [whole]
+        for bracket in range(1, len(self._wholes)):
+            around = self._around[bracket]
+            held = mix(self._wholes[bracket], self._names[bracket])
+            found.append(mix(found[around] if around else 0, held))
+        return found
 
 
 def without_quotes(literal: str) -> str:

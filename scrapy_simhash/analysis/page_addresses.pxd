@@ -11,10 +11,10 @@ cdef uint64_t _VALUE
 cdef class PageAddresses:
     cdef public object names
     cdef readonly list rows, kinds, inside, named_at
-    cdef object _own
+    cdef object _own, _parameters
     cdef tuple _needles
     cdef str _base, _origin, _folder
-    cdef dict _row_as_written, _row_at
+    cdef dict _row_as_written, _row_at, _times, _names_of_rows
     cdef list _texts, _hashes, _unnamed, _places, _anchors, _ids, _befores, _is_placed
 
     cpdef int row_of(self, str written) except -3
@@ -32,5 +32,10 @@ cdef class PageAddresses:
     cpdef place(self, int first, int last, uint64_t anchor, uint64_t before=*)
     @cython.locals(row=int)
     cpdef place_one(self, int at, uint64_t anchor, uint64_t before)
-    @cython.locals(place=uint64_t, value=uint64_t)
+    @cython.locals(at=int)
+    cpdef belong(self, int first, int last, uint64_t record)
+    @cython.locals(at=int)
+    cdef uint64_t _named(self, uint64_t record, int first, int last) except? 0
+    cpdef uint64_t name_of(self, int row) except? 0
+    @cython.locals(place=uint64_t, value=uint64_t, times=int, number=uint64_t, anchor=uint64_t, is_one_of_several=bint)
     cpdef uint64_t value_at(self, int at) except? 0

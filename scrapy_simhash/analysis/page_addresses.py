@@ -34,10 +34,12 @@ class PageAddresses:
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folder = urljoin(base, "x")[:-1]
         self._own = own
+        self._parameters = frozenset(urlsplit(own.url).query.split("&"))
         self._needles = own.needles
         # The rows by what is written on the page; of each its address, its hash as it is, and
         # without the page's own.
         self._row_as_written: dict[str, int] = {}
+        self._names_of_rows: dict[int, int] = {}
         self._texts: list[str] = []
         self._hashes: list[int] = []
         self._unnamed: list[int] = []
@@ -54,6 +56,8 @@ class PageAddresses:
         self._is_placed: list[int] = []
         # Of each anchor and place the row there, -1 if there are several.
         self._row_at: dict[int, int] = {}
+        # How often each value has come so far.
+        self._times: dict[int, int] = {}
 
     def row_of(self, written: str) -> int:
         """Return the row of an address as it is written.
@@ -167,8 +171,10 @@ class PageAddresses:
     def place(self, first: int, last: int, anchor: int, before: int = 0) -> None:
         """Take note of what some addresses are in that are in nothing yet, in this order.
 
-        *before* is what is before them: which record they belong to.
+        *before* is what is before them: which record they belong to.  They belong to each other.
         """
+        if last - first > 1:
+            before = self._named(before, first, last)
         number = 0
         for at in range(first, last):
             if not self._is_placed[at]:
@@ -185,19 +191,54 @@ class PageAddresses:
             if self._row_at.setdefault(there, row) != row:
                 self._row_at[there] = -1
 
+    def belong(self, first: int, last: int, record: int) -> None:
+        """Take note of a record that some addresses are in, as a whole; they belong to each other.
+
+        What each has of a page's own address, or of a folder, may differ on a copy.
+        """
+        record = self._named(record, first, last)
+        for at in range(first, last):
+            self._befores[at] = mix(self._befores[at], record)
+
+    def _named(self, record: int, first: int, last: int) -> int:
+        for at in range(first, last):
+            if not self.kinds[at] & 0x80:
+                record = mix(record, self.name_of(self.rows[at]))
+        return record
+
+    def name_of(self, row: int) -> int:
+        """Return a hash of the last segment of an address, without what the page's own has."""
+        name = self._names_of_rows.get(row)
+        if name is None:
+            last, mark, query = self._texts[row].rpartition("/")[2].partition("?")
+            last = last.partition(";")[0]
+            if mark:
+                parts = [part for part in query.split("&") if part not in self._parameters]
+                last = "&".join((last, *parts))
+            name = self._names_of_rows[row] = long_hash_of(last)
+        return name
+
     def value_at(self, at: int) -> int:
         """Return the value that an address is; 0 if it is none.
 
-        Where several may stand in one place, each belongs to what is before it.
+        Where several may stand in one place, each belongs to what is before it, and to its record,
+        and one that comes again is another value.
         """
         if self.kinds[at] & 0x80 or not self._is_placed[at]:
             return 0
-        place = self._places[at]
-        if self._befores[at] and self._row_at[mix(self._anchors[at], place)] < 0:
-            self._anchors[at] = mix(self._anchors[at], self._befores[at])
-        value = mix(self._unnamed[self.rows[at]], self._anchors[at]) & _VALUE | place
-        self._ids[at] = value
-        return value
+        place, number = self._places[at], self._unnamed[self.rows[at]]
+        anchor = self._anchors[at]
+        is_one_of_several = self._row_at[mix(anchor, place)] < 0
+        if is_one_of_several:
+            anchor = mix(anchor, self._befores[at])
+        value = mix(number, anchor) & _VALUE | place
+        times = self._times.get(value, 0)
+        self._times[value] = times + 1
+        if times and is_one_of_several:
+            anchor = mix(anchor, times)
+            value = mix(number, anchor) & _VALUE | place
+        self._anchors[at], self._ids[at] = anchor, value
+        return 0 if times and not is_one_of_several else value
 
     def found(self) -> Addresses:
         """Return all that are placed."""

@@ -33,14 +33,14 @@ cdef class Frame:
     cdef public bint is_nothing
     cdef public bint is_block, is_big, is_beside, is_content, is_link, is_get, is_apart, is_noise
     cdef public bint run_is_spaced, is_run_apart, is_spaced, is_spaced_text, is_in_head, is_titled
-    cdef public bint has_links, has_small_parts, are_unlike
+    cdef public bint has_links, has_small_parts, are_unlike, is_code, is_cut
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public uint64_t record, context, title, in_order, shape, smalls, others
     cdef public uint64_t heads, waiting_in, run_shape
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
-    cdef public int run_at, run_address, run_shown, shown, named_at, parts
+    cdef public int run_at, run_address, run_shown, shown, named_at, parts, depth
     cdef public int waiting, waiting_end
     cdef public int chain_number, base, first_number, long_number, long_at
     cdef public list units
@@ -78,6 +78,7 @@ cdef class Reader:
     cdef _read_attributes(self, Frame frame)
     @cython.locals(place=uint64_t, is_beside=bint)
     cdef _place_of_addresses(self, Frame frame)
+    cdef bint _is_of_links(self, Frame frame) except -1
     cdef bint _is_own_field(self, Frame frame, dict held) except -1
     cdef bint _is_own_control(self, Frame frame, dict held, str name) except -1
     cdef bint _is_watching(self, Frame frame) except -1
@@ -104,8 +105,9 @@ cdef class Reader:
         number=int, title=uint64_t,
     )
     cdef _close_big(self, Frame frame, Frame parent)
-    @cython.locals(whole=uint64_t, loose=uint64_t, number=int)
+    @cython.locals(whole=uint64_t, loose=uint64_t, number=int, last=int, kind=Tag, has_small=bint)
     cdef _end_record(self, Frame frame, Frame parent, uint64_t items)
+    @cython.locals(loose=uint64_t, number=int, at=int, named_at=int, first=int, last=int, is_one=bint)
     cdef _note_records(self)
     cdef _add_item(self, Frame frame, uint64_t value, uint64_t shape)
     cdef _add(self, Frame frame, Unit unit)
@@ -117,7 +119,7 @@ cdef class Reader:
     cdef _place_first(self, Frame frame, uint64_t behind)
     @cython.locals(value=uint64_t)
     cdef uint64_t _behind(self, Frame head, Unit meta) except? 0
-    @cython.locals(value=uint64_t, place=uint64_t)
+    @cython.locals(value=uint64_t, place=uint64_t, before=uint64_t)
     cdef _add_long(self, Frame frame, Unit unit)
     @cython.locals(is_behind_small=bint)
     cdef _begin_long(
@@ -149,6 +151,6 @@ cdef class Reader:
     cdef _note_addresses(self)
     @cython.locals(
         value=uint64_t, chained=uint64_t, one=uint64_t, place=uint64_t, of_name=uint64_t,
-        anchor=uint64_t, row=int, at=int, chain=int, brackets=Brackets,
+        anchor=uint64_t, row=int, at=int, chain=int, brackets=Brackets, bracket=int,
     )
     cdef _read_code(self, Frame frame, str code)

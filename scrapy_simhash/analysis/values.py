@@ -21,7 +21,8 @@ are put together of such.  Items of a list and rows of a table are in no chain: 
 order holds the same, one with fewer items does not.  The literals of a script are chained with the
 three before each.  Where elements with others before them stand in one place, as the parts of
 records do, what is in them belongs to what is said around them (:meth:`Frame.about`).  Of several
-such elements with parts that hold something small, each as a whole is a value, too.
+elements of one place and depth, each as a whole is a record: a value, too, if it holds something
+small, to which the addresses in it belong.  So do those in an object of a script to that.
 
 Addresses are values of their own, each with the element that it is in, since two addresses may lead
 to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
@@ -231,7 +232,7 @@ class Frame:
         self.place = self.outer = 0
         self.attributes = 0  # their hash, 0 if there are none
         self.size = 0  # bytes of text
-        self.is_big = False
+        self.is_big = self.is_code = self.is_cut = False
         self.is_apart = element.kind.is_apart
         # The run: a hash, its bytes, its first event and address, -1 if there is none.
         self.run = self.run_size = 0
@@ -255,6 +256,7 @@ class Frame:
         self.record = self.title = 0
         # The same for an element that has not said itself what it is about: what is said around it.
         self.context = 0 if parent is None else parent.about()
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.is_titled = self.has_links = False
         # The number and hash of the long text, or big child, that is the last child so far.
         self.long_number = self.long_at = -1
@@ -336,8 +338,9 @@ class Reader:
         self._frames: list[Frame] = []
         self._characters = self._literals = 0
         self._beside: set[int] = set()
-        # What may be a record, at each place: its hash, number, and events.
-        self._records: dict[int, list[tuple[int, int, int, int]]] = {}
+        # What may be a record, at each place and depth: its hash, number (-1 if it is no value),
+        # events and addresses, and whether it is one even if it is alone.
+        self._records: dict[int, list[tuple[int, int, int, int, int, int, bool]]] = {}
         self._met: set[int] = set()  # the places of meta elements so far
         # The last text, and how many things changed since at each place.
         self._before = 0
@@ -558,8 +561,12 @@ class Reader:
     def _place_of_addresses(self, frame: Frame) -> None:
         """Note where the addresses of an element are, once it is known if it is a link."""
         place = self._in_value(frame, frame.outer)
-        is_beside = frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link))
+        is_beside = frame.is_noise or self._is_of_links(frame)
         self._addresses.stand_at(frame.address, place, is_beside)
+
+    def _is_of_links(self, frame: Frame) -> bool:
+        """Whether an element leads elsewhere, from a place where that is no value."""
+        return frame.is_link and (frame.is_beside or (frame.kind.is_link and frame.element.leads))
 
     def _is_own_field(self, frame: Frame, held: dict[str, str]) -> bool:
         """Whether an element is a hidden field that repeats a parameter of the page's address.
@@ -658,7 +665,7 @@ class Reader:
             return
         text, value, size = said.text, said.number, said.size
         if frame.is_spaced_text:
-            value = said.exact
+            text, value = said.raw, said.exact
         is_changed = self._addresses.may_name_page(text)
         if is_changed:
             text = self._own.out_of(text)
@@ -715,7 +722,10 @@ class Reader:
 
     def _close(self, frame: Frame, parent: Frame, end: int) -> None:
         last = len(self._addresses.rows)
-        if frame.is_noise or (frame.is_link and (frame.is_beside or frame.kind.is_link)):
+        if frame.is_code:
+            parent.others = add(parent.others, frame.others)
+            parent.parts += 1
+        if frame.is_noise or self._is_of_links(frame):
             self._addresses.place(frame.address, last, 0)
             parent.has_links = True
             return
@@ -739,9 +749,9 @@ class Reader:
         if is_bare and not frame.attributes and frame.is_nothing:
             return
         value = mix(frame.kind.number, frame.attributes)
-        shape = mix(frame.kind.number, frame.element.names_number)
-        if frame.kind.is_control and "disabled" in frame.element.attributes:
-            shape = mix(shape, 1)  # the title of the options behind it
+        if frame.others and not frame.is_code:  # the code in it
+            value = mix(value, frame.others)
+        shape = mix(frame.kind.number, frame.element.shape)
         if frame.units is not None:
             for unit in frame.units:
                 value = mix(value, unit.value)
@@ -769,7 +779,7 @@ class Reader:
             value = mix(value, 1)
         is_first = not parent.run
         self._run_on(parent, value)
-        if is_first and frame.kind.is_bold:
+        if is_first:
             parent.run_shape = frame.kind.number
         parent.run_size += frame.run_size
         parent.size += frame.run_size
@@ -807,7 +817,7 @@ class Reader:
             child = mix(frame.first, frame.attributes != 0)
             self._begin_long(parent, child, whole, frame.place, frame.at, frame.at)
         if frame.kind.is_free:
-            shape = mix(frame.kind.number, frame.element.names_number)
+            shape = mix(frame.kind.number, frame.element.shape)
             self._add_item(parent, mix(whole, frame.items), shape)
         elif not parent.first:
             parent.first, parent.first_number = frame.first, frame.first_number
@@ -821,25 +831,33 @@ class Reader:
         what is beside it in the same element.
         """
         whole = mix(mix(frame.smalls, frame.others), mix(frame.attributes, items))
-        parent.others = add(parent.others, whole)
+        # The cells of a row have an order, as its columns have.
+        kind = parent.kind
+        parent.others = mix(parent.others, whole) if kind.is_row else add(parent.others, whole)
         parent.parts += 1
-        if frame.smalls or items or frame.has_small_parts:
+        has_small = frame.smalls != 0 or items != 0 or frame.has_small_parts
+        if has_small:
             parent.has_small_parts = True
-        if frame.parts < 2 or not (frame.has_small_parts or frame.kind.is_free):
+        if frame.is_beside or frame.is_apart or (frame.parts == 1 and not (frame.smalls or items)):
             return
-        if frame.is_beside or frame.is_apart:
-            return
-        number = self._begin(whole, -1, frame)
+        # What is small is one chain if there is nothing else, and no heading but the first.
+        is_told = frame.kind.is_row or (has_small and (frame.parts or frame.is_cut))
+        number = self._begin(whole, -1, frame) if is_told else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
-        record = loose, number, frame.at, frame.named_at
-        self._records.setdefault(frame.place, []).append(record)
+        last = len(self._addresses.rows)
+        is_one = frame.kind.is_row
+        record = loose, number, frame.at, frame.named_at, frame.address, last, is_one
+        self._records.setdefault(mix(frame.place, frame.depth), []).append(record)
 
     def _note_records(self) -> None:
         """Take note of the records: the big elements that have others in their place."""
         for records in self._records.values():
-            if len(records) > 1:
-                for loose, number, at, named_at in records:
+            for loose, number, at, named_at, first, last, is_one in records:
+                if not is_one and len(records) == 1:
+                    continue
+                if number >= 0:
                     self._note_in(loose, number, TEXT_KIND, at, named_at, at, at)
+                self._addresses.belong(first, last, loose)
 
     def _add_item(self, frame: Frame, value: int, shape: int) -> None:
         """Take note of a part of a list: if all have one shape, the order is a visitor's choice."""
@@ -902,6 +920,8 @@ class Reader:
             frame.heads = mix(frame.heads, value)
         if unit.is_heading:
             self._end_chain(frame, value)
+            if frame.chain:
+                frame.is_cut = True
             frame.chain, frame.base = 0, -1
             frame.record = value
         number = self._chain(frame, value, place, TEXT_KIND, unit.at, unit.end)
@@ -928,7 +948,8 @@ class Reader:
 
     def _add_long(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
-        self._addresses.place(unit.first, unit.last, value)
+        before = mix(mix(frame.context, frame.record), frame.chain)
+        self._addresses.place(unit.first, unit.last, value, before)
         if frame.is_apart:
             place = self._in_value(frame, unit.place)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
@@ -1054,8 +1075,7 @@ class Reader:
         of = self._addresses
         for at in range(len(of.rows)):
             value = of.value_at(at)
-            if value and value not in self._counts:
-                self._counts[value] = 1
+            if value:
                 chain = len(self._ids)
                 self._ids.append(value)
                 self._bases.append(-1)
@@ -1086,9 +1106,10 @@ class Reader:
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
         brackets = Brackets()
-        # Of addresses with the same before them, each belongs to the literal behind it: the last
-        # literal is empty, and no address.
+        # Of addresses with the same before them, each belongs to the literal behind it (the last
+        # literal is empty, and no address) and to all in the brackets around it.
         waiting: list[tuple[int, int]] = []
+        inside: list[tuple[int, int]] = []
         base, value, chained, in_value = -1, 0, 0, 0
         place = 0
         is_watching = self._is_watching(frame)
@@ -1112,6 +1133,7 @@ class Reader:
                     of_name = self._in_value(frame, mix(frame.place, long_hash_of(name)))
                     at = self._addresses.collect(row, DATA_KIND, of_name, frame.at, frame.named_at)
                     waiting.append((at, mix(one, brackets.before[-1])))
+                    inside.append((at, brackets.name(self._addresses.name_of(row))))
                 brackets.add(one)
             else:
                 said_now = literal
@@ -1134,3 +1156,7 @@ class Reader:
             chain = self._begin(chained, base, frame)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
+        wholes = brackets.wholes()
+        for at, bracket in inside:
+            self._addresses.belong(at, at + 1, wholes[bracket])
+        frame.is_code, frame.others = True, wholes[0]

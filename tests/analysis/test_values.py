@@ -267,6 +267,12 @@ def test_spaces_between_words_never_count() -> None:
     assert not new("<p>Oak  and\n iron</p>", "<p>Oak and iron </p>")
 
 
+def test_spaces_in_pre_count_where_it_names_its_page() -> None:
+    assert new(f"<pre># ##\n{KEPT}</pre>", f"<pre>## #\n{URL}</pre>")
+    assert new(f"<pre>#  # {KEPT}</pre>", f"<pre># # {URL}</pre>")
+    assert not new(f"<pre># ##\n{KEPT}</pre>", f"<pre># ##\n{URL}</pre>")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -413,6 +419,7 @@ def records(around: str) -> tuple[str, str]:
         ("<p>a&nbsp;&nbsp;b</p>", "<p>a b</p>"),
         ("<p>山田\u3000太郎</p>", "<p>山田 太郎</p>"),
         ('<img srcset="/a.jpg 400w">', '<img srcset="/a.jpg 500w">'),
+        ('<img srcset="/a.jpg 9w 400h">', '<img srcset="/a.jpg 9w 500h">'),
         ('<link rel="author" href="/1">', '<link rel="author" href="/2">'),
         ("<p>1 <b>29</b></p>", "<p>1<b>29</b></p>"),
         ("<p>1<b> 29</b></p>", "<p>1<b>29</b></p>"),
@@ -431,6 +438,7 @@ def records(around: str) -> tuple[str, str]:
             "wide spaces",
             "wide space",
             "width of a picture",
+            "height of a picture",
             "author",
             "space before",
             "space first in",

@@ -62,6 +62,37 @@ def lists(one: Callable[[str, int], str]) -> tuple[str, str]:
     return one("Early", 0) + one("Late", 1), one("Early", 1) + one("Late", 0)
 
 
+def cards(card: str) -> tuple[str, str]:
+    """Two pages with four cards, of which the second and the third have each other's state."""
+    return swapped(f"<div>{card}</div>".replace("{}", f"<p>{LONG}</p>"))
+
+
+def swapped(one: str, joined_by: str = "") -> tuple[str, str]:
+    """The same of anything: ``STATE`` and ``NAME`` stand for those of each."""
+    page, other = (
+        joined_by.join(
+            one.replace("STATE", state).replace("NAME", name)
+            for state, name in zip(("free", *of, "gone"), ("Ash", "Oak", "Elm", "Fir"), strict=True)
+        )
+        for of in permutations(("free", "taken"))
+    )
+    return page, other
+
+
+def columns(*of: str) -> tuple[str, str]:
+    one, other = (
+        rows("<th>Monday<th>Tuesday", f"<td>{LONG[1:]}" + "".join(f"<td>{cell}" for cell in cells))
+        for cells in permutations(of)
+    )
+    return one, other
+
+
+def repeats(item: str) -> tuple[str, str]:
+    one, other = ("".join(map(item.format, of)) for of in ("aaabb", "aabbb"))
+    tag = {"<li>": "ul", "<tr>": "table"}.get(item[:4], "div")
+    return f"<{tag}>{one}</{tag}>", f"<{tag}>{other}</{tag}>"
+
+
 def rows(*cells: str) -> str:
     return f"<table>{''.join(f'<tr>{one}</tr>' for one in cells)}</table>"
 
@@ -152,6 +183,38 @@ SWAPPED: dict[str, tuple[str, str]] = {
             f"<table><tr><td>Open<td><b>{n}</b><p>{LONG}</p><td><p>{p}</p><p>{OTHER_LONG}</p>"
             "</table>"
         )
+    ),
+    "icon before a text that cards share": cards('<p><img src="/STATE.png"></p>{}<p>NAME</p>'),
+    "icon behind it": cards('{}<p><img src="/STATE.png"></p><p>NAME</p>'),
+    "link behind it": cards('{}<p><a href="/by/STATE">Contact</a></p><p>NAME</p>'),
+    "icon in it": cards(f'<h3>NAME</h3><p>{LONG} <img src="/STATE.png"> for sale</p>'),
+    "heading behind it": cards("<p>STATE</p>{}<h3>NAME</h3>"),
+    "state behind it": cards("<p>NAME</p>{}<h3>STATE</h3>"),
+    "class of a card": swapped(f'<div class="STATE"><p>{LONG}</p><p>NAME</p></div>'),
+    "style of a card": swapped(
+        f'<div style="background:url(/STATE.png)"><p>{LONG}</p><p>NAME</p></div>'
+    ),
+    "code in a card": cards('<script>x={"is":"STATE","n":1}</script>{}<p>NAME</p>'),
+    "code in a small card": cards('NAME <script>x={"is":"STATE","n":1}</script>'),
+    "pictures of two things": cards('<img src="/STATE.png">{}<p><img src="/NAME.jpg"></p>'),
+    "pictures of small cards": swapped(
+        '<article><img src="/STATE.png"> and <img src="/NAME.jpg"></article>'
+    ),
+    "availability in a link": swapped(
+        '<a href="/all"><link itemprop="availability" href="https://schema.org/STATE">'
+        f"<p>{LONG}</p><p>NAME</p></a>"
+    ),
+    "long columns": columns(LONG, OTHER_LONG),
+    "columns of lists": columns(listed(), listed(number=1)),
+    "items under an item in italics": days("<li><em>{}</em></li>", "<li>{}</li>"),
+    "items under an item of another style": days(
+        '<li style="font-weight:bold">{} of them</li>', "<li>{}</li>"
+    ),
+    "how often a picture comes": repeats('<li><img src="/{}.png"> A card of this deck</li>'),
+    "how often a link comes": repeats('<li><a href="/{}">Show this card</a></li>'),
+    "how often a row has a picture": repeats('<tr><td><img src="/{}.png"><td>Olympic medal</tr>'),
+    "how often a script has a picture": repeats(
+        '<script>x={{"n":1,"img":"https://i.example/{}.png","is":true}}</script>'
     ),
     "long items of an ol": (
         f"<ol><li><b>First</b> {LONG}</li><li><b>Other</b> {OTHER_LONG}</li></ol>",
@@ -313,6 +376,12 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         )
         for of in permutations("ab")
     ),
+    "addresses before a price": swapped('{"image":"/STATE.jpg","price":1,"name":"NAME"}', ","),
+    "addresses in an object before a name": swapped(
+        '{"at":{"image":"/STATE.jpg","n":1},"name":"NAME"}', ","
+    ),
+    "addresses of one object": swapped('{"image":"/STATE.jpg","n":1,"url":"/NAME"}', ","),
+    "addresses of calls": swapped("add({icon:'/STATE.png',zoom:12,name:'NAME'})", ";"),
     "calls in calls": (
         "add(new Point(1,2),'Bath');add(new Point(3,4),'York')",
         "add(new Point(1,2),'York');add(new Point(3,4),'Bath')",
