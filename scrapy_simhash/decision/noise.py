@@ -67,18 +67,29 @@ _HOST = 2
 
 # What of a value changed: everything; a parameter or segment of an address; what is between the
 # beginning and the end of a text; so many words, between so many before and behind; what is between
-# some words (with a number: AT_START, AT_END).
+# some words (with a number: AT_START, AT_END).  A segment is one of so many; what is between is one
+# word, if it was (ONE_WORD).
 Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
 OF_ALL = ("whole", "segment", "between")
-AT_START, AT_END = 1, 2
+AT_START, AT_END, ONE_WORD = 1, 2, 4
 # A parameter of all links has no place.
 EVERYWHERE = 0
 # A place is followed by so many bits of what changes there: a text, an attribute.
 _WHAT_BITS = 16
 
-# A number, a time or a price is one word.
-_WORDS = re.compile(r"\d+(?:(?:[.,:'’]\u034f?|\u034f)\d+)+|[^\W_]+|[\W_]+")
+# A number, a time, a date or a price is one word; ``17,39.90,5`` and ``17:381`` are several.
+_WORDS = re.compile(
+    r"""
+    (?<!\d) (?<!\d[.,:'’]) (?:
+        \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
+        | \d\d? (?::\u034f?\d\d){1,2} (?:[.,]\u034f?\d+)?
+        | \d+ (?:\.\u034f?\d+){1,3} | \d+ ,\u034f?\d+
+    ) (?![.,:'’]?\u034f?\d)
+    | \d+ (?:\u034f\d+)+ | [^\W_]+ | [\W_]+
+    """,
+    re.VERBOSE,
+)
 _MARK = "\0noise"
 _NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
 # A value that is no sentence.
@@ -118,32 +129,27 @@ class Cuts:
             elif cut[0] == "near":
                 value = _without(value, str(cut[1]), str(cut[2]), int(cut[3]))
             elif cut[0] == "between":
-                before_it, behind_it = str(cut[1]), str(cut[2])
-                if (
-                    len(value) >= len(before_it) + len(behind_it)
-                    and value.startswith(before_it)
-                    and value.endswith(behind_it)
-                ):
-                    value = f"{before_it}{_MARK}{behind_it}"
+                ends = AT_START | AT_END | int(cut[3])
+                value = _without(value, str(cut[1]), str(cut[2]), ends)
         return value
 
     def address(self, place: int, address: str) -> str:
         """Return what an address keeps, empty if it is all noise."""
         names = self.parameters
-        segments = []
+        segments: list[tuple[int, int]] = []
         for cut in self.places.get(place, ()):
             if cut == WHOLE:
                 return ""
             if cut[0] == "parameter":
                 names = names | {str(cut[1])}
             elif cut[0] == "segment":
-                segments.append(int(cut[1]))
+                segments.append((int(cut[1]), int(cut[2])))
         address = stripped(address, names)
         if segments:
             start, mark, query = address.partition("?")
             pieces = start.split("/")
-            for number in segments:
-                if number < len(pieces):
+            for number, of in segments:
+                if number < of == len(pieces):
                     pieces[number] = _MARK
             address = "/".join(pieces) + mark + query
         return address
@@ -167,7 +173,9 @@ def _without(value: str, before: str, behind: str, ends: int) -> str:
     start += len(before)
     if not ends & AT_END:
         end = value.find(behind, start)
-    return f"{value[:start]}{_MARK}{value[end:]}" if start <= end else value
+    if start > end or (ends & ONE_WORD and len(_WORDS.findall(value[start:end])) > 1):
+        return value
+    return f"{value[:start]}{_MARK}{value[end:]}"
 
 
 def near_place(wide: int, before: int, rank: int) -> int:
@@ -295,13 +303,21 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         # What is left of the titles of others may be the name of a brand.
         if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
             keep = _kept_by(set(), place, atoms[0].kind)
-        for box, in_box in _in_boxes(visits, wide):
+        boxes = dict(_in_boxes(visits, wide))
+        for box, in_box in boxes.items():
             kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
             is_beside = all(atom.is_beside for visit in in_box for atom in visit)
-            fates[box].add(_fate(kept[0], kept[1], is_beside))
+            fate = _fate(kept[0], kept[1], is_beside)
+            # One text that is cut by itself needs no box around it, which may say something.
+            is_one = all(len(visit) == 1 for visit in boxes[wide.get(box, box)])
+            fates[box].add(_CUT if fate == _OTHERS and cuts and is_one else fate)
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
-    same |= fates.keys() - rotating
+    same.update(
+        box
+        for box, found in fates.items()
+        if box not in rotating and (_STAYS in found or _CUT not in found)
+    )
     wide = {place: wide[place] for place, _ in changed if place in wide}
     same_parameters = frozenset(common - of_visit)
     return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide, names)
@@ -395,8 +411,9 @@ def _stay_in_place(one: Sequence[str], two: Sequence[str]) -> bool:
     return len(one) == len(two) and any(map(eq, one, two))
 
 
-# What two visits say of the texts in one place: they stay, are others, or may belong to either.
-_STAYS, _OTHERS, _EITHER = "stays", "others", "either"
+# What two visits say of the texts in one place: they stay, are others, all of which is cut where
+# they are, or may belong to either.
+_STAYS, _OTHERS, _CUT, _EITHER = "stays", "others", "cut", "either"
 
 
 def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
@@ -427,6 +444,7 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
     runs = _runs(mine, its, is_text or not _CODE.search(one))
     if runs is None:
         return None
+    is_even = len(mine) == len(its)
     if runs == [(0, len(mine))]:
         return [WHOLE] if is_single or not is_text else []
     if is_text and len(runs) == 1:
@@ -435,7 +453,7 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
         if not _letters((*mine[:start], *mine[end:])):
             return [WHOLE] if is_single else []
         if len(before) <= MAX_AROUND and len(behind) <= MAX_AROUND:
-            return [("between", before, behind)]
+            return [("between", before, behind, ONE_WORD * (end - start == 1 and is_even))]
     cuts: list[Cut] = []
     for at, (start, end) in enumerate(runs[:MOST_RUNS]):
         first = runs[at - 1][1] if at else 0
@@ -448,8 +466,9 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
         while len("".join(mine[end:last])) > MAX_AROUND:
             last -= 1
         ends = AT_START * (first == 0) + AT_END * (last == len(mine))
+        ends += ONE_WORD * (end - start == 1 and is_even)
         cuts.append(("near", "".join(mine[first:start]), "".join(mine[end:last]), ends))
-        if not is_text and len(mine) == len(its):
+        if not is_text and is_even:
             cuts.append(("words", start, end - start, len(mine) - end))
     return cuts
 
@@ -551,7 +570,9 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
         return unsaid
     if not (are_apart and _are_apart(mine, its, segments)):
         return unsaid
-    return {*(("segment", number) for number in segments), *(("parameter", n) for n in names)}
+    of = {len(a) for a, _ in pairs}
+    cuts = {("segment", number, many) for number in segments for many in of if number < many}
+    return {*cuts, *(("parameter", name) for name in names)}
 
 
 def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:
@@ -745,10 +766,10 @@ class Noise:
 _KINDS: dict[str, tuple[type, ...]] = {
     "whole": (),
     "parameter": (str,),
-    "segment": (int,),
+    "segment": (int, int),
     "near": (str, str, int),
     "words": (int, int, int),
-    "between": (str, str),
+    "between": (str, str, int),
 }
 
 QUIET = Noise()

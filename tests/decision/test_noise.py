@@ -20,6 +20,7 @@ from scrapy_simhash.decision.noise import (
     MOST_CUTS,
     MOST_RUNS,
     NO_CUTS,
+    ONE_WORD,
     STAYING,
     WHOLE,
     Atom,
@@ -85,8 +86,8 @@ def changed(place: int, *cuts: Cut, same: Iterable[int] = ()) -> Differences:
             ["/17.jpg?sig=c", "/18.jpg?sig=d"],
             {("parameter", "sig")},
         ),
-        (["/s/a/17.m3u8"], ["/s/b/17.m3u8"], {("segment", 4)}),
-        (["/s/a/17.ts", "/s/b/18.ts"], ["/s/c/17.ts", "/s/d/18.ts"], {("segment", 4)}),
+        (["/s/a/17.m3u8"], ["/s/b/17.m3u8"], {("segment", 4, 6)}),
+        (["/s/a/17.ts", "/s/b/18.ts"], ["/s/c/17.ts", "/s/d/18.ts"], {("segment", 4, 6)}),
         (["/17.jpg"], ["/17.jpg"], set()),
         (["/1", "/2"], ["/2", "/1"], set()),
     ],
@@ -171,9 +172,9 @@ def test_a_value_of_one_word_is_cut_as_a_whole() -> None:
 
 def test_a_time_within_a_text_is_cut_between_the_words_around_it() -> None:
     first, second = "Updated 3 minutes ago", "Updated 17 minutes ago"
-    assert cuts_of("text", [first], [second]) == {("between", "Updated ", " minutes ago")}
+    assert cuts_of("text", [first], [second]) == {("between", "Updated ", " minutes ago", ONE_WORD)}
     both = cuts_of("text", ["Oak", first, "Iron"], ["Oak", second, "Iron"])
-    assert both == {("between", "Updated ", " minutes ago")}
+    assert both == {("between", "Updated ", " minutes ago", ONE_WORD)}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,19 @@ def test_a_time_within_a_text_is_cut_between_the_words_around_it() -> None:
 )
 def test_a_number_is_one_word(first: str, second: str) -> None:
     cuts = cuts_of("text", ["x", f"Subtotal {first}"], ["x", f"Subtotal {second}"])
-    assert cuts == {("between", "Subtotal ", " EUR")}
+    assert cuts == {("between", "Subtotal ", " EUR", ONE_WORD)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "own"),
+    [
+        ("17:381 views", "17:382 views", "17:"),
+        ("17,39.90,5 EUR", "17,39.90,6 EUR", "17,39.90,"),
+    ],
+)
+def test_several_numbers_are_several_words(first: str, second: str, own: str) -> None:
+    ((kind, before, *_),) = cuts_of("text", ["x", first], ["x", second])
+    assert (kind, before) == ("between", own)
 
 
 def test_of_a_text_without_words_around_nothing_is_known() -> None:
@@ -412,12 +425,15 @@ def test_what_is_watched_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (("near", "t=", "&", 0), "t=1&t=2&u=3", "t=1&t=2&u=3"),
         (("near", "t=", "&u", AT_END), "t=1&u&t=2&u", "t=1&u&t=\0noise&u"),
         (("near", "t=", "&u", AT_START | AT_END), "t=1&u&t=2&u", "t=\0noise&u"),
-        (("between", "Updated ", " ago"), "Updated 3 hours ago", "Updated \0noise ago"),
-        (("between", "Updated ", " ago"), "Updated ago", "Updated ago"),
-        (("between", "Updated ", " ago"), "Posted 3 hours ago", "Posted 3 hours ago"),
-        (("between", "", " left"), "3 left", "\0noise left"),
+        (("between", "Updated ", " ago", 0), "Updated 3 hours ago", "Updated \0noise ago"),
+        (("between", "Updated ", " ago", 0), "Updated ago", "Updated ago"),
+        (("between", "Updated ", " ago", 0), "Posted 3 hours ago", "Posted 3 hours ago"),
+        (("between", "", " left", 0), "3 left", "\0noise left"),
+        (("between", "", " left", ONE_WORD), "3 left", "\0noise left"),
+        (("between", "", " left", ONE_WORD), "3 or 4 left", "3 or 4 left"),
+        (("near", "t=", "}", AT_END | ONE_WORD), "t=2,s=1}", "t=2,s=1}"),
         (("parameter", "s"), "a?s=1", "a?s=1"),
-        (("segment", 3), "a/b/c/d", "a/b/c/d"),
+        (("segment", 3, 4), "a/b/c/d", "a/b/c/d"),
     ],
 )
 def test_cut_of_a_value(cut: Cut, value: str, left: str) -> None:
@@ -433,8 +449,9 @@ def test_cut_of_a_value(cut: Cut, value: str, left: str) -> None:
         (("parameter", "s"), "/a?s=1&x=2", "/a?x=2"),
         (("parameter", "s"), "/a?s=1", "/a"),
         (("parameter", "s"), "/a?size=1", "/a?size=1"),
-        (("segment", 4), "/s/ab/17.ts?q=1", "/s/\0noise/17.ts?q=1"),
-        (("segment", 9), "/s/ab/17.ts", "/s/ab/17.ts"),
+        (("segment", 4, 6), "/s/ab/17.ts?q=1", "/s/\0noise/17.ts?q=1"),
+        (("segment", 4, 6), "/s/17.ts", "/s/17.ts"),
+        (("segment", 9, 6), "/s/ab/17.ts", "/s/ab/17.ts"),
         (("words", 1, 1, 0), "/s/ab", "/s/ab"),
     ],
 )
@@ -445,7 +462,7 @@ def test_cut_of_an_address(cut: Cut, address: str, left: str) -> None:
 
 
 def test_several_cuts_of_one_place_are_all_made() -> None:
-    cuts = Cuts(frozenset({"s"}), {7: (("parameter", "t"), ("segment", 3))})
+    cuts = Cuts(frozenset({"s"}), {7: (("parameter", "t"), ("segment", 3, 5))})
     assert cuts.address(7, f"{SITE}/ab/x?s=1&t=2&u=3") == f"{SITE}/\0noise/x?u=3"
     assert cuts.address(8, f"{SITE}/ab/x?s=1&t=2&u=3") == f"{SITE}/ab/x?t=2&u=3"
     assert stripped(f"{SITE}/a?s=1&x", {"s"}) == f"{SITE}/a?x"
@@ -458,10 +475,10 @@ def test_several_cuts_of_one_place_are_all_made() -> None:
 ALL_CUTS: tuple[Cut, ...] = (
     WHOLE,
     ("parameter", "t"),
-    ("segment", 4),
+    ("segment", 4, 6),
     ("words", 1, 1, 0),
     ("near", "t=", "&", AT_START),
-    ("between", "Updated ", " ago"),
+    ("between", "Updated ", " ago", 0),
 )
 
 

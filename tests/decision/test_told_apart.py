@@ -615,6 +615,23 @@ BESIDE_NOISE: dict[str, test_noise.Page] = {
     "file in another folder with another parameter": lambda n, v: (
         f'<img src="/in/{pad(v)}/{n}.jpg?at={v}">'
     ),
+    "class of what changes": lambda n, v: f'<p>Points <b class="level-{n}">{v}</b></p>',
+    "class beside it": lambda n, v: f'<p class="now"><i class="t{n}"></i>{v}.5</p>',
+    "words behind a time on some pages": lambda n, v: (
+        f"<p>Updated {v}{f' - {n} minutes late' * (n >= 50)}</p>"
+    ),
+    "words before a number on some pages": lambda n, v: (
+        f"<p>{f'Part {n} - ' * (n >= 50)}{v} views</p>"
+    ),
+    "price behind a price on some pages": lambda n, v: (
+        f"<p>Bid: {v} EUR{f', buy now for {n} EUR' * (n >= 50)}</p>"
+    ),
+    "field behind a token on some pages": lambda n, v: (
+        f"""<div data-of='{{"t": {v}{f', "seat": "B{n}"' * (n >= 50)}}}'></div>"""
+    ),
+    "number before a number": lambda n, v: f'<p class="q"><b>{n}:{v}</b></p>',
+    "numbers of a script": lambda n, v: f"<script>x='a',q='{n},39.90,{v}'</script>",
+    "file in no folder": lambda n, v: f'<img src="/{f"{pad(v)}/photo" if n < 50 else n}.jpg">',
     "file at another depth": lambda n, v: f'<img src="/in{"/x" * (v % 5)}/{pad(v)}/{n}.jpg">',
 }
 
