@@ -81,7 +81,7 @@ _WHAT_BITS = 16
 # A number, a time, a date or a price is one word; ``17,39.90,5`` and ``17:381`` are several.
 _WORDS = re.compile(
     r"""
-    (?<!\d) (?<!\d[.,:'’]) (?:
+    (?<!\d) (?<!\d[.,'’]) (?:
         \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
         | \d\d? (?::\u034f?\d\d){1,2} (?:[.,]\u034f?\d+)?
         | \d+ (?:\.\u034f?\d+){1,3} | \d+ ,\u034f?\d+
