@@ -8,7 +8,7 @@ from scrapy_simhash.analysis.literals cimport Brackets
 from scrapy_simhash.analysis.page_addresses cimport PageAddresses
 from scrapy_simhash.hashes cimport add, mix
 
-cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _SEVERAL, _BESIDE_BIT, _HEAD_BIT
+cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
 cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
 
@@ -36,7 +36,7 @@ cdef class Frame:
     cdef public bint has_links, has_small_parts, are_unlike, is_code, is_cut
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
-    cdef public uint64_t record, context, title, in_order, shape, smalls, others
+    cdef public uint64_t record, title, in_order, shape, smalls, others
     cdef public uint64_t heads, waiting_in, run_shape
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
@@ -46,7 +46,6 @@ cdef class Frame:
     cdef public list units
 
     cpdef begin(self, Element element, Frame parent, int at, int address)
-    cdef uint64_t about(self)
 
 
 cdef class Reader:
@@ -55,9 +54,9 @@ cdef class Reader:
     cdef PageAddresses _addresses
     cdef list _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
     cdef list _named_at, _in, _from, _to
-    cdef list _begun, _begun_in, _contexts
+    cdef list _begun
     cdef list _kinds, _lists, _held, _said, _events, _frames
-    cdef dict _counts, _context_at, _records, _ranks
+    cdef dict _counts, _records, _ranks
     cdef uint64_t _before
     cdef set _beside, _met
     cdef Py_ssize_t _characters, _literals
@@ -113,13 +112,12 @@ cdef class Reader:
     cdef _add(self, Frame frame, Unit unit)
     @cython.locals(unit=Unit)
     cdef _grow(self, Frame frame)
-    @cython.locals(value=uint64_t, place=uint64_t, number=int, is_item=bint, before=uint64_t)
+    @cython.locals(value=uint64_t, place=uint64_t, number=int, is_item=bint)
     cdef _add_small(self, Frame frame, Unit unit)
-    @cython.locals(before=uint64_t)
     cdef _place_first(self, Frame frame, uint64_t behind)
     @cython.locals(value=uint64_t)
     cdef uint64_t _behind(self, Frame head, Unit meta) except? 0
-    @cython.locals(value=uint64_t, place=uint64_t, before=uint64_t)
+    @cython.locals(value=uint64_t, place=uint64_t)
     cdef _add_long(self, Frame frame, Unit unit)
     @cython.locals(is_behind_small=bint)
     cdef _begin_long(
@@ -127,8 +125,8 @@ cdef class Reader:
     )
     cdef _end_long(self, Frame frame, bint is_before_small)
     @cython.locals(number=int)
-    cdef int _begin(self, uint64_t chain, int base, Frame frame) except -1
-    @cython.locals(at=int, number=int, value=uint64_t)
+    cdef int _begin(self, uint64_t chain, int base) except -1
+    @cython.locals(number=int)
     cdef _end_chains(self)
     cdef int _chain(
         self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end

@@ -19,10 +19,9 @@ A *chain* of small children is one value: a page that has another price below th
 none, has another one.  What a section repeats is known of each child by itself, and of chains that
 are put together of such.  Items of a list and rows of a table are in no chain: a list in another
 order holds the same, one with fewer items does not.  The literals of a script are chained with the
-three before each.  Where elements with others before them stand in one place, as the parts of
-records do, what is in them belongs to what is said around them (:meth:`Frame.about`).  Of several
-elements of one place and depth, each as a whole is a record: a value, too, if it holds something
-small, to which the addresses in it belong.  So do those in an object of a script to that.
+three before each.  Of several elements of one place and depth, each as a whole is a record: a
+value, too, if it holds something small, to which the addresses in it belong.  So do those in an
+object of a script to that.
 
 Addresses are values of their own, each with the element that it is in, since two addresses may lead
 to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
@@ -96,7 +95,6 @@ _WIDE = (1 << 48) - 1
 _PLACE = PLACE
 _VALUE = (1 << 64) - 1 - PLACE
 _END = 0x9E3779B97F4A7C15
-_SEVERAL = 0x9E3779B97F4A7C16
 
 # The attribute of an input that says its value, if that is not "value".
 _REPEATING = {"checkbox": "checked", "radio": "checked"}
@@ -254,8 +252,6 @@ class Frame:
         # What a value in it belongs to: the last heading, or what is before the first long child.
         # What it begins with, by which it is told apart: that, and its first long child.
         self.record = self.title = 0
-        # The same for an element that has not said itself what it is about: what is said around it.
-        self.context = 0 if parent is None else parent.about()
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.is_titled = self.has_links = False
         # The number and hash of the long text, or big child, that is the last child so far.
@@ -294,12 +290,6 @@ class Frame:
         self.boxes = parent.boxes
         self.control = parent.control
 
-    def about(self) -> int:
-        """Return what tells this record from others, for what is in it from here on."""
-        if self.record or self.first:
-            return self.record or self.first
-        return self.units[0].value if self.units else self.context
-
 
 class Reader:
     """Reads the events of one page."""
@@ -320,12 +310,7 @@ class Reader:
         self._lists = lists
         self._held: list[array[int]] = []
         self._counts: dict[int, int] = {}
-        # Of each chain: its number, where it is, and what is said around it; of each such place
-        # what is said around it, or that there are several.
-        self._begun: list[int] = []
-        self._begun_in: list[int] = []
-        self._contexts: list[int] = []
-        self._context_at: dict[int, int] = {}
+        self._begun: list[int] = []  # the numbers of the chains
         # Of each value: its kind, the events of the element that it is in and of the nearest named
         # one around, and its own events, or what else it is (see _told).
         self._kinds: list[int] = []
@@ -799,11 +784,11 @@ class Reader:
             self._end_chain(frame, mix(_END, items))
         place = self._in_value(frame, frame.outer)
         if items:
-            number = self._begin(items, -1, frame)
+            number = self._begin(items, -1)
             self._note(items, place, number, TEXT_KIND, frame, frame.at, frame.at)
         if frame.attributes:  # with what the element begins with
             title = mix(mix(frame.attributes, frame.title), items)
-            number = self._begin(title, frame.first_number, frame)
+            number = self._begin(title, frame.first_number)
             at = frame.at
             self._note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
         if frame.is_beside and not parent.is_beside:
@@ -838,11 +823,11 @@ class Reader:
         has_small = frame.smalls != 0 or items != 0 or frame.has_small_parts
         if has_small:
             parent.has_small_parts = True
-        if frame.is_beside or frame.is_apart or (frame.parts == 1 and not (frame.smalls or items)):
+        if frame.is_apart or (frame.parts == 1 and not (frame.smalls or items)):
             return
         # What is small is one chain if there is nothing else, and no heading but the first.
         is_told = frame.kind.is_row or (has_small and (frame.parts or frame.is_cut))
-        number = self._begin(whole, -1, frame) if is_told else -1
+        number = self._begin(whole, -1) if is_told else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
         last = len(self._addresses.rows)
         is_one = frame.kind.is_row
@@ -903,8 +888,7 @@ class Reader:
             return
         is_item = unit.is_free and not frame.kind.is_ordered and unit.is_spaced
         if is_item or frame.chain:
-            before = mix(frame.context, frame.chain)
-            self._addresses.place(unit.first, unit.last, value, before)
+            self._addresses.place(unit.first, unit.last, value, frame.chain)
         if is_item:
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             self._add_item(frame, value, unit.shape)
@@ -932,8 +916,7 @@ class Reader:
     def _place_first(self, frame: Frame, behind: int) -> None:
         """Place the addresses at the beginning of an element by what is *behind* them."""
         if frame.waiting >= 0:
-            before = mix(frame.context, behind)
-            self._addresses.place(frame.waiting, frame.waiting_end, frame.waiting_in, before)
+            self._addresses.place(frame.waiting, frame.waiting_end, frame.waiting_in, behind)
             frame.waiting = -1
 
     def _behind(self, head: Frame, meta: Unit) -> int:
@@ -948,8 +931,7 @@ class Reader:
 
     def _add_long(self, frame: Frame, unit: Unit) -> None:
         value = unit.value
-        before = mix(mix(frame.context, frame.record), frame.chain)
-        self._addresses.place(unit.first, unit.last, value, before)
+        self._addresses.place(unit.first, unit.last, value, mix(frame.record, frame.chain))
         if frame.is_apart:
             place = self._in_value(frame, unit.place)
             self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
@@ -995,34 +977,23 @@ class Reader:
                 self._around[frame.long_at] += 2
             frame.long_number = -1
 
-    def _begin(self, chain: int, base: int, frame: Frame) -> int:
-        """Begin a chain in an element, and return its number; it counts once all is read."""
+    def _begin(self, chain: int, base: int) -> int:
+        """Begin a chain, and return its number; it counts once all is read."""
         number = len(self._ids)
         self._ids.append(chain)
         self._bases.append(base)
         self._begun.append(number)
-        self._begun_in.append(frame.place)
-        self._contexts.append(frame.context)
-        if self._context_at.setdefault(frame.place, frame.context) != frame.context:
-            self._context_at[frame.place] = _SEVERAL
         return number
 
     def _end_chains(self) -> None:
-        """Count the chains.
-
-        Where several records stand in one place, each belongs to what is said around it.
-        """
-        for at in range(len(self._begun)):
-            number = self._begun[at]
-            value = self._ids[number]
-            if self._context_at[self._begun_in[at]] == _SEVERAL:
-                value = mix(value, self._contexts[at])
-            self._ids[number] = self._counted(value)
+        """Count the chains."""
+        for number in self._begun:
+            self._ids[number] = self._counted(self._ids[number])
 
     def _chain(self, frame: Frame, value: int, place: int, kind: int, at: int, end: int) -> int:
         """Take note of one more value in the chain of an element, and return its number."""
         if frame.chain_number < 0:
-            frame.chain_number = self._begin(0, frame.base, frame)
+            frame.chain_number = self._begin(0, frame.base)
             self._smalls.append(frame.chain_number)
         return self._note(value, place, frame.chain_number, kind, frame, at, end)
 
@@ -1153,7 +1124,7 @@ class Reader:
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
                 continue
-            chain = self._begin(chained, base, frame)
+            chain = self._begin(chained, base)
             base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
         wholes = brackets.wholes()
