@@ -314,7 +314,7 @@ class Element:
     - *shown* is all of it that counts, with a mark for each address, and *number* a hash of it, 0
       if nothing counts: both hold on a page where all its addresses are some, none is cut, and
       nothing in *words* names the page;
-    - *shape* is a hash of its names, and of those of its attributes;
+    - *shape* is a hash of its names, and of those of its attributes, with which of these are empty;
     - *fields* are (name, value, form) of each attribute that counts, *written* (name, kind,
       address) of each address; *leads*: an address is where a link leads to.
     """
@@ -395,7 +395,9 @@ class Element:
                 fields.append((name, value, self._form_of(name, value)))
         self.fields, self.written = tuple(fields), tuple(self._written)
         self.words = "\0".join([value for _, value, form in fields if form in (VALUE, STYLE)])
-        self.shape = long_hash_of(" ".join((self.names, *[name for name, _, _ in fields])))
+        # An empty value is one of a title: "Choose a size".
+        shapes = [name if value else f"{name}=" for name, value, _ in fields]
+        self.shape = long_hash_of(" ".join((self.names, *shapes)))
         self.shown = shown_of(tag, [told(*field) for field in fields])
         self.number = long_hash_of(self.shown) if self.shown else 0
 

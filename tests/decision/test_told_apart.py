@@ -206,6 +206,9 @@ SWAPPED: dict[str, tuple[str, str]] = {
     ),
     "long columns": columns(LONG, OTHER_LONG),
     "columns of lists": columns(listed(), listed(number=1)),
+    "options under one without a value": days(
+        '<option value="">{}, all</option>', '<option value="1">{}</option>'
+    ),
     "items under an item in italics": days("<li><em>{}</em></li>", "<li>{}</li>"),
     "items under an item of another style": days(
         '<li style="font-weight:bold">{} of them</li>', "<li>{}</li>"
