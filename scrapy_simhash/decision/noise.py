@@ -308,9 +308,11 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
             is_beside = all(atom.is_beside for visit in in_box for atom in visit)
             fate = _fate(kept[0], kept[1], is_beside)
-            # One text that is cut by itself needs no box around it, which may say something.
-            is_one = all(len(visit) == 1 for visit in boxes[wide.get(box, box)])
-            fates[box].add(_CUT if fate == _OTHERS and cuts and is_one else fate)
+            # One name or number that is cut by itself needs no box, which may say something.
+            texts = [[atom.text for atom in visit] for visit in boxes[wide.get(box, box)]]
+            is_one = cuts == {WHOLE} and all(len("".join(visit)) < MIN_SENTENCE for visit in texts)
+            is_one = is_one and [*map(len, texts)] == [1, 1]
+            fates[box].add(_CUT if fate == _OTHERS and is_one else fate)
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same.update(
