@@ -312,7 +312,9 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             texts = [[atom.text for atom in visit] for visit in boxes[wide.get(box, box)]]
             is_one = cuts == {WHOLE} and all(len("".join(visit)) < MIN_SENTENCE for visit in texts)
             is_one = is_one and [*map(len, texts)] == [1, 1]
-            fates[box].add(_CUT if fate == _OTHERS and is_one else fate)
+            if fate == _OTHERS:
+                fate = _EITHER if _are_same(*visits) else _CUT if is_one else fate
+            fates[box].add(fate)
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same.update(
@@ -342,10 +344,17 @@ def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple
     for place in first.keys() | second.keys():
         visits = first.get(place, ()), second.get(place, ())
         yield place, visits
+        is_shuffled = _are_same(*visits)
         mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
         for near in mine.keys() & its.keys():
-            wide[near] = place
-            yield near, (mine[near], its[near])
+            if not is_shuffled or _are_same(mine[near], its[near]):
+                wide[near] = place
+                yield near, (mine[near], its[near])
+
+
+def _are_same(one: Sequence[Atom], two: Sequence[Atom]) -> bool:
+    """Whether two visits show the same texts, in whatever order."""
+    return len(one) == len(two) and Counter(a.text for a in one) == Counter(a.text for a in two)
 
 
 def _by_near(atoms: Iterable[Atom]) -> dict[int, list[Atom]]:

@@ -838,3 +838,14 @@ def test_what_is_behind_another_text_where_others_change_is_the_page_s_own(item:
     cuts = noise_of(html).cuts
     assert not new(html, cuts, 50, 509)
     assert new(html, cuts, 51, 509)
+
+
+def test_a_list_in_another_order_at_each_visit_shows_nothing_that_changes() -> None:
+    """Behind "None" stands another answer each time, and all of them are there at each visit."""
+
+    def answers(*texts: str) -> dict[int, list[Atom]]:
+        behind = zip(("Question", *texts), texts, strict=False)
+        return {7: [Atom("text", text, near=hash(before)) for before, text in behind]}
+
+    found = differences(answers("None", "All", "Oak"), answers("None", "Oak", "All"))
+    assert not found.changed
