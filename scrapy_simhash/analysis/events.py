@@ -397,7 +397,8 @@ class Element:
         self.words = "\0".join([value for _, value, form in fields if form in (VALUE, STYLE)])
         # An empty value is one of a title: "Choose a size".
         shapes = [name if value else f"{name}=" for name, value, _ in fields]
-        self.shape = long_hash_of(" ".join((self.names, *shapes)))
+        if shapes or self.names:
+            self.shape = long_hash_of(" ".join((self.names, *shapes)))
         self.shown = shown_of(tag, [told(*field) for field in fields])
         self.number = long_hash_of(self.shown) if self.shown else 0
 

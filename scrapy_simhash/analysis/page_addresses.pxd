@@ -35,7 +35,7 @@ cdef class PageAddresses:
     @cython.locals(at=int)
     cpdef belong(self, int first, int last, uint64_t record)
     @cython.locals(at=int)
-    cdef uint64_t _named(self, uint64_t record, int first, int last) except? 0
+    cdef uint64_t _named(self, uint64_t record, object numbers) except? 0
     cpdef uint64_t name_of(self, int row) except? 0
     @cython.locals(place=uint64_t, value=uint64_t, times=int, number=uint64_t, anchor=uint64_t, is_one_of_several=bint)
     cpdef uint64_t value_at(self, int at) except? 0

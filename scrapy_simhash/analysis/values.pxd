@@ -106,7 +106,7 @@ cdef class Reader:
     cdef _close_big(self, Frame frame, Frame parent)
     @cython.locals(whole=uint64_t, loose=uint64_t, number=int, last=int, kind=Tag, has_small=bint)
     cdef _end_record(self, Frame frame, Frame parent, uint64_t items)
-    @cython.locals(loose=uint64_t, number=int, at=int, named_at=int, first=int, last=int, is_one=bint)
+    @cython.locals(loose=uint64_t, number=int, at=int, named_at=int, first=int, last=int)
     cdef _note_records(self)
     cdef _add_item(self, Frame frame, uint64_t value, uint64_t shape)
     cdef _add(self, Frame frame, Unit unit)

@@ -298,11 +298,11 @@ class Reader:
         self._cuts = cuts if cuts else None
         self.atoms: dict[int, list[Atom]] | None = None
         self._own = own_address(url)
-        self._addresses = PageAddresses(base, self._own, cuts.parameters)
         query = urlsplit(url).query
         # A site that quotes the address in a link once more reads its parameters all the same.
         quoted = unquote(query).split("&") if "%26" in query else ()
         self._parameters = frozenset((*query.split("&"), *quoted)) if query else frozenset()
+        self._addresses = PageAddresses(base, self._own, cuts.parameters, self._parameters)
         # While they grow, all are lists: to append to an array takes a call of a method.
         lists: list[list[int]] = [[] for _ in CODES]
         self._loose, self._chain_of, self._ids, self._bases = lists[:4]
@@ -324,8 +324,8 @@ class Reader:
         self._characters = self._literals = 0
         self._beside: set[int] = set()
         # What may be a record, at each place and depth: its hash, number (-1 if it is no value),
-        # events and addresses, and whether it is one even if it is alone.
-        self._records: dict[int, list[tuple[int, int, int, int, int, int, bool]]] = {}
+        # events and addresses.
+        self._records: dict[int, list[tuple[int, int, int, int, int, int]]] = {}
         self._met: set[int] = set()  # the places of meta elements so far
         # The last text, and how many things changed since at each place.
         self._before = 0
@@ -830,16 +830,15 @@ class Reader:
         number = self._begin(whole, -1) if is_told else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
         last = len(self._addresses.rows)
-        is_one = frame.kind.is_row
-        record = loose, number, frame.at, frame.named_at, frame.address, last, is_one
+        record = loose, number, frame.at, frame.named_at, frame.address, last
         self._records.setdefault(mix(frame.place, frame.depth), []).append(record)
 
     def _note_records(self) -> None:
-        """Take note of the records: the big elements that have others in their place."""
+        """Take note of the records: rows, and the big elements that have others in their place."""
         for records in self._records.values():
-            for loose, number, at, named_at, first, last, is_one in records:
-                if not is_one and len(records) == 1:
-                    continue
+            if len(records) == 1 and not self._element_at(records[0][2]).kind.is_row:
+                continue
+            for loose, number, at, named_at, first, last in records:
                 if number >= 0:
                     self._note_in(loose, number, TEXT_KIND, at, named_at, at, at)
                 self._addresses.belong(first, last, loose)

@@ -303,17 +303,16 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         # What is left of the titles of others may be the name of a brand.
         if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
             keep = _kept_by(set(), place, atoms[0].kind)
+        is_shuffled = _are_same(*visits)
         boxes = dict(_in_boxes(visits, wide))
         for box, in_box in boxes.items():
             kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
             is_beside = all(atom.is_beside for visit in in_box for atom in visit)
             fate = _fate(kept[0], kept[1], is_beside)
-            # One name or number that is cut by itself needs no box, which may say something.
-            texts = [[atom.text for atom in visit] for visit in boxes[wide.get(box, box)]]
-            is_one = cuts == {WHOLE} and all(len("".join(visit)) < MIN_SENTENCE for visit in texts)
-            is_one = is_one and [*map(len, texts)] == [1, 1]
-            if fate == _OTHERS:
-                fate = _EITHER if _are_same(*visits) else _CUT if is_one else fate
+            if fate == _OTHERS and is_shuffled:
+                fate = _EITHER
+            elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[wide.get(box, box)]):
+                fate = _CUT  # it needs no box, which may say something
             fates[box].add(fate)
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
@@ -355,6 +354,11 @@ def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple
 def _are_same(one: Sequence[Atom], two: Sequence[Atom]) -> bool:
     """Whether two visits show the same texts, in whatever order."""
     return len(one) == len(two) and Counter(a.text for a in one) == Counter(a.text for a in two)
+
+
+def _is_name(visits: Visits) -> bool:
+    """Whether each of two visits shows one name or number."""
+    return all(len(visit) == 1 and len(visit[0].text) < MIN_SENTENCE for visit in visits)
 
 
 def _by_near(atoms: Iterable[Atom]) -> dict[int, list[Atom]]:

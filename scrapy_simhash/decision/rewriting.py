@@ -202,7 +202,6 @@ class OwnAddress:
     """The address of a page as its values may name it: as it is, quoted, escaped, in base64."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
         parts = urlsplit(url)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         self._rest = url.partition(":")[2]
