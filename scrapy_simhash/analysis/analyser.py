@@ -41,8 +41,9 @@ from scrapy_simhash.analysis.values import (
     links_of,
     read_values,
 )
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
+from scrapy_simhash.decision.differences import Differences, differences
 from scrapy_simhash.decision.holdings import NO_VALUES, PageValues
-from scrapy_simhash.decision.noise import NO_CUTS, Cuts, Differences, differences
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.settings import ITEMS, TEXT
 

@@ -9,8 +9,8 @@ from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_simhash.analysis.events import MAX_ADDRESS, is_plain, is_whole
+from scrapy_simhash.decision.cuts import stripped
 from scrapy_simhash.decision.holdings import PLACE, Addresses
-from scrapy_simhash.decision.noise import stripped
 from scrapy_simhash.decision.rewriting import OwnAddress
 from scrapy_simhash.hashes import long_hash_of, mix
 

@@ -58,6 +58,8 @@ from scrapy_simhash.analysis.events import (
 from scrapy_simhash.analysis.literals import Brackets, Literal, literals, without_quotes
 from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
 from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, near_place, wide_place
+from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
     BESIDE_BIT,
     HEAD_BIT,
@@ -67,15 +69,6 @@ from scrapy_simhash.decision.holdings import (
     PLACE,
     PageValues,
     ToldValues,
-)
-from scrapy_simhash.decision.noise import (
-    NO_CUTS,
-    Atom,
-    Cuts,
-    Place,
-    carried,
-    near_place,
-    wide_place,
 )
 from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
 from scrapy_simhash.hashes import add, long_hash_of, mix

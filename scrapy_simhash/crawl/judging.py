@@ -48,7 +48,7 @@ from scrapy_simhash.crawl.setup import (
 from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, DroppedRequests, Walls
-from scrapy_simhash.decision.noise import stripped
+from scrapy_simhash.decision.cuts import stripped
 from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched

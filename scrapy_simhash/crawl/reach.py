@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped
 from scrapy_simhash.decision.holdings import KINDS, LEADING, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
-from scrapy_simhash.decision.noise import NO_CUTS, Cuts, stripped
 from scrapy_simhash.decision.page import Decision, NearMiss, Reason
 from scrapy_simhash.decision.rewriting import Session
 from scrapy_simhash.report.counting import Heaviest

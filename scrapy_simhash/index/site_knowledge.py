@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
 
+from scrapy_simhash.decision.differences import Differences
 from scrapy_simhash.decision.holdings import BESIDE_BIT, is_all
 from scrapy_simhash.decision.judge import SiteKnowledge
-from scrapy_simhash.decision.noise import Differences, Noise, Noises
+from scrapy_simhash.decision.noise import Noise, Noises
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.decision.template import VALUES, Templates
 from scrapy_simhash.errors import IndexUnavailableError

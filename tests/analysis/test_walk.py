@@ -35,7 +35,7 @@ from scrapy_simhash.analysis.tree import (
     reference_events,
     walk,
 )
-from scrapy_simhash.decision.noise import NO_CUTS, WHOLE, Cut, Cuts
+from scrapy_simhash.decision.cuts import NO_CUTS, WHOLE, Cut, Cuts
 from tests.pages import in_python
 
 if compiled_walk is None:

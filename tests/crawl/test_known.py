@@ -17,13 +17,13 @@ from scrapy_simhash.crawl.reach import (
     Reach,
 )
 from scrapy_simhash.crawl.reach import NewAddresses as New
+from scrapy_simhash.decision.cuts import Cuts, stripped
 from scrapy_simhash.decision.holdings import (
     MAX_ADDRESSES,
     Addresses,
     pack_addresses,
     unpack_addresses,
 )
-from scrapy_simhash.decision.noise import Cuts, stripped
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule, Kind

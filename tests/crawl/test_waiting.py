@@ -13,7 +13,8 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
-from scrapy_simhash.decision.noise import EVERYWHERE, Differences
+from scrapy_simhash.decision.cuts import EVERYWHERE
+from scrapy_simhash.decision.differences import Differences
 from scrapy_simhash.url_rules.evidence import KEYS_BESIDE_FAILURES, LEAST_KEYS
 from scrapy_simhash.url_rules.learner import PageForRules
 from tests.crawl.parked import rules_in_use, teach

@@ -10,30 +10,29 @@ import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.decision import noise as module
-from scrapy_simhash.decision.holdings import Comparable, Told
-from scrapy_simhash.decision.noise import (
-    AGREEING,
+from scrapy_simhash.decision.cuts import (
     AT_END,
     AT_START,
     EVERYWHERE,
-    MOST_ALIGNED,
-    MOST_CUTS,
-    MOST_RUNS,
     NO_CUTS,
     ONE_WORD,
-    STAYING,
     WHOLE,
-    Atom,
     Cut,
     Cuts,
-    Differences,
-    Noise,
-    Noises,
-    Place,
-    differences,
     in_order,
     stripped,
 )
+from scrapy_simhash.decision.differences import (
+    MOST_ALIGNED,
+    MOST_CUTS,
+    MOST_RUNS,
+    Atom,
+    Differences,
+    Place,
+    differences,
+)
+from scrapy_simhash.decision.holdings import Comparable, Told
+from scrapy_simhash.decision.noise import AGREEING, STAYING, Noise, Noises
 from scrapy_simhash.index.site_knowledge import noise_key
 from tests.indexes import open_index
 from tests.pages import PARAMETERS

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
-from scrapy_simhash.decision.noise import NO_CUTS, Cuts
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
 from scrapy_simhash.workers.pool import InProcess
 from scrapy_simhash.workers.recall import RecallingWorkers, _Known

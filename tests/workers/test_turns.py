@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from scrapy_simhash.decision.noise import EVERYWHERE, Differences
+from scrapy_simhash.decision.cuts import EVERYWHERE
+from scrapy_simhash.decision.differences import Differences
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings

@@ -1,0 +1,177 @@
+"""What a page's values keep where something changes by itself: the cuts of each place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from scrapy_simhash.hashes import long_hash_of, mix
+
+# What of a value changed: everything; a parameter or segment of an address; what is between the
+# beginning and the end of a text; so many words, between so many before and behind; what is between
+# some words (with a number: AT_START, AT_END).  A segment is one of so many; what is between is one
+# word, if it was (ONE_WORD).
+Cut = tuple[str | int, ...]
+WHOLE: Cut = ("whole",)
+OF_ALL = ("whole", "segment", "between")
+AT_START, AT_END, ONE_WORD = 1, 2, 4
+# A parameter of all links has no place.
+EVERYWHERE = 0
+# A place is followed by so many bits of what changes there: a text, an attribute.
+_WHAT_BITS = 16
+
+# A number, a time, a date or a price is one word; ``17,39.90,5`` and ``17:381`` are several.
+WORDS = re.compile(
+    r"""
+    (?<!\d) (?<!\d[.,'’]) (?:
+        \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
+        | \d\d? (?::\u034f?\d\d){1,2} (?:[.,]\u034f?\d+)?
+        | \d+ (?:\.\u034f?\d+){1,3} | \d+ ,\u034f?\d+
+    ) (?![.,:'’]?\u034f?\d)
+    | \d+ (?:\u034f\d+)+ | [^\W_]+ | [\W_]+
+    """,
+    re.VERBOSE,
+)
+_MARK = "\0noise"
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What to leave out of the values of a page: by the place and kind of each, its cuts."""
+
+    parameters: frozenset[str] = frozenset()
+    places: Mapping[int, tuple[Cut, ...]] = field(default_factory=dict)
+    elements: frozenset[int] = frozenset()  # their places: 48 bits
+    number: int = field(default=0, compare=False)  # another one in this process for other cuts
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters or self.places)
+
+    def has_place(self, place: int) -> bool:
+        """Whether anything in the element at a place is cut."""
+        return place in self.elements
+
+    def has_box(self, place: int) -> bool:
+        """Whether the element at a place shows something else at each visit."""
+        return WHOLE in self.places.get(place, ())
+
+    def text(self, place: int, value: str) -> str:
+        """Return what a value keeps, empty if it is all noise.  Cost: O(value x cuts)."""
+        for cut in self.places.get(place, ()):
+            if cut == WHOLE:
+                return ""
+            if cut[0] == "words":
+                start, end, behind = int(cut[1]), int(cut[1]) + int(cut[2]), int(cut[3])
+                words = WORDS.findall(value)
+                if len(words) == end + behind:
+                    value = "".join((*words[:start], _MARK, *words[end:]))
+            elif cut[0] == "near":
+                value = _without(value, str(cut[1]), str(cut[2]), int(cut[3]))
+            elif cut[0] == "between":
+                ends = AT_START | AT_END | int(cut[3])
+                value = _without(value, str(cut[1]), str(cut[2]), ends)
+        return value
+
+    def address(self, place: int, address: str) -> str:
+        """Return what an address keeps, empty if it is all noise."""
+        names = self.parameters
+        segments: list[tuple[int, int]] = []
+        for cut in self.places.get(place, ()):
+            if cut == WHOLE:
+                return ""
+            if cut[0] == "parameter":
+                names = names | {str(cut[1])}
+            elif cut[0] == "segment":
+                segments.append((int(cut[1]), int(cut[2])))
+        address = stripped(address, names)
+        if segments:
+            start, mark, query = address.partition("?")
+            pieces = start.split("/")
+            for number, of in segments:
+                if number < of == len(pieces):
+                    pieces[number] = _MARK
+            address = "/".join(pieces) + mark + query
+        return address
+
+
+def _without(value: str, before: str, behind: str, ends: int) -> str:
+    """Return a value without what is between two pieces of it, which it may begin and end with.
+
+    The nearest pieces count; with several of the first, nobody knows which of them is meant.
+    """
+    end = len(value)
+    if ends & AT_END:
+        end = end - len(behind) if value.endswith(behind) else -1
+    start = value.rfind(before, 0, max(0, end)) if ends & AT_END else value.find(before)
+    if ends & AT_START:
+        start = 0 if value.startswith(before) else -1
+    elif not ends & AT_END and value.count(before) > 1:
+        start = -1
+    if min(start, end) < 0:
+        return value
+    start += len(before)
+    if not ends & AT_END:
+        end = value.find(behind, start)
+    if start > end or (ends & ONE_WORD and len(WORDS.findall(value[start:end])) > 1):
+        return value
+    return f"{value[:start]}{_MARK}{value[end:]}"
+
+
+def near_place(wide: int, before: int, rank: int) -> int:
+    """Return where something changes that stands behind a text, as the one of a *rank* there.
+
+    *wide* is what :func:`wide_place` returned, *before* a hash of the text.
+    """
+    return mix(mix(wide, before), rank)
+
+
+def wide_place(place: int, kind: str, what: str) -> int:
+    """Return where something changes: a place of 48 bits, and what changes in the element there."""
+    return place << _WHAT_BITS | _what(kind, what)
+
+
+def element_at(wide: int) -> int:
+    """Return the place of the element in which something changes."""
+    return wide >> _WHAT_BITS
+
+
+@lru_cache(10_000)
+def _what(kind: str, what: str) -> int:
+    return long_hash_of(f"{kind} {what}") >> 64 - _WHAT_BITS
+
+
+NO_CUTS = Cuts()
+
+
+def stripped(address: str, names: Iterable[str]) -> str:
+    """Return an address without the parameters of some names."""
+    if not any(f"{name}=" in address for name in names):
+        return address
+    parts = urlsplit(address)
+    without = set(names)
+    own = [piece for piece in parts.query.split("&") if piece.partition("=")[0] not in without]
+    return parts._replace(query="&".join(own)).geturl()
+
+
+def in_order(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    """Return cuts as they are applied: first those that count words, which others leave out."""
+    return tuple(sorted(cuts, key=lambda cut: (cut[0] == "near", repr(cut))))
+
+
+# What each cut is made of, beside its name.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "whole": (),
+    "parameter": (str,),
+    "segment": (int, int),
+    "near": (str, str, int),
+    "words": (int, int, int),
+    "between": (str, str, int),
+}
+
+
+def is_cut(cut: Cut) -> bool:
+    """Whether a cut is made of what cuts of its name are made of."""
+    return tuple(map(type, cut[1:])) == _KINDS.get(str(cut[0]))

@@ -1,0 +1,480 @@
+"""What differs between two visits to one page, and how it is cut from the values of others.
+
+Of an address only the parameters or segments that changed are noise, of any other value only the
+words that changed, in its place (:mod:`scrapy_simhash.decision.cuts`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from difflib import SequenceMatcher
+from functools import partial
+from operator import eq
+from types import MappingProxyType
+from typing import NamedTuple
+
+from scrapy_simhash.decision.cuts import (
+    AT_END,
+    AT_START,
+    EVERYWHERE,
+    ONE_WORD,
+    WHOLE,
+    WORDS,
+    Cut,
+    Cuts,
+    in_order,
+    stripped,
+)
+from scrapy_simhash.decision.rewriting import common_beginning, parameters_of
+from scrapy_simhash.hashes import hash_of
+
+# A parameter with one value in so many addresses of a page is one of the visit.  In one address, it
+# may as well be the number of what a rotating box shows.
+MIN_CARRIERS = 2
+# A change is known by this much of what is before and behind it.
+MAX_AROUND = 60
+
+# So many times more texts than different ones say of what kind something is.
+MANY = 4
+# Of a value, so many changes are looked at, and so many cuts of a place: each reads all its texts.
+MOST_RUNS = 32
+MOST_CUTS = 256
+# So many words before and behind a change tell it from others in the value.
+NEAR_WORDS = 3
+# What stays is looked for at other places of a value, too, among so many words: 50 ms.
+MOST_ALIGNED = 200
+# A text of less letters is a name: another one in its place may have some of its words.
+MIN_SENTENCE = 60
+# An address between slashes: the scheme, nothing, the host, the first folder.
+_HOST = 2
+
+_NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
+# A value that is no sentence.
+_CODE = re.compile(r"[\[({=:,]\s*\\*[\"']")
+
+
+class Place(NamedTuple):
+    """Where something is: a :func:`wide_place`, and a :func:`near_place`."""
+
+    wide: int
+    near: int
+
+
+class Atom(NamedTuple):
+    """A text of a page that may be cut: an ``address``, a ``text`` of the page, or a ``value``.
+
+    *near* is its :func:`near_place`, *boxes* are the places of the elements that it is in.
+    """
+
+    kind: str
+    text: str
+    is_beside: bool = False
+    boxes: tuple[Place, ...] = ()
+    near: int = 0
+
+
+# The atoms of a page by their places, in order.
+Atoms = Mapping[int, list[Atom]]
+
+
+class Differences(NamedTuple):
+    """What differs between two visits: cuts by place, and the places and parameters that do not.
+
+    *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
+    places of those that are near a text.  *names* are those of the parameters in the addresses of
+    each place that does not differ.
+    """
+
+    changed: frozenset[tuple[int, Cut]]
+    same_places: frozenset[int]
+    same_parameters: frozenset[str]
+    values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
+    wide: Mapping[int, int] = MappingProxyType({})
+    names: Mapping[int, frozenset[str]] = MappingProxyType({})
+
+    def is_same(self, key: tuple[int, Cut]) -> bool:
+        """Whether both visits show the same in a place, or for a parameter of all links.
+
+        Where no address has a parameter, they say nothing of it.
+        """
+        place, cut = key
+        if place == EVERYWHERE:
+            return cut[1] in self.same_parameters
+        has_it = cut[0] != "parameter" or cut[1] in self.names.get(place, ())
+        return place in self.same_places and has_it
+
+
+def differences(first: Atoms, second: Atoms) -> Differences:
+    """Compare two visits to one page.  Cost: O(what they hold)."""
+    changed: set[tuple[int, Cut]] = set()
+    before, after = _carried_by(first), _carried_by(second)
+    common = before.keys() & after.keys()
+    of_visit = {name for name in common if before[name] != after[name]}
+    changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
+    same = set()
+    fates: dict[int, set[str]] = defaultdict(set)
+    values: dict[tuple[int, Cut], frozenset[int]] = {}
+    wide: dict[int, int] = {}
+    names: dict[int, frozenset[str]] = {}
+    for place, visits in _groups(first, second, wide):
+        atoms = (*visits[0], *visits[1])
+        one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
+        cuts = _changes(atoms, one, two)
+        if cuts is None:  # something of it stays, nobody knows what
+            for around in {around for atom in atoms for around in atom.boxes}:
+                fates[around.wide].add(_STAYS)
+                fates[around.near].add(_STAYS)
+            continue
+        keep = _kept_by(cuts, place, atoms[0].kind)
+        if any(keep(place, one) != one for one in Counter(one) & Counter(two)):
+            # Some of it is the page's own; but in a cart, it may be the visitor's.
+            is_beside = all(atom.is_beside for atom in atoms)
+            if not is_beside or cuts != {WHOLE} or _stay_in_place(one, two):
+                cuts = set()
+        changed.update((place, cut) for cut in cuts)
+        if not cuts:
+            same.add(place)
+            if atoms[0].kind == "address" and (found := {n for one in one for n, _ in _pairs(one)}):
+                names[place] = frozenset(found)
+        for cut in cuts:
+            if cut[0] == "parameter":
+                of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
+                values[place, cut] = frozenset(map(hash_of, of))
+        if place in wide:
+            continue
+        keep = _kept_by(cuts - {WHOLE}, place, atoms[0].kind)
+        # What is left of the titles of others may be the name of a brand.
+        if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
+            keep = _kept_by(set(), place, atoms[0].kind)
+        is_shuffled = _are_same(*visits)
+        boxes = dict(_in_boxes(visits, wide))
+        for box, in_box in boxes.items():
+            kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
+            is_beside = all(atom.is_beside for visit in in_box for atom in visit)
+            fate = _fate(kept[0], kept[1], is_beside)
+            if fate == _OTHERS and is_shuffled:
+                fate = _EITHER
+            elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[wide.get(box, box)]):
+                fate = _CUT  # it needs no box, which may say something
+            fates[box].add(fate)
+    rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
+    changed.update((box, WHOLE) for box in rotating)
+    same.update(
+        box
+        for box, found in fates.items()
+        if box not in rotating and (_STAYS in found or _CUT not in found)
+    )
+    wide = {place: wide[place] for place, _ in changed if place in wide}
+    same_parameters = frozenset(common - of_visit)
+    return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide, names)
+
+
+def _text_of(atom: Atom, names: Collection[str]) -> str:
+    """Return the text of an atom, an address without parameters that change everywhere."""
+    return stripped(atom.text, names) if atom.kind == "address" else atom.text
+
+
+# What two visits show in one place.
+Visits = tuple[Sequence[Atom], Sequence[Atom]]
+
+
+def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+    """Yield what two visits show in each place, and behind each text that both have.
+
+    Note in *wide* of which places the latter are.
+    """
+    for place in first.keys() | second.keys():
+        visits = first.get(place, ()), second.get(place, ())
+        yield place, visits
+        is_shuffled = _are_same(*visits)
+        mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
+        for near in mine.keys() & its.keys():
+            if not is_shuffled or _are_same(mine[near], its[near]):
+                wide[near] = place
+                yield near, (mine[near], its[near])
+
+
+def _are_same(one: Sequence[Atom], two: Sequence[Atom]) -> bool:
+    """Whether two visits show the same texts, in whatever order."""
+    return len(one) == len(two) and Counter(a.text for a in one) == Counter(a.text for a in two)
+
+
+def _is_name(visits: Visits) -> bool:
+    """Whether each of two visits shows one name or number."""
+    return all(len(visit) == 1 and len(visit[0].text) < MIN_SENTENCE for visit in visits)
+
+
+def _by_near(atoms: Iterable[Atom]) -> dict[int, list[Atom]]:
+    found: dict[int, list[Atom]] = defaultdict(list)
+    for atom in atoms:
+        if atom.near and not atom.is_beside:
+            found[atom.near].append(atom)
+    return found
+
+
+def _in_boxes(visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+    """Yield the atoms of two visits in each of the boxes around them, by both of its places.
+
+    Behind a text that only one of them has, there is no box.
+    """
+    found: dict[int, tuple[list[Atom], list[Atom]]] = defaultdict(lambda: ([], []))
+    for number, visit in enumerate(visits):
+        for atom in visit:
+            for box in atom.boxes:
+                found[box.wide][number].append(atom)
+                if not atom.is_beside:
+                    wide[box.near] = box.wide
+                    found[box.near][number].append(atom)
+    for place, both in found.items():
+        if place not in wide or all(both):
+            yield place, both
+
+
+def _kept_by(cuts: set[Cut], place: int, kind: str) -> Callable[[int, str], str]:
+    """Return the function that says what cuts leave of a text at a place."""
+    rest = Cuts(places={place: in_order(cuts)})
+    return rest.address if kind == "address" else rest.text
+
+
+def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] | None:
+    """Return what changed in one place, of whose *atoms* two visits show these texts.
+
+    None if some of it stays, but it cannot be said what.
+    """
+    kind = atoms[0].kind
+    if sorted(one) == sorted(two):
+        return set()
+    found: list[Collection[Cut] | None] = []
+    if kind == "address":
+        found.append(_changes_of_addresses(one, two))
+    elif len(one) == len(two):
+        pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
+        found += [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
+    if None in found:
+        return None
+    cuts = {*in_order({cut for some in found for cut in some or ()})[:MOST_CUTS]}
+    is_beside = all(atom.is_beside for atom in atoms)
+    if not cuts and (is_beside or not set(one) & set(two)):
+        cuts = {WHOLE}  # a rotating box, an advertisement, a cart beside the content
+    return cuts
+
+
+def _stay_in_place(one: Sequence[str], two: Sequence[str]) -> bool:
+    """Whether two visits show as many texts, of which some stand where they stood."""
+    return len(one) == len(two) and any(map(eq, one, two))
+
+
+# What two visits say of the texts in one place: they stay, are others, all of which is cut where
+# they are, or may belong to either.
+_STAYS, _OTHERS, _CUT, _EITHER = "stays", "others", "cut", "either"
+
+
+def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
+    """Return what became of what is in one place.
+
+    A box may show others, some of which have the price of one before.  What it says of each, as
+    the button of a list of offers does, belongs to whatever it shows.  Beside the content, as in a
+    cart, some may stay.
+    """
+    most = max(len(one), len(two))
+    kinds = len({*one, *two})
+    if kinds == 1 < most or (is_beside and MANY * kinds <= most):
+        return _EITHER
+    if is_beside and {*one} != {*two}:
+        return _EITHER if _stay_in_place(one, two) else _OTHERS
+    common = (Counter(one) & Counter(two)).total()
+    if not common:
+        return _OTHERS
+    return _STAYS if 2 * common > most else _EITHER
+
+
+def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] | None:
+    """Return between which words two values differ; nothing if all of it is another.
+
+    None if it is too long.
+    """
+    mine, its = WORDS.findall(one), WORDS.findall(other)
+    runs = _runs(mine, its, is_text or not _CODE.search(one))
+    if runs is None:
+        return None
+    is_even = len(mine) == len(its)
+    if runs == [(0, len(mine))]:
+        return [WHOLE] if is_single or not is_text else []
+    if is_text and len(runs) == 1:
+        ((start, end),) = runs
+        before, behind = "".join(mine[:start]), "".join(mine[end:])
+        if not _letters((*mine[:start], *mine[end:])):
+            return [WHOLE] if is_single else []
+        if len(before) <= MAX_AROUND and len(behind) <= MAX_AROUND:
+            return [("between", before, behind, ONE_WORD * (end - start == 1 and is_even))]
+    cuts: list[Cut] = []
+    for at, (start, end) in enumerate(runs[:MOST_RUNS]):
+        first = runs[at - 1][1] if at else 0
+        last = runs[at + 1][0] if at + 1 < len(runs) else len(mine)
+        if not is_text:  # what is near may be another on each page
+            first, last = max(first, start - NEAR_WORDS), min(last, end + NEAR_WORDS)
+        first, last = max(first, start - MAX_AROUND), min(last, end + MAX_AROUND)
+        while len("".join(mine[first:start])) > MAX_AROUND:
+            first += 1
+        while len("".join(mine[end:last])) > MAX_AROUND:
+            last -= 1
+        ends = AT_START * (first == 0) + AT_END * (last == len(mine))
+        ends += ONE_WORD * (end - start == 1 and is_even)
+        cuts.append(("near", "".join(mine[first:start]), "".join(mine[end:last]), ends))
+        if not is_text and is_even:
+            cuts.append(("words", start, end - start, len(mine) - end))
+    return cuts
+
+
+def _letters(words: Iterable[str]) -> int:
+    """Return how many letters and digits words have."""
+    return sum(len(word) for word in words if word[0].isalnum())
+
+
+def _letters_in(words: list[str], blocks: list[tuple[int, int]]) -> int:
+    return sum(_letters(words[start:end]) for start, end in blocks)
+
+
+def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int]] | None:
+    """Return where the words of one value differ from those of another; None if they are too many.
+
+    Two sentences (*is_said*) that have half of their words in common, or less, are two.  So are two
+    names with other numbers of words, some of which are the same: then, there are no runs.
+    """
+    before = common_beginning(mine, its)
+    behind = common_beginning(mine[::-1], its[::-1])
+    behind = min(behind, len(mine) - before, len(its) - before)
+    one, other = mine[before : len(mine) - behind], its[before : len(its) - behind]
+    is_long = max(len(one), len(other)) > MOST_ALIGNED
+    is_name = is_said and _letters(mine) < MIN_SENTENCE
+    most = max(_letters(one), _letters(other))
+    if is_name and len(one) != len(other) and _letters({*one} & {*other}):
+        return []
+    if is_said and not is_name and 2 * _letters((Counter(one) & Counter(other)).elements()) < most:
+        blocks = []
+    elif is_name or (is_long and len(one) == len(other)):
+        blocks = _in_place(one, other)
+    elif is_long:
+        return None
+    else:
+        blocks = _staying(one, other)
+        if is_said and 2 * _letters_in(one, blocks) < most:
+            blocks = []
+    starts = [0, *(end for _, end in blocks)]
+    ends = [*(start for start, _ in blocks), len(one)]
+    runs = zip(starts, ends, strict=True)
+    return [(before + start, before + end) for start, end in runs if start < end or blocks]
+
+
+def _in_place(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Return which words of one value another has at the same place."""
+    if len(one) != len(other):
+        return []
+    same = [*map(eq, one, other), False]
+    starts = [at for at in range(len(one)) if same[at] and not (at and same[at - 1])]
+    return [(at, same.index(False, at)) for at in starts]
+
+
+def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Return which words of one value another has as well, in this order."""
+    # What is between words is the same by chance.
+    mine, its = ([at for at, word in enumerate(of) if word[0].isalnum()] for of in (one, other))
+    matcher = SequenceMatcher(None, [one[at] for at in mine], [other[at] for at in its], False)
+    moved: list[tuple[int, int]] = []
+    for first, second, size in matcher.get_matching_blocks():
+        for at, there in zip(mine[first : first + size], its[second : second + size], strict=True):
+            start = at - (min(at, there) > 0 and one[at - 1] == other[there - 1])
+            end = at + 1 + (one[at + 1 : at + 2] == other[there + 1 : there + 2])
+            if moved and start <= moved[-1][1]:
+                start = moved.pop()[0]
+            moved.append((start, min(end, len(one))))
+    return max(_in_place(one, other), moved, key=partial(_letters_in, one))
+
+
+def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
+    """Return the parameters and segments without which two lists of addresses are the same.
+
+    None if they lead to files of the same names with numbers, such as 17.jpg.
+    """
+    names = {
+        name
+        for a, b in zip(one, two, strict=False)
+        for name in {n for n, _ in _pairs(a) ^ _pairs(b)}
+    }
+    mine = [stripped(address, names) for address in one]
+    its = [stripped(address, names) for address in two]
+    # A rotating box shows others, which the parameter alone tells apart.
+    are_apart = len({*mine}) == len({*one}) and len({*its}) == len({*two})
+    if sorted(mine) == sorted(its):
+        return {("parameter", name) for name in names} if are_apart else set()
+    if len(one) != len(two):
+        return set()
+    pairs = [
+        (a.partition("?")[0].split("/"), b.partition("?")[0].split("/"))
+        for a, b in zip(mine, its, strict=True)
+        if a != b
+    ]
+    is_file = any(a[-1] == b[-1] and _NUMBERED.match(a[-1]) for a, b in pairs)
+    unsaid = None if is_file else set[Cut]()
+    if any(len(a) != len(b) for a, b in pairs):
+        return unsaid
+    segments = {i for a, b in pairs for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
+    if not segments or min(segments) < _HOST:
+        return unsaid
+    if not (are_apart and _are_apart(mine, its, segments)):
+        return unsaid
+    of = {len(a) for a, _ in pairs}
+    cuts = {("segment", number, many) for number in segments for many in of if number < many}
+    return {*cuts, *(("parameter", name) for name in names)}
+
+
+def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:
+    """Whether addresses are as many without some segments as with them, at both visits."""
+
+    def without(address: str) -> str:
+        pieces = address.split("/")
+        return "/".join(piece for number, piece in enumerate(pieces) if number not in segments)
+
+    mine, its = {without(address) for address in one}, {without(address) for address in two}
+    return mine == its and len(mine) == len(set(one)) == len(set(two))
+
+
+def _pairs(address: str) -> ItemsView[str, str]:
+    return parameters_of(address.partition("?")[2]).items()
+
+
+def _carried_by(atoms: Atoms) -> dict[str, str]:
+    return carried(
+        {atom.text for there in atoms.values() for atom in there if atom.kind == "address"}
+    )
+
+
+def carried(addresses: Iterable[str]) -> dict[str, str]:
+    """Return the parameters of a visit: with one value in all addresses of a page that have them.
+
+    At least :data:`MIN_CARRIERS` do, which are different ones without the parameter.
+    """
+    values: dict[str, set[str]] = defaultdict(set)
+    carriers: dict[str, set[str]] = defaultdict(set)
+    for address in {one.partition("#")[0] for one in addresses}:
+        start, _, query = address.partition("?")
+        pieces = query.split("&") if query else []
+        for place, piece in enumerate(pieces):
+            name, _, value = piece.partition("=")
+            values[name].add(value)
+            carriers[name].add("&".join((start, *pieces[:place], *pieces[place + 1 :])))
+    return {
+        name: next(iter(found))
+        for name, found in values.items()
+        if len(found) == 1 and len(carriers[name]) >= MIN_CARRIERS
+    }
