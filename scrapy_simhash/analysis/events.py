@@ -19,6 +19,7 @@ another page.  What a stylesheet or a script hides is not known.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
@@ -158,6 +159,12 @@ _HIDING = re.compile(
 )
 _NO_OVERFLOW = re.compile(r"(?<![^;])overflow(?:-[xy])?:(?:hidden|clip)")
 _NO_SIZE = re.compile(rf"(?<![^;])(?:max-)?(?:height|width):(?:1px|{_ZERO})")
+
+# What is in base64, and long enough to be no word; written as in an address, or with dots.
+LEAST_ENCODED = 24
+_BASE64 = re.compile(rf"(?<![\w+/-])[\w+/-]{{{LEAST_ENCODED},}}={{0,2}}(?![\w+/=-])", re.ASCII)
+_STANDARD = str.maketrans("-_", "+/", "=")
+_MAIL = "/cdn-cgi/l/email-protection#"
 
 # Tokens, and words that have none.
 _MARKED = regex.compile(rf"{TOKEN}|(?<!\S)[^\s\p{{L}}\p{{M}}\p{{N}}]++(?!\S)", regex.V1)
@@ -391,7 +398,7 @@ class Element:
             held = {}  # the text counts as it was read
         for name, value in held.items():
             if _counts(tag, name):
-                value = value.strip()
+                value = decoded(_with_mail(name, value.strip()))
                 fields.append((name, value, self._form_of(name, value)))
         self.fields, self.written = tuple(fields), tuple(self._written)
         self.words = "\0".join([value for _, value, form in fields if form in (VALUE, STYLE)])
@@ -469,6 +476,38 @@ def _counts(tag: str, name: str) -> bool:
     if name in NEVER:
         return "-" in tag and name in ("id", "for")
     return not (name == "name" and tag == "a")
+
+
+def decoded(written: str) -> str:
+    """Return a value with what is in base64 as the text that it says, if it says one.
+
+    In data with a time, say, only that changes by itself, and not all that is encoded with it.
+    """
+    return _BASE64.sub(_said_in, written) if len(written) >= LEAST_ENCODED else written
+
+
+def _said_in(found: re.Match[str]) -> str:
+    standard = found[0].translate(_STANDARD)
+    try:
+        said = b64decode(standard + "=" * (-len(standard) % 4)).decode()
+    except ValueError:
+        return found[0]
+    return said if "".join(said.split()).isprintable() else found[0]
+
+
+def _with_mail(name: str, value: str) -> str:
+    """Return a value, or the address of mail that it is, which Cloudflare encodes at each visit.
+
+    The first byte is the key to all others.
+    """
+    encoded = value if name == "data-cfemail" else ""
+    if value.startswith(_MAIL):
+        encoded = value.removeprefix(_MAIL)
+    try:
+        key, *others = bytes.fromhex(encoded)
+        return "mailto:" + bytes(byte ^ key for byte in others).decode()
+    except ValueError:
+        return value
 
 
 def told(name: str, value: str, form: int) -> str:

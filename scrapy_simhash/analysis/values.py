@@ -49,6 +49,7 @@ from scrapy_simhash.analysis.events import (
     Element,
     Tag,
     Text,
+    decoded,
     element_of,
     shown_of,
     style_addresses,
@@ -1100,7 +1101,7 @@ class Reader:
                 brackets.add(one)
             else:
                 said_now = literal
-                literal = self._own.out_of(literal)
+                literal = self._own.out_of(decoded(literal))
                 if is_watching:
                     literal = self._cut(frame, "value", name, literal)
                     self._note_text(long_hash_of(said_now))

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from scrapy_simhash.hashes import long_hash_of, mix
 
-# What of a value changed: everything; a parameter or segment of an address; what is between the
-# beginning and the end of a text; so many words, between so many before and behind; what is between
-# some words (with a number: AT_START, AT_END).  A segment is one of so many; what is between is one
-# word, if it was (ONE_WORD).
+# What of a value changed: everything; a parameter or segment of an address, or words of a segment;
+# what is between the beginning and the end of a text; so many words, between so many before and
+# behind; what is between some words (with a number: AT_START, AT_END).  A segment is one of as many
+# as the address has; what is between is one word, if it was (ONE_WORD).
 Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
-OF_ALL = ("whole", "segment", "between")
+OF_ALL = ("whole", "segment", "piece", "between")
 AT_START, AT_END, ONE_WORD = 1, 2, 4
 # A parameter of all links has no place.
 EVERYWHERE = 0
@@ -35,6 +35,8 @@ WORDS = re.compile(
     """,
     re.VERBOSE,
 )
+# Of a segment of an address, a number before a dot is a word.
+PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"
 
 
@@ -64,10 +66,7 @@ class Cuts:
             if cut == WHOLE:
                 return ""
             if cut[0] == "words":
-                start, end, behind = int(cut[1]), int(cut[1]) + int(cut[2]), int(cut[3])
-                words = WORDS.findall(value)
-                if len(words) == end + behind:
-                    value = "".join((*words[:start], _MARK, *words[end:]))
+                value = _without_words(WORDS.findall(value), *map(int, cut[1:]))
             elif cut[0] == "near":
                 value = _without(value, str(cut[1]), str(cut[2]), int(cut[3]))
             elif cut[0] == "between":
@@ -78,23 +77,31 @@ class Cuts:
     def address(self, place: int, address: str) -> str:
         """Return what an address keeps, empty if it is all noise."""
         names = self.parameters
-        segments: list[tuple[int, int]] = []
+        segments: list[tuple[int, ...]] = []
         for cut in self.places.get(place, ()):
             if cut == WHOLE:
                 return ""
             if cut[0] == "parameter":
                 names = names | {str(cut[1])}
-            elif cut[0] == "segment":
-                segments.append((int(cut[1]), int(cut[2])))
+            else:
+                segments.append(tuple(map(int, cut[1:])))
         address = stripped(address, names)
         if segments:
             start, mark, query = address.partition("?")
             pieces = start.split("/")
-            for number, of in segments:
+            for number, of, *words in segments:
                 if number < of == len(pieces):
-                    pieces[number] = _MARK
+                    own = PIECES.findall(pieces[number])
+                    pieces[number] = _without_words(own, *words) if words else _MARK
             address = "/".join(pieces) + mark + query
         return address
+
+
+def _without_words(words: list[str], start: int, count: int, behind: int) -> str:
+    """Return words as one value, without some of them if they are as many as there were."""
+    if len(words) == start + count + behind:
+        words[start : start + count] = [_MARK]
+    return "".join(words)
 
 
 def _without(value: str, before: str, behind: str, ends: int) -> str:
@@ -166,6 +173,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "whole": (),
     "parameter": (str,),
     "segment": (int, int),
+    "piece": (int, int, int, int, int),
     "near": (str, str, int),
     "words": (int, int, int),
     "between": (str, str, int),

@@ -28,6 +28,7 @@ from scrapy_simhash.decision.cuts import (
     AT_START,
     EVERYWHERE,
     ONE_WORD,
+    PIECES,
     WHOLE,
     WORDS,
     Cut,
@@ -431,22 +432,41 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
     segments = {i for a, b in pairs for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
     if not segments or min(segments) < _HOST:
         return unsaid
-    if not (are_apart and _are_apart(mine, its, segments)):
+    cuts: set[Cut] = set()
+    for number in segments:
+        for many in {len(a) for a, _ in pairs if number < len(a)}:
+            pieces = _pieces([(a[number], b[number]) for a, b in pairs if len(a) == many])
+            cuts |= {("piece", number, many, *piece) for piece in pieces}
+            cuts |= {("segment", number, many)} if not pieces else set()
+    keep = _kept_by(cuts, 0, "address")
+    left, its_left = ({keep(0, address) for address in visit} for visit in (mine, its))
+    if not (are_apart and left == its_left and len(left) == len({*mine}) == len({*its})):
         return unsaid
-    of = {len(a) for a, _ in pairs}
-    cuts = {("segment", number, many) for number in segments for many in of if number < many}
     return {*cuts, *(("parameter", name) for name in names)}
 
 
-def _are_apart(one: list[str], two: list[str], segments: set[int]) -> bool:
-    """Whether addresses are as many without some segments as with them, at both visits."""
+def _pieces(segments: Iterable[tuple[str, str]]) -> set[tuple[int, int, int]]:
+    """Return which words of some segments changed: how many are before, in and behind them.
 
-    def without(address: str) -> str:
-        pieces = address.split("/")
-        return "/".join(piece for number, piece in enumerate(pieces) if number not in segments)
-
-    mine, its = {without(address) for address in one}, {without(address) for address in two}
-    return mine == its and len(mine) == len(set(one)) == len(set(two))
+    Nothing if no word but that of a file's kind stays in one, or if one has more words than before.
+    """
+    by_count: dict[int, list[tuple[list[str], list[str]]]] = defaultdict(list)
+    for one, other in segments:
+        mine, its = PIECES.findall(one), PIECES.findall(other)
+        if len(mine) != len(its):
+            return set()
+        by_count[len(mine)].append((mine, its))
+    pieces = set()
+    for count, words in by_count.items():
+        before = min(common_beginning(mine, its) for mine, its in words)
+        behind = min(common_beginning(mine[::-1], its[::-1]) for mine, its in words)
+        behind = min(behind, count - before)
+        kind = 2 * all(mine[-2:-1] == ["."] for mine, _ in words)
+        staying = (*range(before), *range(count - behind, count - kind))
+        if not any(mine[at][0].isalnum() for mine, _ in words for at in staying):
+            return set()
+        pieces.add((before, count - before - behind, behind))
+    return pieces
 
 
 def _pairs(address: str) -> ItemsView[str, str]:
