@@ -34,22 +34,24 @@ end
 
 local compared, left_out = 0, 0
 
--- Compares all entries of a bucket, and adds those within the distance to near.
+-- Compares all entries of a bucket, and adds those within the distance to near.  Where a bucket's
+-- number is the whole key, the other bits take 6 or 7 bytes.
 local function try_all(near, entries, other, first_other, begin)
   local byte, width = string.byte, other + 4
-  local q1, q2, q3, q4, q5, q6 = byte(ARGV[7], first_other, first_other + 5)
+  local q1, q2, q3, q4, q5, q6, q7 = byte(ARGV[7], first_other, first_other + 6)
   local d1, d2, d3 = distances_from(q1), distances_from(q2), distances_from(q3)
   local d4, d5, d6 = distances_from(q4), distances_from(q5), distances_from(q6)
   local last = math.min(#entries, (MOST_COMPARED - compared) * width)
   compared = compared + #entries / width
   if last < #entries then left_out = 1 end
   for at = 1, last, width do
-    local b1, b2, b3, b4, b5, b6 = byte(entries, at, at + 5)
+    local b1, b2, b3, b4, b5, b6, b7 = byte(entries, at, at + 6)
     local sum = begin + d1[b1 + 1] + d2[b2 + 1]
     if sum <= distance then
       sum = sum + d3[b3 + 1] + d4[b4 + 1]
       if sum <= distance then
         sum = sum + d5[b5 + 1] + d6[b6 + 1]
+        if other == 7 then sum = sum + byte(DISTANCES, q7 * 256 + b7 + 1) end
         if sum <= distance then near[id_at(entries, at + other)] = sum end
       end
     end
