@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SHARE, TEXT, SimhashSettings
 from scrapy_simhash.urls import canonical_url
+from scrapy_simhash.workers.pool import in_order
 
 # Integers of 64 bits are signed: Spark has no others.
 FEATURES = pa.schema(
@@ -67,8 +67,6 @@ BY_DATE, BY_INPUT = "date", "input"
 
 ROWS_AT_ONCE = 1_000
 COLUMNS_AT_ONCE = 50_000
-# With two, a worker has its next page at once.
-WAITING = 2
 # An offset in an input has fewer bits.
 OFFSET_BITS = 44
 # Addresses that need no closer look.
@@ -153,30 +151,15 @@ class FeatureReader:
                     for first, some in row_batches(file, source.columns, COLUMNS_AT_ONCE, note):
                         yield from _by_columns(some, first, source, order, note).to_batches()
                     return
-        rows = self._rows(source, unread)
+        row_of, records = partial(self._row, source), source.read(unread)
+        rows = in_order(row_of, records, self._choices.settings.workers)
         try:
             while some := self._loop.run_until_complete(_some(rows)):
                 yield pa.RecordBatch.from_pylist(some, FEATURES)
         finally:
             self._loop.run_until_complete(rows.aclose())
 
-    async def _rows(self, source: Input, unread: Unread) -> AsyncGenerator[Row, None]:
-        """Yield the row of each record, in their order."""
-        most = WAITING * max(self._choices.settings.workers, 1)
-        under_way: deque[asyncio.Task[Row]] = deque()
-        try:
-            for record in source.read(unread):
-                if len(under_way) == most:
-                    yield await under_way.popleft()
-                under_way.append(asyncio.create_task(self._row(record, source)))
-            while under_way:
-                yield await under_way.popleft()
-        finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
-
-    async def _row(self, record: ArchivedPage, source: Input) -> Row:
+    async def _row(self, source: Input, record: ArchivedPage) -> Row:
         row = position_of(record, source, self._choices.order) | {
             "url": record.url,
             "payload": record.payload,

@@ -5,7 +5,6 @@ Pages are stored in Scrapy's HTTP cache, in WARC files, or in a folder.
 
 from __future__ import annotations
 
-import asyncio
 import dbm
 import gzip
 import os
@@ -13,7 +12,6 @@ import pickle
 import re
 import zlib
 from ast import literal_eval
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -43,7 +41,7 @@ from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
-from scrapy_simhash.workers.pool import InProcess
+from scrapy_simhash.workers.pool import InProcess, in_order
 
 # The URL of each page, and the page, None if an index cannot judge it.
 AnalysedPages = AsyncGenerator[tuple[str, Page | None], None]
@@ -66,8 +64,6 @@ _BROKEN = (
 # What may be a URL without its scheme: a host with a dot, or with a port.
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:[:/]|$)|[\w-]+:\d")
 
-# With two, a worker has its next page at once.
-WAITING = 2
 TIMEOUT_SECONDS = 30
 
 
@@ -182,32 +178,23 @@ async def analysed_pages(
     """Yield the URL of each page, and the page as an index sees it.
 
     This is None for a page that has no text, or that cannot be analysed.  The pages keep their
-    order.  The workers are those of a crawl, with its time limit, and at most ``WAITING`` pages for
-    each are under way.  Close the generator (``aclosing``): that stops the workers.
+    order.  The workers are those of a crawl, with its time limit.  Close the generator
+    (``aclosing``): that stops the workers.
     """
     workers = pipeline.workers()
-    most = WAITING * max(pipeline.settings.workers, 1)
-    under_way: deque[tuple[str, asyncio.Task[Page | None]]] = deque()
 
-    async def analysed(fetched: Fetched) -> Page | None:
+    async def analysed(fetched: Fetched) -> tuple[str, Page | None]:
         try:
-            return (await pipeline.page(fetched, workers, known.learned, spider))[0]
+            page, _ = await pipeline.page(fetched, workers, known.learned, spider)
         except AnalysisError:
-            return None
+            return fetched.url, None
+        return fetched.url, page
 
     try:
-        for fetched in pages:
-            if len(under_way) == most:
-                url, task = under_way.popleft()
-                yield url, await task
-            under_way.append((fetched.url, asyncio.create_task(analysed(fetched))))
-        while under_way:
-            url, task = under_way.popleft()
-            yield url, await task
+        async with aclosing(in_order(analysed, pages, pipeline.settings.workers)) as found:
+            async for one in found:
+                yield one
     finally:
-        for _, task in under_way:
-            task.cancel()
-        await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
         await workers.close()
 
 

@@ -14,7 +14,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -24,7 +25,7 @@ from contextlib import (
 from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from scrapy_simhash.analysis.analyser import (
     Analyser,
@@ -48,8 +49,36 @@ LAST_SECONDS = 0.1
 READ_BYTES = 1 << 18  # as much as asyncio reads at once
 # Longer than the bursts of a crawl that its workers can keep up with.
 BACKLOG_SECONDS = 30.0
+# Of pages that a command reads one after the other, this many for each worker are under way.  With
+# two, a worker has its next page at once.
+WAITING = 2
 
 logger = logging.getLogger(__name__)
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+async def in_order(
+    work: Callable[[S], Coroutine[Any, Any, T]], items: Iterable[S], processes: int
+) -> AsyncGenerator[T, None]:
+    """Yield the result of each item, in their order, while those of the next are under way.
+
+    Close the generator (``aclosing``): that gives up what is under way.
+    """
+    most = WAITING * max(processes, 1)
+    under_way: deque[asyncio.Task[T]] = deque()
+    try:
+        for item in items:
+            if len(under_way) == most:
+                yield await under_way.popleft()
+            under_way.append(asyncio.create_task(work(item)))
+        while under_way:
+            yield await under_way.popleft()
+    finally:
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 class Workers:

@@ -18,7 +18,7 @@ from scrapy.settings import Settings
 
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.commands.base import pipeline_of, progress
-from scrapy_simhash.commands.sources import WAITING, analysed_pages, source_at
+from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.commands.transfer import Line, page_from, record_of
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import Sketch
@@ -26,7 +26,7 @@ from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
-from scrapy_simhash.workers.pool import Workers
+from scrapy_simhash.workers.pool import WAITING, Workers
 from tests.archives import record
 from tests.conftest import article, prose
 
