@@ -20,12 +20,6 @@ from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import SimhashError, SourceError
-from scrapy_simhash.index.redis.buckets import (
-    BYTES_PER_PAGE_WITH_KEYS,
-    NearKeys,
-    bytes_per_page,
-    plan,
-)
 from scrapy_simhash.tables import PermutedTables
 from scrapy_simhash.tables.design import MAX_DISTANCE, Design, design, designs
 
@@ -47,17 +41,12 @@ _FINGERPRINT = re.compile(r"[0-9A-Fa-f]{16}")
 
 @dataclass(frozen=True)
 class Designs:
-    """The designs for a number of pages and a distance, one of them chosen, with their costs.
-
-    What an index in Redis takes is beside URL and sketch, and beside the URL if it does not verify.
-    """
+    """The designs for a number of pages and a distance, one of them chosen, with their costs."""
 
     pages: int
     distance: int
     memory: int | None
     designs: list[Cost]
-    redis: Cost
-    redis_unverified: Cost
 
 
 class DesignCommand(Subcommand[Designs]):
@@ -82,14 +71,11 @@ class DesignCommand(Subcommand[Designs]):
     async def find(self, options: argparse.Namespace) -> Designs:
         pages, distance = options.pages, options.distance
         chosen = design(pages, distance, options.memory)
-        in_redis = plan(distance, pages)
         return Designs(
             pages=pages,
             distance=distance,
             memory=options.memory,
             designs=[_cost(one, pages, one == chosen) for one in designs(distance)],
-            redis=_cost_in_redis(NearKeys.name, BYTES_PER_PAGE_WITH_KEYS, pages),
-            redis_unverified=_cost_in_redis(in_redis.name, bytes_per_page(in_redis, pages), pages),
         )
 
     def show(self, found: Designs, console: Console) -> None:
@@ -117,14 +103,6 @@ class DesignCommand(Subcommand[Designs]):
         console.print(table)
         chosen = next(row["name"] for row in found.designs if row["chosen"])
         console.print(f"Chosen: {chosen}")
-        for redis, when in (
-            (found.redis, "beside URL and sketch"),
-            (found.redis_unverified, "beside the URL with SIMHASH_SHARE = 0"),
-        ):
-            console.print(
-                f"In Redis: {redis['found_by']}, {redis['bytes_per_page']:.0f} bytes a page {when},"
-                f" {decimal(int(redis['bytes']))} in all"
-            )
 
 
 def _cost(found: Design, pages: int, is_chosen: bool) -> Cost:
@@ -140,10 +118,6 @@ def _cost(found: Design, pages: int, is_chosen: bool) -> Cost:
         "microseconds_per_check": found.seconds_per_check(pages) * 1e6,
         "chosen": is_chosen,
     }
-
-
-def _cost_in_redis(found_by: str, page_bytes: float, pages: int) -> Cost:
-    return {"found_by": found_by, "bytes_per_page": page_bytes, "bytes": page_bytes * pages}
 
 
 def count(text: str) -> int:

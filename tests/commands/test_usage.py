@@ -135,11 +135,3 @@ def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "a.txt, line 2: a fingerprint is 16 hexadecimal digits: got 'ff'" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_design_says_what_an_index_in_redis_takes(tmp_path: Path) -> None:
-    found = simhash_json(tmp_path, "tables", "design", "--pages", "1e6")
-    for name, found_by in (("redis", "keys"), ("redis_unverified", "blocks 4")):
-        redis = found[name]
-        assert redis["found_by"] == found_by
-        assert 240e6 < redis["bytes"] < 290e6

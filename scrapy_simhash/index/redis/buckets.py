@@ -156,21 +156,6 @@ def plan(distance: int, pages: int) -> Design:
     return min(split_design(distance), block_design(distance, distance + 1), key=microseconds)
 
 
-# Measured with 125,000 pages in an index planned for 125,000 (Redis 7.0): the bytes of a page
-# without its URL and its tables; the bytes of a table's entry besides its own; the bytes of a page
-# that is found by keys, without its URL and its sketch.
-PAGE_BYTES = 202.0
-ENTRY_BYTES = 4.3
-BYTES_PER_PAGE_WITH_KEYS = 269.0
-
-
-def bytes_per_page(design: Design, pages: int) -> float:
-    """Return the bytes of a page without its URL, in permuted tables for *pages*."""
-    tables = _packed(design, pages)
-    own = sum(table.rest_bytes + table.other_bytes + ID_BYTES for table in tables)
-    return PAGE_BYTES + own + ENTRY_BYTES * len(tables)
-
-
 class PackedTable:
     """A table whose key is one block, in buckets whose numbers have *width* bits."""
 
