@@ -90,9 +90,9 @@ def crowding_page(kind: str, number: int) -> Page:
 
 def buckets_of(index: Blocking) -> dict[bytes, bytes]:
     """The buckets of a server, by name."""
-    store = cast(RedisIndex, index.index)._store
-    scope = LOOP.run_until_complete(store.scope(""))
-    buckets = LOOP.run_until_complete(store.server.command("HGETALL", scope.keys[1]))
+    its = cast(RedisIndex, index.index)
+    scope = LOOP.run_until_complete(its._scope(""))
+    buckets = LOOP.run_until_complete(its._server.command("HGETALL", scope.keys[1]))
     return {name: found for name, found in buckets.items() if len(name) == 4}
 
 

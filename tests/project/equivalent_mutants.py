@@ -33,7 +33,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
     ),
     (
         "scrapy_simhash/index/redis/store.py",
-        "scope_of",
+        "_scope_of",
         """
 -        if all(scope.base != base_of(row_id) for scope in scopes):
 +        if (any((scope.base != base_of(row_id) for scope in scopes))):
@@ -44,8 +44,8 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "scrapy_simhash/index/redis/store.py",
         "templates",
         """
--            cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", 20)
-+            cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", (21))
+-            cursor, found = await self._server.command("HSCAN", key, cursor, "COUNT", 20)
++            cursor, found = await self._server.command("HSCAN", key, cursor, "COUNT", (21))
         """,
         "The number is a hint of how many to return at once.",
     ),

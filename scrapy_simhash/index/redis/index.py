@@ -10,23 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from scrapy_simhash.decision.judge import MAX_COMPARED, Parameters, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, Run, absent
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
-from scrapy_simhash.index.redis.buckets import (
-    ID_BYTES,
-    Buckets,
-    Question,
-)
+from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question
 from scrapy_simhash.index.redis.rows import (
     MAX_NUMBER,
     StoredRow,
@@ -37,11 +31,7 @@ from scrapy_simhash.index.redis.rows import (
     unpack,
 )
 from scrapy_simhash.index.redis.server import Script, Server
-from scrapy_simhash.index.redis.store import IndexInfo, Store
-from scrapy_simhash.index.site_knowledge import Learned
-
-if TYPE_CHECKING:
-    pass
+from scrapy_simhash.index.redis.store import Store
 
 T = TypeVar("T")
 
@@ -53,7 +43,7 @@ _CHANGE = Script("buckets.lua", "change_page.lua")
 _NO_ID = bytes(ID_BYTES)
 
 
-class RedisIndex(LastingIndex):
+class RedisIndex(Store):
     """An index in the server at a URL, created if there is none, and *parameters* are given.
 
     A page is on the server before :meth:`add` returns.  Whether it survives a restart of
@@ -65,38 +55,16 @@ class RedisIndex(LastingIndex):
     """
 
     def __init__(self, url: str, parameters: Parameters | None) -> None:
-        self._store = Store(Server(ServerAddress.from_url(url)))
+        super().__init__(Server(ServerAddress.from_url(url)))
         self._calls = (number & MAX_NUMBER for number in count(random.getrandbits(32)))
         about = _run_apart(self._open(parameters))
-        near = about.near
-        self._buckets = Buckets(near, about.pages)
-        self._script = Script("buckets.lua", "look_up.lua", near.script, "add_page.lua")
-
-    async def _open(self, parameters: Parameters | None) -> IndexInfo:
-        try:
-            about = await self._store.open(parameters)
-            if about is None:
-                raise absent(self)
-            self.parameters = parameters or about.parameters
-            self.learned = Learned(self.parameters.share, self._store.exchange_state)
-            async for site, state in self._store.templates():
-                self.learned.restore(site, state)
-            return about
-        finally:
-            await self._store.server.close_client()
-
-    def __str__(self) -> str:
-        return str(self._store.server.address)
-
-    @property
-    def losses(self) -> int:
-        """The number of times that the server had lost pages which it had stored."""
-        return self._store.losses
+        self._buckets = Buckets(about.near, about.pages)
+        self._add_page = Script("buckets.lua", "look_up.lua", about.near.script, "add_page.lua")
 
     async def add(self, page: Page) -> Decision:
-        scope = await self._store.scope(page.scope)
+        scope = await self._scope(page.scope)
         row_id, decision = await self._add(page, scope)
-        self._store.taken(scope, row_id)
+        self._taken(scope, row_id)
         return decision
 
     async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:
@@ -129,13 +97,13 @@ class RedisIndex(LastingIndex):
         raise IndexUnavailableError(f"{page.url} cannot be stored: its rows change all the time")
 
     async def keep(self, page: Page) -> None:
-        scope = await self._store.scope(page.scope)
+        scope = await self._scope(page.scope)
         record = pack(page, 0, next(self._calls))
-        row_id, _ = await self._ask(scope, "keep", self._buckets.question(page), record=record)
-        self._store.taken(scope, row_id)
+        row_id, _ = await self._ask(scope, "keep", self._buckets.question(page), 1, record)
+        self._taken(scope, row_id)
 
     async def check(self, page: Page) -> Decision:
-        scope = await self._store.scope(page.scope)
+        scope = await self._scope(page.scope)
         answer = await self._ask(scope, "check", self._buckets.question(page), self._most(page))
         return self._judge(page, await self._found(scope, page, answer)).decision
 
@@ -161,49 +129,14 @@ class RedisIndex(LastingIndex):
         own = await self._row_of_request(scope, request_fingerprint)
         if own is None or not own.is_kept:
             return None
-        return own.page if await self._store.crawls.was_delivered(own.page.crawl) else None
-
-    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
-        return await self._store.crawls.begin(spider, name, joins)
-
-    async def beat(self, run: Run) -> None:
-        await self._store.look_for_flush()
-        await self._store.crawls.beat(run)
-
-    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
-        with suppress(IndexUnavailableError):
-            await self._store.crawls.end(run, delivered)
-
-    async def counts(self) -> Counts:
-        return await self._store.counts()
-
-    def rows(self) -> AsyncIterator[Row]:
-        return self._store.rows()
-
-    async def row(self, row_id: int) -> Row | None:
-        found = await self._store.row(row_id)
-        return None if found is None else found[1].row
-
-    async def crawls(self) -> list[CrawlRecord]:
-        return await self._store.crawls.all()
-
-    def templates(self) -> AsyncIterator[tuple[str, bytes]]:
-        return self._store.templates()
+        return own.page if await self._crawls.was_delivered(own.page.crawl) else None
 
     async def adopt(self, page: Page, representative: int | None) -> int:
-        scope = await self._store.scope(page.scope)
+        scope = await self._scope(page.scope)
         number = 0 if representative is None else representative - scope.base
         record = pack(page, number, next(self._calls))
-        row_id, _ = await self._ask(scope, "adopt", self._buckets.question(page), record=record)
+        row_id, _ = await self._ask(scope, "adopt", self._buckets.question(page), 1, record)
         return scope.base + number_of(row_id)
-
-    async def _add_crawl(self, crawl: CrawlRecord) -> int:
-        return await self._store.crawls.add(crawl)
-
-    async def close(self) -> None:
-        """Store what was learned, and close the connections of the running loop."""
-        await self.learned.store_all()
-        await self._store.server.close_client()
 
     def _most(self, page: Page) -> int:
         """Return how many rows to ask for: one if the plain rule needs only the first."""
@@ -211,30 +144,12 @@ class RedisIndex(LastingIndex):
         return MAX_COMPARED if is_choice else 1
 
     async def _ask(
-        self,
-        scope: Scope,
-        mode: str,
-        question: Question,
-        most: int = 1,
-        record: bytes = b"",
-        judged_by: bytes = b"",
-        cuts: bytes = b"",
-        place: bytes = b"",
-        left: bytes = b"",
+        self, scope: Scope, mode: str, question: Question, most: int = 1, *rest: bytes
     ) -> list[Any]:
-        answer: list[Any] = await self._store.script(
-            scope,
-            self._script,
-            mode,
-            most,
-            self.parameters.distance,
-            *question,
-            record,
-            judged_by,
-            cuts,
-            place,
-            left,
-        )
+        """Return the answer of add_page.lua; *rest* are its arguments from the 8th on."""
+        missing = [b""] * (5 - len(rest))
+        asked = (most, self.parameters.distance, *question, *rest, *missing)
+        answer: list[Any] = await self._script(scope, self._add_page, mode, *asked)
         return answer
 
     async def _found(self, scope: Scope, page: Page, answer: list[Any]) -> Found:
@@ -247,7 +162,7 @@ class RedisIndex(LastingIndex):
         own = _own_row(scope, answer)
         return Found(
             own=own,
-            delivered=own is not None and await self._store.crawls.was_delivered(own.page.crawl),
+            delivered=own is not None and await self._crawls.was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (row, self.parameters.distance_between(page, row.page))
@@ -257,7 +172,7 @@ class RedisIndex(LastingIndex):
         )
 
     async def _row_of_request(self, name: str, request_fingerprint: bytes) -> Row | None:
-        scope = await self._store.scope(name)
+        scope = await self._scope(name)
         question = self._buckets.question_of_request(request_fingerprint)
         return _own_row(scope, await self._ask(scope, "check", question))
 
@@ -272,7 +187,7 @@ class RedisIndex(LastingIndex):
         Another page may have its place by then, by the step itself, if its answer was lost.
         """
         for _ in range(TRIES):
-            found = await self._store.row(row_id)
+            found = await self._stored_row(row_id)
             if found is None:
                 return
             request = found[1].row.page.request_fingerprint
@@ -306,11 +221,11 @@ class RedisIndex(LastingIndex):
     async def _with_heir(self, scope: Scope, stored: StoredRow) -> bool:
         """Forget a row; the oldest of those that point to it takes its place."""
         members = await self._oldest(scope, stored)
-        heirs = await self._store.stored(scope, members[:1])
+        heirs = await self._stored(scope, members[:1])
         return await self._alone(scope, stored, *heirs)
 
     async def _oldest(self, scope: Scope, stored: StoredRow) -> list[int]:
-        return await self._store.oldest_of_group(scope, stored.row.id - scope.base)
+        return await self._oldest_of_group(scope, stored.row.id - scope.base)
 
     async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""
@@ -336,7 +251,7 @@ class RedisIndex(LastingIndex):
         heir: bytes = b"",
         puts: bytes = b"",
     ) -> bool:
-        return bool(await self._store.script(scope, _CHANGE, seen, record, cuts, heir, puts))
+        return bool(await self._script(scope, _CHANGE, seen, record, cuts, heir, puts))
 
 
 def _own_row(scope: Scope, answer: list[Any]) -> Row | None:

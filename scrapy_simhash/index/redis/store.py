@@ -1,6 +1,6 @@
-"""The content of an index: its parameters, scopes and rows, its runs, and what it knows of sites.
+"""What an index has on the server: its parameters, scopes, rows and runs, and what sites repeat.
 
-Pages are looked up and written by index.py.
+Pages are judged and written by index.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,20 +25,17 @@ from scrapy_simhash.index.base import (
     SILENT_SECONDS,
     Counts,
     CrawlRecord,
+    LastingIndex,
     Run,
+    absent,
     is_dead,
     this_process,
 )
 from scrapy_simhash.index.redis.address import Scope, base_of, key_of
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Near, NearKeys, NearTables
-from scrapy_simhash.index.redis.rows import (
-    MAX_NUMBER,
-    StoredRow,
-    number_of,
-    pack_id,
-    unpack,
-)
+from scrapy_simhash.index.redis.rows import MAX_NUMBER, StoredRow, number_of, pack_id, unpack
 from scrapy_simhash.index.redis.server import Script, Server
+from scrapy_simhash.index.site_knowledge import Learned
 
 logger = logging.getLogger(__name__)
 
@@ -82,26 +80,48 @@ class IndexInfo:
         return Parameters(self.scheme, self.scope, self.distance, self.min_tokens, share)
 
 
-class Store:
-    """The keys of an index in a server."""
+class Store(LastingIndex):
+    """The part of an index in a server that opens and reads it, and notes runs.
+
+    *losses* is the number of times that the server had lost pages which it had stored.
+    """
 
     def __init__(self, server: Server) -> None:
-        self.server = server
+        self._server = server
         self.losses = 0
         self._about = b""
         self._scopes: dict[str, Scope] = {}
-        self.crawls = Crawls(server, tuple(map(self._key, ("crawls", "running", "named"))))
+        self._crawls = Crawls(server, tuple(map(self._key, ("crawls", "running", "named"))))
+
+    def __str__(self) -> str:
+        return str(self._server.address)
 
     def _key(self, part: str) -> str:
-        return key_of(self.server.address.prefix, part)
+        return key_of(self._server.address.prefix, part)
 
-    async def open(self, parameters: Parameters | None) -> IndexInfo | None:
+    async def _open(self, parameters: Parameters | None) -> IndexInfo:
         """Return what the index was built for; if there is none, create it for *parameters*.
 
         :raises IndexFormatError: it is damaged.
-        :raises IndexUnavailableError: the server evicts keys.
+        :raises IndexUnavailableError: the server evicts keys; there is no index, nor parameters.
         :raises IndexMismatchError: the index was built with other parameters.
         """
+        try:
+            about = await self._about_index(parameters)
+            self.parameters = parameters or about.parameters
+            self.learned = Learned(self.parameters.share, self._exchange_state)
+            async for site, state in self.templates():
+                self.learned.restore(site, state)
+            return about
+        finally:
+            await self._server.close_client()
+
+    async def close(self) -> None:
+        """Store what was learned, and close the connections of the running loop."""
+        await self.learned.store_all()
+        await self._server.close_client()
+
+    async def _about_index(self, parameters: Parameters | None) -> IndexInfo:
         await self._refuse_eviction()
         if parameters is not None:
             wanted = IndexInfo(
@@ -110,20 +130,20 @@ class Store:
                 distance=parameters.distance,
                 min_tokens=parameters.min_tokens,
                 is_verified=bool(parameters.share),
-                pages=self.server.address.pages,
+                pages=self._server.address.pages,
             )
             wanted = replace(wanted, tables=wanted.near.name)
-            await self.server.command("SET", self._key("about"), json.dumps(asdict(wanted)), "NX")
-        stored = await self.server.command("GET", self._key("about"))
+            await self._server.command("SET", self._key("about"), json.dumps(asdict(wanted)), "NX")
+        stored = await self._server.command("GET", self._key("about"))
         if stored is None:
-            return None
+            raise absent(self)
         try:
             about = IndexInfo(**json.loads(stored))
         except (ValueError, TypeError) as exc:
-            raise IndexFormatError(f"{self.server.address} is no index: {exc}") from exc
+            raise IndexFormatError(f"{self} is no index: {exc}") from exc
         if about.tables != about.near.name:
             raise IndexFormatError(
-                f"{self.server.address} has tables {about.tables!r}, which this version has not"
+                f"{self} has tables {about.tables!r}, which this version has not"
             )
         if parameters is not None:
             self._refuse_mismatch(about, wanted)
@@ -138,70 +158,70 @@ class Store:
             if stored != value:
                 has, wants = differing(stored, value)
                 raise IndexMismatchError(
-                    f"{self.server.address} was built with {name} {has}; this crawl asks for "
+                    f"{self} was built with {name} {has}; this crawl asks for "
                     f"{wants}. {_KEEP}, or set what it was built with."
                 )
 
     async def _refuse_eviction(self) -> None:
-        for memory in await self.server.information("memory"):
+        for memory in await self._server.information("memory"):
             policy = memory.get("maxmemory_policy", "noeviction")
             if policy != "noeviction":
                 raise IndexUnavailableError(
-                    f"maxmemory-policy of {self.server.address} must be 'noeviction': got "
+                    f"maxmemory-policy of {self} must be 'noeviction': got "
                     f"{policy!r}. A server that evicts keys would forget parts of the index, "
                     f"and pages would be judged by what is left."
                 )
 
-    async def scope(self, name: str) -> Scope:
+    async def _scope(self, name: str) -> Scope:
         """Return the scope of a name; this process notes it in the index when it first occurs."""
         scope = self._scopes.get(name)
         if scope is None:
-            prefix = self.server.address.prefix
+            prefix = self._server.address.prefix
             pages, buckets, groups = (
                 key_of(prefix, part, name) for part in ("pages", "buckets", "groups")
             )
             scope = Scope(name, (pages, buckets, groups))
-            await self.server.command("SADD", self._key("scopes"), name)
+            await self._server.command("SADD", self._key("scopes"), name)
             self._scopes[name] = scope
         return scope
 
-    async def all_scopes(self) -> list[Scope]:
+    async def _all_scopes(self) -> list[Scope]:
         """Return all scopes noted in the index, by name."""
-        names = await self.server.command("SMEMBERS", self._key("scopes"))
-        return [await self.scope(name) for name in sorted(name.decode() for name in names)]
+        names = await self._server.command("SMEMBERS", self._key("scopes"))
+        return [await self._scope(name) for name in sorted(name.decode() for name in names)]
 
-    async def scope_of(self, row_id: int) -> Scope | None:
+    async def _scope_of(self, row_id: int) -> Scope | None:
         """Return the scope to which the id of a row belongs, None if there is none."""
         scopes = [*self._scopes.values()]
         if all(scope.base != base_of(row_id) for scope in scopes):
-            scopes = await self.all_scopes()
+            scopes = await self._all_scopes()
         return next((scope for scope in scopes if scope.base == base_of(row_id)), None)
 
-    async def script(self, scope: Scope, script: Script, *arguments: Any) -> Any:
+    async def _script(self, scope: Scope, script: Script, *arguments: Any) -> Any:
         """Return the answer of a script on the pages of a scope.
 
         :raises IndexUnavailableError: the server did not answer.
         """
-        if scope.connections != self.server.connections:
+        if scope.connections != self._server.connections:
             await self._look_for_loss(scope)
-        return await self.server.script(script, scope.keys, *arguments)
+        return await self._server.script(script, scope.keys, *arguments)
 
-    def taken(self, scope: Scope, row_id: bytes) -> None:
+    def _taken(self, scope: Scope, row_id: bytes) -> None:
         """Note that the server stored a page: it does not use a smaller number again."""
         scope.last = max(scope.last, number_of(row_id))
 
-    async def look_for_flush(self) -> None:
+    async def _look_for_flush(self) -> None:
         """Check that the index is there: somebody may have emptied the server meanwhile."""
-        if await self.server.command("GET", self._key("about")) is None:
+        if await self._server.command("GET", self._key("about")) is None:
             for scope in self._scopes.values():
                 scope.last = 0
             await self._lost()
 
     async def _look_for_loss(self, scope: Scope) -> None:
         """Check that the last stored page is known: the server may have been restarted."""
-        connections = self.server.connections
+        connections = self._server.connections
         if scope.last:
-            last = await self.server.command("HGET", scope.keys[1], "n")
+            last = await self._server.command("HGET", scope.keys[1], "n")
             if int(last or 0) < scope.last:
                 scope.last = 0
                 await self._lost()
@@ -212,72 +232,90 @@ class Store:
         logger.error(
             "%s has lost pages that it had taken: was it restarted without them? Their duplicates "
             'will be kept once more. See "Persistence" in docs/redis.md.',
-            self.server.address,
+            self,
         )
-        await self.server.command("SET", self._key("about"), self._about, "NX")
+        await self._server.command("SET", self._key("about"), self._about, "NX")
         if self._scopes:
-            await self.server.command("SADD", self._key("scopes"), *self._scopes)
+            await self._server.command("SADD", self._key("scopes"), *self._scopes)
 
-    async def stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
+    async def _stored(self, scope: Scope, numbers: Iterable[int]) -> list[StoredRow]:
         """Return the rows with these numbers in a scope; missing rows are left out."""
         ids = list(numbers)
         if not ids:
             return []
-        pages = await self.server.command("HMGET", scope.keys[0], *map(pack_id, ids))
+        pages = await self._server.command("HMGET", scope.keys[0], *map(pack_id, ids))
         return [
             unpack(number, scope, page)
             for number, page in zip(ids, pages, strict=True)
             if page is not None
         ]
 
-    async def row(self, row_id: int) -> tuple[Scope, StoredRow] | None:
+    async def row(self, row_id: int) -> Row | None:
+        found = await self._stored_row(row_id)
+        return None if found is None else found[1].row
+
+    async def _stored_row(self, row_id: int) -> tuple[Scope, StoredRow] | None:
         """Return the scope of a row, and its present state; None if the row is not there."""
-        scope = await self.scope_of(row_id)
+        scope = await self._scope_of(row_id)
         if scope is None:
             return None
-        found = await self.stored(scope, [row_id - scope.base])
+        found = await self._stored(scope, [row_id - scope.base])
         return (scope, found[0]) if found else None
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield all rows, scope by scope, oldest first."""
-        for scope in await self.all_scopes():
-            last = int(await self.server.command("HGET", scope.keys[1], "n") or 0)
+        for scope in await self._all_scopes():
+            last = int(await self._server.command("HGET", scope.keys[1], "n") or 0)
             for first in range(1, last + 1, SCANNED_AT_ONCE):
                 span = range(first, min(first + SCANNED_AT_ONCE, last + 1))
-                for stored in await self.stored(scope, span):
+                for stored in await self._stored(scope, span):
                     yield stored.row
 
-    async def oldest_of_group(self, scope: Scope, number: int) -> list[int]:
+    async def _oldest_of_group(self, scope: Scope, number: int) -> list[int]:
         """Return the numbers of the oldest pages that point to a representative, not of all."""
         first = b"[" + pack_id(number)
         span = first, first + pack_id(MAX_NUMBER), "BYLEX", "LIMIT", 0, SCANNED_AT_ONCE
-        found = await self.server.command("ZRANGE", scope.keys[2], *span)
+        found = await self._server.command("ZRANGE", scope.keys[2], *span)
         return [number_of(member[ID_BYTES:]) for member in found]
 
     async def counts(self) -> Counts:
-        """Return how many pages there are, in all scopes."""
         pages = duplicates = 0
-        for scope in await self.all_scopes():
-            pages += int(await self.server.command("HLEN", scope.keys[0]))
-            duplicates += int(await self.server.command("ZCARD", scope.keys[2]))
+        for scope in await self._all_scopes():
+            pages += int(await self._server.command("HLEN", scope.keys[0]))
+            duplicates += int(await self._server.command("ZCARD", scope.keys[2]))
         return Counts(pages, pages - duplicates)
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield each site with a stored template, and its state."""
         key, cursor = self._key("templates"), b"0"
         while True:
-            cursor, found = await self.server.command("HSCAN", key, cursor, "COUNT", 20)
+            cursor, found = await self._server.command("HSCAN", key, cursor, "COUNT", 20)
             for site, state in found.items():
                 yield site.decode(), state
             if int(cursor) == 0:
                 return
 
-    async def exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+    async def _exchange_state(self, key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
         """Store what *merge* makes of the stored state of a key, and return it."""
         templates = self._key("templates")
-        state = merge(await self.server.command("HGET", templates, key))
-        await self.server.command("HSET", templates, key, state)
+        state = merge(await self._server.command("HGET", templates, key))
+        await self._server.command("HSET", templates, key, state)
         return state
+
+    async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
+        return await self._crawls.begin(spider, name, joins)
+
+    async def beat(self, run: Run) -> None:
+        await self._look_for_flush()
+        await self._crawls.beat(run)
+
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        with suppress(IndexUnavailableError):
+            await self._crawls.end(run, delivered)
+
+    async def crawls(self) -> list[CrawlRecord]:
+        return await self._crawls.all()
+
+    async def _add_crawl(self, crawl: CrawlRecord) -> int:
+        return await self._crawls.add(crawl)
 
 
 class Crawls:

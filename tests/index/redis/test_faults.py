@@ -151,7 +151,7 @@ def test_forgetting_a_page_is_no_loss(redis_url: str) -> None:
     with opened(redis_url) as index:
         decision = index.check_and_add(page("a", 0))
         index.withdraw("", page("a", 0).request_fingerprint, decision)
-        index._store.server.connections += 1
+        index._server.connections += 1
         index.check_and_add(page("b", 0xFF))
         assert index.losses == 0
 
@@ -210,13 +210,13 @@ def test_page_whose_forgetting_was_not_answered_takes_no_heir_with_it(
             index.check_and_add(page(name, fingerprint))
         kept, _, last = (row.id for row in index.rows())
         index.forget([last])  # the server knows the script from now on
-        script = index._store.script
+        script = index.index._script
 
         async def unanswered(*arguments: Any) -> Any:
             proxy.swallowed = 1
             return await script(*arguments)
 
-        monkeypatch.setattr(index._store, "script", unanswered)
+        monkeypatch.setattr(index.index, "_script", unanswered)
         assert index.forget([kept]) == 1
         assert [row.page.url[-1] for row in index.rows()] == ["b"]
 

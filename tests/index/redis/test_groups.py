@@ -35,9 +35,9 @@ def add_group(index: Blocking, duplicates: int) -> None:
 
 def members(index: Blocking, representative: int) -> list[int]:
     """The ids of a group, which is all that there is of groups."""
-    its = cast(RedisIndex, index.index)._store
-    scope = LOOP.run_until_complete(its.scope(""))
-    found = LOOP.run_until_complete(its.server.command("ZRANGE", scope.keys[2], 0, -1))
+    its = cast(RedisIndex, index.index)
+    scope = LOOP.run_until_complete(its._scope(""))
+    found = LOOP.run_until_complete(its._server.command("ZRANGE", scope.keys[2], 0, -1))
     pairs = [numbers_of(member) for member in found]
     assert {of for of, _ in pairs} <= {representative}
     return [number for _, number in pairs]
