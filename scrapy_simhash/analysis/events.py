@@ -19,16 +19,16 @@ another page.  What a stylesheet or a script hides is not known.
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 import regex
 from lxml.html import defs
 
 from scrapy_simhash.analysis.features import TOKEN
+from scrapy_simhash.decision.cuts import decoded
 from scrapy_simhash.hashes import long_hash_of
 
 T = TypeVar("T")
@@ -160,10 +160,6 @@ _HIDING = re.compile(
 _NO_OVERFLOW = re.compile(r"(?<![^;])overflow(?:-[xy])?:(?:hidden|clip)")
 _NO_SIZE = re.compile(rf"(?<![^;])(?:max-)?(?:height|width):(?:1px|{_ZERO})")
 
-# What is in base64, and long enough to be no word; written as in an address, or with dots.
-LEAST_ENCODED = 24
-_BASE64 = re.compile(rf"(?<![\w+/-])[\w+/-]{{{LEAST_ENCODED},}}={{0,2}}(?![\w+/=-])", re.ASCII)
-_STANDARD = str.maketrans("-_", "+/", "=")
 _MAIL = "/cdn-cgi/l/email-protection#"
 
 # Tokens, and words that have none.
@@ -478,28 +474,13 @@ def _counts(tag: str, name: str) -> bool:
     return not (name == "name" and tag == "a")
 
 
-def decoded(written: str) -> str:
-    """Return a value with what is in base64 as the text that it says, if it says one.
-
-    In data with a time, say, only that changes by itself, and not all that is encoded with it.
-    """
-    return _BASE64.sub(_said_in, written) if len(written) >= LEAST_ENCODED else written
-
-
-def _said_in(found: re.Match[str]) -> str:
-    standard = found[0].translate(_STANDARD)
-    try:
-        said = b64decode(standard + "=" * (-len(standard) % 4)).decode()
-    except ValueError:
-        return found[0]
-    return said if "".join(said.split()).isprintable() else found[0]
-
-
 def _with_mail(name: str, value: str) -> str:
-    """Return a value, or the address of mail that it is, which Cloudflare encodes at each visit.
+    """Return a value, or the address of mail that it is, which some encode anew at each visit.
 
-    The first byte is the key to all others.
+    Of what Cloudflare writes, the first byte is the key to all others.
     """
+    if value.startswith("mailto:"):
+        return unquote(value)
     encoded = value if name == "data-cfemail" else ""
     if value.startswith(_MAIL):
         encoded = value.removeprefix(_MAIL)

@@ -49,7 +49,6 @@ from scrapy_simhash.analysis.events import (
     Element,
     Tag,
     Text,
-    decoded,
     element_of,
     shown_of,
     style_addresses,
@@ -59,7 +58,7 @@ from scrapy_simhash.analysis.events import (
 from scrapy_simhash.analysis.literals import Brackets, Literal, literals, without_quotes
 from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
 from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses
-from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, near_place, wide_place
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wide_place
 from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
     BESIDE_BIT,

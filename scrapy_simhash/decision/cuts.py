@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from scrapy_simhash.hashes import long_hash_of, mix
 
-# What of a value changed: everything; a parameter or segment of an address, or words of a segment;
-# what is between the beginning and the end of a text; so many words, between so many before and
-# behind; what is between some words (with a number: AT_START, AT_END).  A segment is one of as many
-# as the address has; what is between is one word, if it was (ONE_WORD).
+# What of a value changed: everything; a parameter or segment of an address, or words of one (a
+# part, a piece); what is between the beginning and the end of a text; so many words, between so
+# many before and behind; what is between some words (with a number: AT_START, AT_END).  A segment
+# is one of as many as the address has; what is between is one word, if it was (ONE_WORD).
 Cut = tuple[str | int, ...]
 WHOLE: Cut = ("whole",)
 OF_ALL = ("whole", "segment", "piece", "between")
+OF_PARAMETERS = ("parameter", "part")
 AT_START, AT_END, ONE_WORD = 1, 2, 4
 # A parameter of all links has no place.
 EVERYWHERE = 0
@@ -29,15 +31,19 @@ WORDS = re.compile(
     (?<!\d) (?<!\d[.,'’]) (?:
         \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
         | \d\d? (?::\u034f?\d\d){1,2} (?:[.,]\u034f?\d+)?
-        | \d+ (?:\.\u034f?\d+){1,3} | \d+ ,\u034f?\d+
+        | \d+ (?:\.\u034f?\d+){1,3} | \d{1,7} ,\u034f?\d+
     ) (?![.,:'’]?\u034f?\d)
     | \d+ (?:\u034f\d+)+ | [^\W_]+ | [\W_]+
     """,
     re.VERBOSE,
 )
-# Of a segment of an address, a number before a dot is a word.
-PIECES = re.compile(r"[^\W_]+|[\W_]+")
+# In an address, a number before a dot is a word.
+_PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"
+# What is in base64, and long enough to be no word; written as in an address, or with dots.
+LEAST_ENCODED = 24
+_BASE64 = re.compile(rf"(?<![\w+/-])[\w+/-]{{{LEAST_ENCODED},}}={{0,2}}(?![\w+/=-])", re.ASCII)
+_STANDARD = str.maketrans("-_", "+/", "=")
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class Cuts:
             if cut == WHOLE:
                 return ""
             if cut[0] == "words":
-                value = _without_words(WORDS.findall(value), *map(int, cut[1:]))
+                value = _without_words(WORDS.findall(value), *map(int, cut[1:])) or value
             elif cut[0] == "near":
                 value = _without(value, str(cut[1]), str(cut[2]), int(cut[3]))
             elif cut[0] == "between":
@@ -77,31 +83,65 @@ class Cuts:
     def address(self, place: int, address: str) -> str:
         """Return what an address keeps, empty if it is all noise."""
         names = self.parameters
-        segments: list[tuple[int, ...]] = []
+        # Of each segment, by its number, and each parameter, by its name, the words that are cut.
+        found: dict[str | int, list[tuple[int, ...]]] = {}
         for cut in self.places.get(place, ()):
             if cut == WHOLE:
                 return ""
             if cut[0] == "parameter":
                 names = names | {str(cut[1])}
-            else:
-                segments.append(tuple(map(int, cut[1:])))
+            elif cut[0] == "part":
+                found.setdefault(cut[1], []).append(tuple(map(int, cut[2:])))
+            elif cut[2] == address.partition("?")[0].count("/") + 1:
+                found.setdefault(cut[1], []).append(tuple(map(int, cut[3:])))
         address = stripped(address, names)
-        if segments:
-            start, mark, query = address.partition("?")
-            pieces = start.split("/")
-            for number, of, *words in segments:
-                if number < of == len(pieces):
-                    own = PIECES.findall(pieces[number])
-                    pieces[number] = _without_words(own, *words) if words else _MARK
-            address = "/".join(pieces) + mark + query
-        return address
+        if not found:
+            return address
+        start, mark, query = address.partition("?")
+        segments = [_kept(one, found.get(at, ())) for at, one in enumerate(start.split("/"))]
+        parameters = [one.partition("=") for one in query.split("&")]
+        pairs = [name + is_ + _kept(value, found.get(name, ())) for name, is_, value in parameters]
+        return f"{'/'.join(segments)}{mark}{'&'.join(pairs)}"
 
 
-def _without_words(words: list[str], start: int, count: int, behind: int) -> str:
-    """Return words as one value, without some of them if they are as many as there were."""
-    if len(words) == start + count + behind:
-        words[start : start + count] = [_MARK]
-    return "".join(words)
+def _kept(value: str, cuts: Iterable[tuple[int, ...]]) -> str:
+    """Return what a segment or parameter keeps: nothing, or what the first cut leaves that fits."""
+    for words in cuts:
+        if not words:
+            return _MARK
+        kept = _without_words(pieces_of(value), *words)
+        if kept is not None:
+            return kept
+    return value
+
+
+def pieces_of(value: str) -> list[str]:
+    """Return the words of a segment or parameter, and what is between them."""
+    return _PIECES.findall(decoded(unquote(value)))
+
+
+def _without_words(words: list[str], start: int, count: int, behind: int) -> str | None:
+    """Return words as one value without some of them; None if they are not as many as before."""
+    if len(words) != start + count + behind:
+        return None
+    return "".join((*words[:start], _MARK, *words[start + count :]))
+
+
+def decoded(written: str) -> str:
+    """Return a value with what is in base64 as the text that it says, if it says one.
+
+    In data with a time, say, only that changes by itself, and not all that is encoded with it.
+    """
+    return _BASE64.sub(_said_in, written) if len(written) >= LEAST_ENCODED else written
+
+
+def _said_in(found: re.Match[str]) -> str:
+    standard = found[0].translate(_STANDARD)
+    try:
+        said = b64decode(standard + "=" * (-len(standard) % 4)).decode()
+    except ValueError:
+        return found[0]
+    return said if "".join(said.split()).isprintable() else found[0]
 
 
 def _without(value: str, before: str, behind: str, ends: int) -> str:
@@ -174,6 +214,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "parameter": (str,),
     "segment": (int, int),
     "piece": (int, int, int, int, int),
+    "part": (str, int, int, int),
     "near": (str, str, int),
     "words": (int, int, int),
     "between": (str, str, int),

@@ -27,13 +27,14 @@ from scrapy_simhash.decision.cuts import (
     AT_END,
     AT_START,
     EVERYWHERE,
+    OF_PARAMETERS,
     ONE_WORD,
-    PIECES,
     WHOLE,
     WORDS,
     Cut,
     Cuts,
     in_order,
+    pieces_of,
     stripped,
 )
 from scrapy_simhash.decision.rewriting import common_beginning, parameters_of
@@ -111,7 +112,7 @@ class Differences(NamedTuple):
         place, cut = key
         if place == EVERYWHERE:
             return cut[1] in self.same_parameters
-        has_it = cut[0] != "parameter" or cut[1] in self.names.get(place, ())
+        has_it = cut[0] not in OF_PARAMETERS or cut[1] in self.names.get(place, ())
         return place in self.same_places and has_it
 
 
@@ -148,7 +149,7 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             if atoms[0].kind == "address" and (found := {n for one in one for n, _ in _pairs(one)}):
                 names[place] = frozenset(found)
         for cut in cuts:
-            if cut[0] == "parameter":
+            if cut[0] in OF_PARAMETERS:
                 of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
                 values[place, cut] = frozenset(map(hash_of, of))
         if place in wide:
@@ -403,21 +404,21 @@ def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 
 
 def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
-    """Return the parameters and segments without which two lists of addresses are the same.
+    """Return what of two lists of addresses changed, if they are the same without it.
 
     None if they lead to files of the same names with numbers, such as 17.jpg.
     """
-    names = {
-        name
-        for a, b in zip(one, two, strict=False)
-        for name in {n for n, _ in _pairs(a) ^ _pairs(b)}
-    }
-    mine = [stripped(address, names) for address in one]
-    its = [stripped(address, names) for address in two]
+    in_pairs = [(dict(_pairs(a)), dict(_pairs(b))) for a, b in zip(one, two, strict=False)]
+    names = {name for a, b in in_pairs for name, _ in a.items() ^ b.items()}
+    cuts: set[Cut] = set()
+    for name in names:
+        parts = _pieces([(a.get(name, ""), b.get(name, "")) for a, b in in_pairs if name in a | b])
+        cuts |= {("part", name, *part) for part in parts} or {("parameter", name)}
+    mine, its = _left(cuts, one, two)
     # A rotating box shows others, which the parameter alone tells apart.
     are_apart = len({*mine}) == len({*one}) and len({*its}) == len({*two})
     if sorted(mine) == sorted(its):
-        return {("parameter", name) for name in names} if are_apart else set()
+        return cuts if are_apart else set()
     if len(one) != len(two):
         return set()
     pairs = [
@@ -432,27 +433,32 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
     segments = {i for a, b in pairs for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
     if not segments or min(segments) < _HOST:
         return unsaid
-    cuts: set[Cut] = set()
     for number in segments:
         for many in {len(a) for a, _ in pairs if number < len(a)}:
             pieces = _pieces([(a[number], b[number]) for a, b in pairs if len(a) == many])
-            cuts |= {("piece", number, many, *piece) for piece in pieces}
-            cuts |= {("segment", number, many)} if not pieces else set()
+            cuts |= {("piece", number, many, *piece) for piece in pieces} or {
+                ("segment", number, many)
+            }
+    left, its_left = map(set, _left(cuts, one, two))
+    if are_apart and left == its_left and len(left) == len({*one}) == len({*two}):
+        return cuts
+    return unsaid
+
+
+def _left(cuts: set[Cut], *visits: list[str]) -> list[list[str]]:
+    """Return what cuts leave of the addresses of each visit."""
     keep = _kept_by(cuts, 0, "address")
-    left, its_left = ({keep(0, address) for address in visit} for visit in (mine, its))
-    if not (are_apart and left == its_left and len(left) == len({*mine}) == len({*its})):
-        return unsaid
-    return {*cuts, *(("parameter", name) for name in names)}
+    return [[keep(0, address) for address in visit] for visit in visits]
 
 
-def _pieces(segments: Iterable[tuple[str, str]]) -> set[tuple[int, int, int]]:
-    """Return which words of some segments changed: how many are before, in and behind them.
+def _pieces(values: Iterable[tuple[str, str]]) -> set[tuple[int, int, int]]:
+    """Return which words of some values changed: how many are before, in and behind them.
 
-    Nothing if no word but that of a file's kind stays in one, or if one has more words than before.
+    Nothing if no word but that of a file's kind stays in one, or if one has more words then.
     """
     by_count: dict[int, list[tuple[list[str], list[str]]]] = defaultdict(list)
-    for one, other in segments:
-        mine, its = PIECES.findall(one), PIECES.findall(other)
+    for one, other in values:
+        mine, its = pieces_of(one), pieces_of(other)
         if len(mine) != len(its):
             return set()
         by_count[len(mine)].append((mine, its))

@@ -684,6 +684,17 @@ PAGES: dict[str, Page] = {
     "picture of now, with a copy": lambda n, v: (
         f'<img src="/i/{n}-{17_000 + v}.jpg"><img src="/i/{n}-{17_000 + v}_2.jpg">'
     ),
+    "piece of a parameter": lambda n, v: f'<a href="/go?of={n}_{pad(v)}&w=2">Go</a>',
+    "pieces of parameters": lambda n, v: "".join(
+        f'<a href="/go?of={n + i}_{pad(10 * v + i)}">Go</a>' for i in range(3)
+    ),
+    "parameter in base64": lambda n, v: f'<a href="/go?u={in_base64(item=n, at=v)}">Go</a>',
+    "parameter with a web token": lambda n, v: (
+        f'<iframe src="/view?t={in_base64(alg="HS256", typ="JWT")}.{in_base64(item=n, iat=v)}.'
+        f'{pad(v)}{pad(v)}"></iframe>'
+    ),
+    "segment in base64": lambda n, v: f'<img src="/{pad(v)}/{in_base64(item=n, at=v)}.png">',
+    "list in a string": lambda n, v: f"<script>f('{1_700_000_000 + v},{n},EUR')</script>",
     "base64": lambda n, v: f"<div data-state='{in_base64(at=17_000 + v, id=n)}'></div>",
     "base64 in a script": lambda n, v: f"<script>f('{in_base64(at=17_000 + v, id=n)}')</script>",
     "web token": lambda n, v: (
@@ -773,10 +784,11 @@ def test_what_changes_by_itself_is_no_news_and_what_stays_is(html: Page) -> None
     [
         lambda n, v: f'<a data-cfemail="{mail(n, v)}">[email protected]</a>',
         lambda n, v: f'<a href="/cdn-cgi/l/email-protection#{mail(n, v)}">Write to us</a>',
+        lambda n, v: f'<a href="mailto:{"desk" if v % 2 else "%64%65sk"}{n}@a.example">Write</a>',
     ],
-    ids=["shown", "linked"],
+    ids=["shown by Cloudflare", "linked by Cloudflare", "percent-encoded"],
 )
-def test_mail_that_cloudflare_encodes_is_the_same_whatever_the_key(html: Page) -> None:
+def test_mail_is_the_same_however_it_is_encoded(html: Page) -> None:
     assert not new(html, NO_CUTS, 50, 509)
     assert new(html, NO_CUTS, 51, 509)
     assert not noise_of(html).cuts
