@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
@@ -15,9 +15,6 @@ from scrapy_simhash.crawl.prometheus import SimhashPrometheus
 from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 # Nearer to the engine than all others that handle responses, so that it judges the page that the
 # spider gets: as a project's own middlewares (at 543, or anywhere) have changed it, and only if

@@ -7,7 +7,9 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from lxml.html import HtmlElement
 
 from scrapy_simhash.analysis.blocks import NOTHING
 from scrapy_simhash.analysis.content import (
@@ -46,9 +48,6 @@ from scrapy_simhash.decision.differences import Differences, differences
 from scrapy_simhash.decision.holdings import NO_VALUES, PageValues
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.settings import ITEMS, TEXT
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
 
 # Every "<" counts as a tag.  A page of 147,000 tags (a reference on one page) takes 3 s; for one of
 # 340,000 tags, trafilatura took 13 s and 713 MB.

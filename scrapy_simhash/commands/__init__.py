@@ -12,6 +12,7 @@ have.  :mod:`~scrapy_simhash.commands.sources` has the pages that several of the
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -26,8 +27,6 @@ from scrapy.exceptions import UsageError
 from scrapy_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
-    import argparse
-
     from scrapy_simhash.commands.base import R, Subcommand
 
 FAILED = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +21,6 @@ from scrapy_simhash.report.html import printable
 from scrapy_simhash.settings import SimhashSettings, is_in_redis
 
 if TYPE_CHECKING:
-    import argparse
-
     from _typeshed import DataclassInstance
 
 INDEX_HELP = "the path of an index file, or the URL of a Redis server"

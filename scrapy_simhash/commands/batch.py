@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import shutil
 from collections import Counter
@@ -11,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Subcommand, print_line, progress
 from scrapy_simhash.commands.report import write_page
@@ -19,10 +22,6 @@ from scrapy_simhash.report.html import html_of
 from scrapy_simhash.settings import SimhashSettings
 
 if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
     from scrapy_simhash.batch.features import Choices
     from scrapy_simhash.batch.records import Input
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Subcommand, pipeline_of, print_line, progress
 from scrapy_simhash.commands.sources import source_at
 from scrapy_simhash.crawl.reach import Reach, decide
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import VARIANT_REASONS, Decision, Page
 from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import TEXT
 from scrapy_simhash.tables.design import MAX_DISTANCE
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
-    from scrapy_simhash.decision.judge import Parameters
-    from scrapy_simhash.pipeline import Pipeline
 
 # Shares from which on a page is dropped, the strictest first.
 SHARES = (1.0, 0.97, 0.95, 0.9, 0.85, 0.8)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from scrapy_simhash.commands.base import (
@@ -18,17 +19,10 @@ from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
-from scrapy_simhash.decision.page import Decision, Reason
+from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_existing, open_index
 from scrapy_simhash.urls import section_of
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
-    from scrapy_simhash.decision.page import Page
 
 # Nothing is learned of a site of this name: a host has no space.
 UNKNOWN_SITE = "unknown site"

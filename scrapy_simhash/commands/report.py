@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.box import SIMPLE
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,11 +18,6 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import CrawlInfo, comparison_of, report_of
 from scrapy_simhash.report.html import html_of, short_tables, shown
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
 
 # Between two steps of the progress bar: a step for each line takes as long as the line does.
 CHUNK_BYTES = 1 << 20

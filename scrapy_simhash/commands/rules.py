@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sqlite3
 import time
@@ -11,9 +12,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, cell, print_line
@@ -21,6 +23,7 @@ from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
+from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import listed
@@ -29,13 +32,6 @@ from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern, site_of_host
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
-    from scrapy_simhash.index.base import LastingIndex
 
 
 @dataclass(frozen=True)

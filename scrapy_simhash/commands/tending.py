@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
@@ -19,18 +20,12 @@ from scrapy_simhash.commands.base import (
     print_line,
     progress,
 )
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.index.opening import file_of, open_existing
 from scrapy_simhash.index.sqlite.repair import Problem, repair
 from scrapy_simhash.index.survey import Survey, ids_where, judged_by, survey
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.urls import host_of, scope_key
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
-    from scrapy_simhash.decision.page import Page
 
 BAD = 1
 SECONDS_A_DAY = 86_400

@@ -11,6 +11,7 @@ has its columns, the end of the file's name says its form.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import re
@@ -24,7 +25,9 @@ from datetime import datetime, timezone
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
+
+from rich.console import Console
 
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import (
@@ -39,17 +42,11 @@ from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.errors import FingerprintIndexError, SimhashError, SourceError
+from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import exists, is_index, open_existing, open_index, open_lasting
 from scrapy_simhash.index.survey import Member, copy, members
+from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import extra_version, masked
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rich.console import Console
-
-    from scrapy_simhash.index.base import LastingIndex
-    from scrapy_simhash.pipeline import Fetched, Pipeline
 
 VERSION = 1
 DIGEST_BYTES = 16

@@ -9,21 +9,20 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Spider
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
+from scrapy_simhash.decision.page import Reason, Verdict
 from scrapy_simhash.report.counting import counted, listed
+from scrapy_simhash.report.record import Record
 from scrapy_simhash.urls import owner_of
 
 if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
-
-    from scrapy_simhash.decision.page import Reason, Verdict
-    from scrapy_simhash.report.record import Record
 
 logger = logging.getLogger(__name__)
 

@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from lxml.html.defs import tags as _HTML_4_TAGS
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse, JsonResponse, TextResponse, XmlResponse
+from scrapy.http import HtmlResponse, JsonResponse, Request, Response, TextResponse, XmlResponse
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.python import binary_is_text
 
 from scrapy_simhash.crawl.requests import callback_name, is_start_request
 from scrapy_simhash.crawl.setup import RareWarning, active_settings
+from scrapy_simhash.decision.page import Decision, Reason
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.report.record import Action
 from scrapy_simhash.settings import ACTIONS, SimhashSettings
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
     from typing_extensions import Self
-
-    from scrapy_simhash.decision.page import Decision, Reason
 
 logger = logging.getLogger(__name__)
 

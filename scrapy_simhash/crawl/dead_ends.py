@@ -8,31 +8,28 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request
 
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.parked import ParkedBy
+from scrapy_simhash.crawl.parking import Parking
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
+from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import long_hash_of
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
+from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request
-
-    from scrapy_simhash.crawl.parking import Parking
-    from scrapy_simhash.decision.page import Decision, Page
-    from scrapy_simhash.index.base import Index
-    from scrapy_simhash.url_rules.rule import AddressRule
 
 logger = logging.getLogger(__name__)
 

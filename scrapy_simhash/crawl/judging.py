@@ -5,17 +5,21 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
+from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import (
     META_KEY,
@@ -49,25 +53,18 @@ from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, DroppedRequests, Walls
 from scrapy_simhash.decision.cuts import stripped
-from scrapy_simhash.decision.page import Decision, Reason
+from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.urls import section_of
+from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_simhash.analysis.analyser import PageAnalysis
     from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
-    from scrapy_simhash.decision.page import Page
-    from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG, SimhashDownloaderMiddleware
@@ -17,8 +19,6 @@ from scrapy_simhash.crawl.requests import depth_limit, is_start_request, mark_co
 from scrapy_simhash.crawl.setup import active_settings
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
     from typing_extensions import Self
 
 

@@ -13,6 +13,7 @@ import pickle
 import random
 import sqlite3
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -22,7 +23,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
+from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
@@ -39,20 +42,14 @@ from scrapy_simhash.crawl.requests import (
 )
 from scrapy_simhash.crawl.setup import RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.settings import MEMORY, is_in_redis
+from scrapy_simhash.settings import MEMORY, SimhashSettings, is_in_redis
 from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_size
+from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import Address, site_of_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request
-
-    from scrapy_simhash.settings import SimhashSettings
     from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
     from scrapy_simhash.url_rules.learner import Learner
-    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 T = TypeVar("T")
 # What became of a request that a rule was about.  All but the explored ones had been parked.

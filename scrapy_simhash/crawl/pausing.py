@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
 from scrapy_simhash.crawl.setup import RareWarning, active_settings
+from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.urls import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
-
-    from scrapy_simhash.report.alarms import Alarm
 
 logger = logging.getLogger(__name__)
 

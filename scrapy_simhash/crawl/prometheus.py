@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy import Spider
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
@@ -17,12 +20,8 @@ from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path
 from scrapy_simhash.settings import extra_version
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import CounterMetricFamily
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 

@@ -17,17 +17,15 @@ from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped
-from scrapy_simhash.decision.holdings import KINDS, LEADING, Told, unpack_addresses
+from scrapy_simhash.decision.holdings import KINDS, LEADING, Addresses, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
-from scrapy_simhash.decision.page import Decision, NearMiss, Reason
+from scrapy_simhash.decision.page import Decision, NearMiss, Page, Reason
 from scrapy_simhash.decision.rewriting import Session
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.urls import Address, folder_pattern, page_pattern
 
 if TYPE_CHECKING:
-    from scrapy_simhash.decision.holdings import Addresses
-    from scrapy_simhash.decision.page import Page
-    from scrapy_simhash.index.base import Index
     from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule
 

@@ -11,7 +11,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy import Spider
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.account import SimhashAccount
@@ -23,16 +26,12 @@ from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.collector import Collector, shortened
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.pairs import Pairs
+from scrapy_simhash.report.record import Record
 from scrapy_simhash.settings import masked
+from scrapy_simhash.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from typing_extensions import Self
-
-    from scrapy_simhash.report.record import Record
-    from scrapy_simhash.workers.pool import Workers
 
 logger = logging.getLogger(__name__)
 

@@ -21,25 +21,20 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import PurePath
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.spiders import CrawlSpider
 from w3lib.http import basic_auth_header
 
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
-from scrapy_simhash.decision.page import PURPOSE_BYTES
-from scrapy_simhash.settings import TEXT
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simhash.decision.page import Decision
-    from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision
+from scrapy_simhash.settings import TEXT, SimhashSettings
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachetools import LRUCache
+from scrapy import Spider
 from scrapy import signals as scrapy_signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Request
 
+from scrapy_simhash.analysis.content import Gist
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, sight_of
@@ -19,26 +25,17 @@ from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
-from scrapy_simhash.decision.page import NEW_ADDRESSES
+from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
+from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.evidence import LEAST_KEYS, MOST_DOUBT, Hypothesis
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
+from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import MAX_URL, Address, section_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request
     from typing_extensions import Self
-
-    from scrapy_simhash.analysis.content import Gist
-    from scrapy_simhash.decision.page import Decision, Page
-    from scrapy_simhash.report.alarms import Alarm
-    from scrapy_simhash.url_rules.rule import AddressRule, Kind
 
 logger = logging.getLogger(__name__)
 

@@ -20,23 +20,19 @@ from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from cachetools import FIFOCache
+from scrapy.crawler import Crawler
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.base import BEAT_SECONDS, Index
+from scrapy_simhash.index.base import BEAT_SECONDS, Index, Run
+from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import Workers
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simhash.decision.page import Decision
-    from scrapy_simhash.index.base import Run
-    from scrapy_simhash.settings import SimhashSettings
 
 logger = logging.getLogger(__name__)
 

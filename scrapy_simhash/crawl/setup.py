@@ -5,36 +5,32 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.project import data_path
 from scrapy.utils.python import global_object_name
 
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.run import INDEXES, Shared
+from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError, SettingsError
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.opening import observed_place, open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
-    from scrapy_simhash.decision.judge import Parameters
-    from scrapy_simhash.index.base import Index
 
 logger = logging.getLogger(__name__)
 

@@ -12,27 +12,21 @@ import logging
 import random
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy.http import HtmlResponse
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl.choices import CarefulPolicy, Selection
 from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING
+from scrapy_simhash.crawl.run import CrawlRun
+from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY
 from scrapy_simhash.decision.judge import other_request
-from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.urls import host_of
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
-
-    from scrapy_simhash.crawl.run import CrawlRun
-    from scrapy_simhash.crawl.setup import Parts
-    from scrapy_simhash.decision.page import Page
 
 logger = logging.getLogger(__name__)
 

@@ -5,28 +5,24 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cachetools import FIFOCache
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.decision.judge import has_same_text
+from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError
+from scrapy_simhash.index.base import Index
+from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.urls import Address, value_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
-
-    from scrapy_simhash.analysis.analyser import Analyser
-    from scrapy_simhash.decision.page import Decision, Page
-    from scrapy_simhash.index.base import Index
-    from scrapy_simhash.pipeline import Fetched
-    from scrapy_simhash.workers.pool import Workers
+from scrapy_simhash.workers.pool import Workers
 
 # So many for the whole crawl, and this share of its pages.
 FREE_VISITS = 20

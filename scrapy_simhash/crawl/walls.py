@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cachetools import FIFOCache
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.reach import KnownAddresses
 from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
+from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.urls import MAX_URL, Address, general_folder
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
-
-    from scrapy_simhash.decision.page import Decision, Page
-    from scrapy_simhash.report.alarms import Alarm
 
 # The pages that a request came from by forms, or by requests that Scrapy would not send twice by
 # itself: their request fingerprints.

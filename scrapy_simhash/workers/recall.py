@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from scrapy_simhash.analysis.analyser import Background
+from scrapy_simhash.analysis.analyser import Background, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.pool import Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simhash.analysis.analyser import PageAnalysis
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
