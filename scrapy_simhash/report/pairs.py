@@ -98,8 +98,8 @@ class Pairs:
             share = 1 - (record.decision.distance or 0) / FINGERPRINT_BITS
         pair = self._pairs.get(record.kept_url)
         if pair is None:
-            if not self._has_room((share < 1, members)):
-                return
+            if len(self._pairs) == PAIRS:
+                del self._pairs[min(self._pairs, key=lambda kept: self._pairs[kept].weight)]
             pair = self._pairs[record.kept_url] = Pair(self._recent.get(record.kept_url, side))
         pair.members = members
         pair.add(side, share)
@@ -135,16 +135,6 @@ class Pairs:
                         }
                     )
         return found
-
-    def _has_room(self, weight: tuple[bool, int]) -> bool:
-        """Whether there is room for a pair of this weight; a lighter one is removed for it."""
-        if len(self._pairs) < PAIRS:
-            return True
-        lightest, pair = min(self._pairs.items(), key=lambda item: item[1].weight)
-        if pair.weight >= weight:
-            return False
-        del self._pairs[lightest]
-        return True
 
 
 def _size(side: Side) -> int:
