@@ -28,10 +28,12 @@ from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
 from scrapy_simhash.crawl import requests, validators
+from scrapy_simhash.crawl.dead_ends import CrawlTraps
 from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.record import Action, Record
+from scrapy_simhash.url_rules.learner import Learner
 
 
 class Links(Spider):
@@ -278,6 +280,15 @@ class Breaks(Links):
         async for request in super().start():
             yield request
         self.crawler.request_fingerprinter = None  # type: ignore[assignment]
+
+
+class BreaksRules(Links):
+    """Let every lesson of rules fail."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        CrawlTraps.learn = Learner.learn = None  # type: ignore[assignment,method-assign]
+        async for request in super().start():
+            yield request
 
 
 class ForeignStats(Links):

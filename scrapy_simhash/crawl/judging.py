@@ -122,6 +122,7 @@ class SimhashDownloaderMiddleware:
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
         self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
+        self._rules_warning = RareWarning(logger)
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
         self._withdrawals = Withdrawals(
@@ -490,7 +491,9 @@ class SimhashDownloaderMiddleware:
         rules: SimhashRulesMiddleware | None = self._parts.rules
         try:
             return None if rules is None else tell(rules)
-        except Exception:
-            extra = {"spider": self.crawler.spider}
-            logger.exception("Error in SimhashRulesMiddleware", extra=extra)
+        except Exception as exc:
+            self.crawler.stats.inc_value("simhash/rules/errors")
+            logger.debug("Error in SimhashRulesMiddleware", exc_info=True)
+            message = f"Error in SimhashRulesMiddleware: {exc!r}"
+            self._rules_warning.log(message, extra={"spider": self.crawler.spider})
             return None

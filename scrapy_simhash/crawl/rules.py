@@ -60,7 +60,8 @@ class SimhashRulesMiddleware:
     parked request gets a :class:`~scrapy_simhash.crawl.exceptions.RuledOut`.  Nothing is learned
     from walls, pages without content of their own, and pages after a redirect.
 
-    It hears of the verdicts from judging.py, as *parts* lead to it.
+    It hears of the verdicts from judging.py, as *parts* lead to it.  Whatever fails then, only a
+    lesson is lost.
     """
 
     def __init__(self, crawler: Crawler, parts: Parts, place: Path | None) -> None:
@@ -139,40 +140,31 @@ class SimhashRulesMiddleware:
         gist: Gist | None,
         unmet: Callable[[Iterable[str]], list[str]],
     ) -> bool:
-        """Learn where a judged page leads; return whether it may have been missing before.
-
-        If anything fails, only a lesson is lost.
-        """
+        """Learn where a judged page leads; return whether it may have been missing before."""
         may_be_missing = self._dead_ends.missing.held(page.url) is not None
-        try:
-            if (purpose := self._facts.of(request).purpose) is not None:
-                self._purposes.add([purpose.hex()])
-            links = page.holds.addresses.of("link")
-            new_links = unmet(links)
-            if not decision.is_duplicate:
-                sight = sight_of(page, decision, gist, links, new_links, unmet)
-                self.traps.learn(page.url, sight)
-            self.missing.learn(request, page, decision, gist, links, new_links)
-        except Exception:
-            logger.debug("A page taught nothing of traps", exc_info=True)
+        if (purpose := self._facts.of(request).purpose) is not None:
+            self._purposes.add([purpose.hex()])
+        links = page.holds.addresses.of("link")
+        new_links = unmet(links)
+        if not decision.is_duplicate:
+            sight = sight_of(page, decision, gist, links, new_links, unmet)
+            self.traps.learn(page.url, sight)
+        self.missing.learn(request, page, decision, gist, links, new_links)
         return may_be_missing
 
     def page_decided(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
     ) -> None:
-        """Learn from the verdict on a page; if anything fails, only a lesson is lost."""
-        try:
-            lesson = self._lesson(request, page, decision)
-            if lesson.match is not None and not is_exempt(request):
-                self._count(lesson.match, decision, body_bytes)
-            self._tell(lesson)
-            site = self._index.learned.rules.take_due(Address.of(page.url).host)
-            if site is not None:
-                task = asyncio.ensure_future(self._store(site))
-                self._storing.add(task)
-                task.add_done_callback(self._storing.discard)
-        except Exception:
-            logger.debug("A page taught no rule", exc_info=True)
+        """Learn from the verdict on a page."""
+        lesson = self._lesson(request, page, decision)
+        if lesson.match is not None and not is_exempt(request):
+            self._count(lesson.match, decision, body_bytes)
+        self._tell(lesson)
+        site = self._index.learned.rules.take_due(Address.of(page.url).host)
+        if site is not None:
+            task = asyncio.ensure_future(self._store(site))
+            self._storing.add(task)
+            task.add_done_callback(self._storing.discard)
 
     async def _store(self, site: str) -> None:
         try:

@@ -121,6 +121,18 @@ def test_rules_are_learned_by_a_middleware_that_is_enabled_by_hand(
     assert not rules_stats(off)
 
 
+def test_a_mistake_in_rules_costs_no_page_and_is_told(site: Site, crawl: CrawlFixture) -> None:
+    fill(site, pages=5)
+    done = crawl("BreaksRules")
+    assert done.returncode == 0
+    assert {f"/a/p{i}" for i in range(5)} <= done.seen()
+    stats = done.simhash_stats()
+    assert (stats["kept"], stats["exact_duplicate"], stats.get("skipped")) == (6, 5, None)
+    assert stats["rules/errors"] == 6 + 11, "traps learn from kept pages, rules from all"
+    assert done.log.count("WARNING: Error in SimhashRulesMiddleware") == 1
+    assert not rules_stats(done).keys() - {"errors"}
+
+
 def test_redirects_and_walls_teach_nothing(site: Site, crawl: CrawlFixture) -> None:
     fill(site, pages=30)
     wall = article(prose("please log in"))
