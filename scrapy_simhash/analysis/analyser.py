@@ -36,13 +36,7 @@ from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
 from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.own_values import NO_STATE, values_under
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
-from scrapy_simhash.analysis.values import (
-    Reader,
-    atoms_of,
-    base_of,
-    links_of,
-    read_values,
-)
+from scrapy_simhash.analysis.values import Reader, atoms_of, base_of, links_of, read_values
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
 from scrapy_simhash.decision.differences import Differences, differences
 from scrapy_simhash.decision.holdings import NO_VALUES, PageValues

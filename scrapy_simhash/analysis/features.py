@@ -139,10 +139,7 @@ class FeatureScheme:
 
     @classmethod
     def from_name(
-        cls,
-        name: str,
-        stop_words: Iterable[str] = (),
-        idf: Mapping[str, float] | None = None,
+        cls, name: str, stop_words: Iterable[str] = (), idf: Mapping[str, float] | None = None
     ) -> FeatureScheme:
         """Return the scheme called *name*.
 

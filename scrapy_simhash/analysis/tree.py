@@ -16,12 +16,7 @@ from lxml.html import HtmlElement, fromstring
 from w3lib.encoding import html_to_unicode
 
 from scrapy_simhash.analysis.blocks import Block, Event, Walked, blocks_of
-from scrapy_simhash.analysis.events import (
-    MAX_ADDRESS,
-    element_of,
-    marked,
-    text_of,
-)
+from scrapy_simhash.analysis.events import MAX_ADDRESS, element_of, marked, text_of
 
 compiled_walk: ModuleType | None
 try:

@@ -25,12 +25,7 @@ import pyarrow.parquet as pq
 
 from scrapy_simhash.analysis.analyser import view_from
 from scrapy_simhash.decision.comparison import marks
-from scrapy_simhash.decision.judge import (
-    Parameters,
-    SiteKnowledge,
-    most_alike,
-    segments_in_common,
-)
+from scrapy_simhash.decision.judge import Parameters, SiteKnowledge, most_alike, segments_in_common
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.page import Row as StoredRow
 from scrapy_simhash.decision.sketch import keys

@@ -9,12 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from scrapy_simhash.commands.base import (
-    Subcommand,
-    add_index_or_spider,
-    pipeline_of,
-    print_line,
-)
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, pipeline_of, print_line
 from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.decision.comparison import overlap

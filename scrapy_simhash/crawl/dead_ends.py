@@ -219,11 +219,7 @@ class CrawlMissing:
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        index: Index,
-        missing: MissingPages,
-        parking: Parking | None,
+        self, crawler: Crawler, index: Index, missing: MissingPages, parking: Parking | None
     ) -> None:
         self._crawler = crawler
         self._index = index

@@ -93,11 +93,7 @@ class SimhashDownloaderMiddleware:
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        parts: Parts,
-        workers: Workers,
-        policy: CarefulPolicy,
+        self, crawler: Crawler, parts: Parts, workers: Workers, policy: CarefulPolicy
     ) -> None:
         self.crawler = crawler
         self.spider_name = crawler.spidercls.name
@@ -340,10 +336,7 @@ class SimhashDownloaderMiddleware:
             decision = self._failed(response, "internal_error", exc)
             return decision, record(decision, error=repr(exc))
         return decision, record(
-            decision,
-            action=action,
-            analysis=analysis,
-            index_seconds=time.perf_counter() - started,
+            decision, action=action, analysis=analysis, index_seconds=time.perf_counter() - started
         )
 
     async def _decide(

@@ -116,13 +116,7 @@ def _leading_on(
         return kept("new_links")
     addresses = page.holds.addresses
     new = reach.new_among(
-        addresses,
-        page.url,
-        closest.url,
-        decision.kept_addresses,
-        cuts,
-        known,
-        decision.renamed,
+        addresses, page.url, closest.url, decision.kept_addresses, cuts, known, decision.renamed
     )
     reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
     for kind, reason in reasons:

@@ -78,10 +78,7 @@ class Heaviest(dict[Key, Row]):
     """
 
     def __init__(
-        self,
-        limit: int,
-        new: Callable[[], Row],
-        weight: Callable[[Row], int] = attrgetter("pages"),
+        self, limit: int, new: Callable[[], Row], weight: Callable[[Row], int] = attrgetter("pages")
     ) -> None:
         super().__init__()
         self.limit = limit

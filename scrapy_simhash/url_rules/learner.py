@@ -489,12 +489,7 @@ class Learner:
         return self._sightings.get(key ^ salt) or self._sightings.get(key)
 
     def _trial(
-        self,
-        hypothesis: Hypothesis,
-        key: int,
-        own: int,
-        kept: KeyedAddress | None,
-        seen: Sighting,
+        self, hypothesis: Hypothesis, key: int, own: int, kept: KeyedAddress | None, seen: Sighting
     ) -> bool | None:
         """Return whether a rule is right about a page; None if this is no trial.  Note the page.
 

@@ -16,22 +16,13 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    nullcontext,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from itertools import count, islice
 from operator import attrgetter
 from time import monotonic
 from typing import Any, TypeVar, cast
 
-from scrapy_simhash.analysis.analyser import (
-    Analyser,
-    Background,
-    PageAnalysis,
-)
+from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.workers.child import LENGTH, START_SECONDS, Reply, outcome_of
 
