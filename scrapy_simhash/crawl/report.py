@@ -83,7 +83,7 @@ class SimhashReport:
             pipeline = Pipeline.of(settings)
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
             writing = Writing(path, workers, settings.page_timeout)
-        state = JobState(crawler, "report", Collector)
+        state: JobState[Collector] = JobState(crawler, "report")
         collector = state.load() or Collector()
         collector.watch = collector.watch.resumed(settings.pauses)
         extension = cls(crawler, collector, state, settings.closing_alarms, writing)

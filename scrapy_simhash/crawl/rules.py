@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 from scrapy import Spider
@@ -46,13 +46,6 @@ NAMED_PATTERNS = 5
 _SAVINGS = ("simhash/rules/known", "simhash/rules/known_bytes", "simhash/rules/lost")
 
 
-class DeadEnds(NamedTuple):
-    """What a crawl knows of traps and of missing pages."""
-
-    traps: Traps
-    missing: MissingPages
-
-
 class SimhashRulesMiddleware:
     """Learn rules for addresses from the verdicts of a crawl, and count what they would have saved.
 
@@ -70,11 +63,11 @@ class SimhashRulesMiddleware:
         self._index = parts.index
         self._facts = parts.facts
         self._learner = Learner(self._index.learned.rules)
-        self._state = JobState(crawler, "traps", DeadEnds)
+        self._state: JobState[tuple[Traps, MissingPages]] = JobState(crawler, "traps")
         known = self._state.load()
         # So a run that is killed leaves no state, since that of its start is out of date.
         self._state.remove()
-        traps, missing = self._dead_ends = known or DeadEnds(Traps(), MissingPages())
+        traps, missing = self._dead_ends = known or (Traps(), MissingPages())
         self._parking = None
         if place is not None:
             owners: dict[Kind, Traps | MissingPages] = {"trap": traps, "missing": missing}
@@ -141,7 +134,8 @@ class SimhashRulesMiddleware:
         unmet: Callable[[Iterable[str]], list[str]],
     ) -> bool:
         """Learn where a judged page leads; return whether it may have been missing before."""
-        may_be_missing = self._dead_ends.missing.held(page.url) is not None
+        _, missing = self._dead_ends
+        may_be_missing = missing.held(page.url) is not None
         if (purpose := self._facts.of(request).purpose) is not None:
             self._purposes.add([purpose.hex()])
         links = page.holds.addresses.of("link")

@@ -170,16 +170,15 @@ def _name_in(file: Path) -> str:
 
 
 class JobState(Generic[T]):
-    """An object of a *kind* in the file ``simhash-NAME.state``; without a JOBDIR, in none.
+    """An object in the file ``simhash-NAME.state``; without a JOBDIR, in none.
 
     One of another version counts as one that cannot be read: it may lack something.
     """
 
-    def __init__(self, crawler: Crawler, name: str, kind: type[T]) -> None:
+    def __init__(self, crawler: Crawler, name: str) -> None:
         folder = job_dir(crawler.settings)
         self._path = Path(folder, f"simhash-{name}.state") if folder else None
         self._name = name
-        self._kind = kind
         self._magic = f"scrapy-simhash {version('scrapy-simhash')} {name} state\n".encode()
 
     def load(self) -> T | None:
@@ -191,9 +190,7 @@ class JobState(Generic[T]):
             if not data.startswith(self._magic):
                 raise ValueError("it does not begin as it should")
             # Scrapy unpickles the other files in a JOBDIR, too.
-            state = pickle.loads(data[len(self._magic) :])  # noqa: S301
-            if not isinstance(state, self._kind):
-                raise TypeError(f"it holds a {type(state).__name__}")
+            state: T = pickle.loads(data[len(self._magic) :])  # noqa: S301
         except Exception as exc:  # a damaged pickle may raise whatever it likes
             aside = self._path.with_suffix(".unreadable")
             self._path.replace(aside)

@@ -19,7 +19,7 @@ SIZE = 1 << 24
 
 
 def state_in(job: str) -> JobState[bytes]:
-    return JobState(get_crawler(Spider, {"JOBDIR": job}), "test", bytes)
+    return JobState(get_crawler(Spider, {"JOBDIR": job}), "test")
 
 
 if __name__ == "__main__":
