@@ -258,8 +258,8 @@ class Learner:
 
     def __init__(self, book: RuleBook) -> None:
         self._book = book
-        # Of the last pages that were kept, the address and the party.
-        self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
+        # Of the last pages that were kept, the address, its host and the party.
+        self._recent: deque[tuple[str, str, str]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
         self._refuted: list[tuple[str, Hypothesis]] = []
         self._sightings = Sightings()
@@ -421,7 +421,7 @@ class Learner:
             for begun in self._book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
         if page.is_kept:
-            self._recent.append((page.url, page.party))
+            self._recent.append((page.url, address.host, page.party))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
 
     def hypothesis(self, rule: AddressRule) -> Hypothesis | None:
@@ -444,7 +444,7 @@ class Learner:
 
     def parties_of(self, url: str) -> set[str]:
         """Return the parties for which a page was kept recently, and the empty one."""
-        return {"", *(party for kept, party in self._recent if kept == url)}
+        return {"", *(party for kept, _, party in self._recent if kept == url)}
 
     def note_changing(self, url: str, names: Iterable[str]) -> None:
         """Note which parameters change by themselves at each visit: no page differs by them."""
@@ -473,8 +473,10 @@ class Learner:
         return _content_of(long_hash_of(url))
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
-        """Note the recent pages under their keys of a new rule; 5 us for each."""
-        for url, party in self._recent:
+        """Note the recent pages under their keys of a new rule; 5 us for each on its host."""
+        for url, host, party in self._recent:
+            if host != hypothesis.rule.host:  # it applies to none of them
+                continue
             address = Address.of(url)
             if (canonical := hypothesis.applied(address)) is None:
                 continue
