@@ -29,6 +29,7 @@ from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.report.pairs import Pairs
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.savings import FeedRules
 
 KEPT = 10_000
 SITES = 300
@@ -124,11 +125,12 @@ def read_back(count: int) -> None:
                 file.write(json.dumps(line) + "\n")
         before = peak_bytes()
         started, used = time.perf_counter(), time.process_time()
-        collector = Collector()
+        collector, rules = Collector(), FeedRules()
         with feed.open("rb") as file:
             while chunk := file.readlines(1 << 20):
-                collector.add_lines(chunk)
-        html = html_of(report_of(collector, CrawlInfo()))
+                for record in collector.add_lines(chunk):
+                    rules.add(record)
+        html = html_of(report_of(collector, CrawlInfo(rules=rules.rows())))
         print(
             f"{count:,} lines of {feed.stat().st_size / 1e6:,.0f} MB: "
             f"{time.perf_counter() - started:.1f} s ({time.process_time() - used:.1f} s of one "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_simhash.crawl.rules import NAMED_PATTERNS, ROWS
 from scrapy_simhash.report.alarms import AlarmWatch
 from scrapy_simhash.report.collector import Collector, shortened
-from scrapy_simhash.report.document import CrawlInfo, report_of
+from scrapy_simhash.report.document import ROWS, CrawlInfo, report_of
 from scrapy_simhash.report.pairs import SHOWN_ROWS
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.savings import NAMED_PATTERNS, FeedRules
 from scrapy_simhash.url_rules.book import MAX_RULE
 from tests.reports import record, skipped, variant
 
@@ -34,10 +34,13 @@ HOSTILE = [
 
 
 def collected(*records: Record) -> dict[str, Any]:
-    collector = Collector()
+    """The report of a feed of these, with a setting."""
+    collector, rules = Collector(), FeedRules()
     for one in records:
         collector.add(one)
-    return report_of(collector, CrawlInfo(name="news", settings={"SIMHASH_SHARE": "0.9"}))
+        rules.add(one)
+    about = CrawlInfo(name="news", settings={"SIMHASH_SHARE": "0.9"}, rules=rules.rows())
+    return report_of(collector, about)
 
 
 def session_ids() -> list[Record]:
@@ -81,7 +84,7 @@ def learned(text: str) -> dict[str, Any]:
     """A rule with *text* in every place, cut as rules are."""
     texts = ("advice", "kind", "host", "drop", "keep")
     numbers = (
-        *("keys", "failures", "rate", "templates_in_all", "known", "known_bytes", "lost"),
+        *("keys", "failures", "rate", "templates_in_all", "duplicates", "body_bytes", "lost"),
         *("number", "other_texts", "only_links"),
     )
     times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
@@ -92,6 +95,7 @@ def learned(text: str) -> dict[str, Any]:
         **times,
         "approved": True,
         "waits_for": text[:MAX_RULE],
+        "wrong_about": shortened(text),
     } | templates
 
 

@@ -18,6 +18,7 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.document import CrawlInfo, comparison_of, report_of
 from scrapy_simhash.report.html import html_of, short_tables, shown
+from scrapy_simhash.report.savings import FeedRules
 
 # Between two steps of the progress bar: a step for each line takes as long as the line does.
 CHUNK_BYTES = 1 << 20
@@ -82,10 +83,10 @@ def _report(feeds: list[Path]) -> Document:
 
     :raises SourceError: one cannot be read, or no feed has a decision.
     """
-    collector = Collector()
+    collector, rules = Collector(), FeedRules()
     for feed in feeds:
         try:
-            _read(feed, collector)
+            _read(feed, collector, rules)
         except OSError as exc:
             raise SourceError(f"{feed} cannot be read: {exc.strerror}") from exc
     if not collector.pages:
@@ -95,13 +96,15 @@ def _report(feeds: list[Path]) -> Document:
             f"{collector.unreadable_lines:,} other lines. Name a file that a crawl wrote to "
             "SIMHASH_DECISIONS_FILE."
         )
-    return report_of(collector, CrawlInfo(name=", ".join(feed.name for feed in feeds)))
+    name = ", ".join(feed.name for feed in feeds)
+    return report_of(collector, CrawlInfo(name=name, rules=rules.rows()))
 
 
-def _read(feed: Path, collector: Collector) -> None:
+def _read(feed: Path, collector: Collector, rules: FeedRules) -> None:
     with feed.open("rb") as file, progress(shown(feed.name), feed.stat().st_size) as advance:
         while lines := file.readlines(CHUNK_BYTES):
-            collector.add_lines(lines)
+            for record in collector.add_lines(lines):
+                rules.add(record)
             advance(sum(map(len, lines)))
 
 

@@ -61,24 +61,14 @@ class FoundRule:
         """
         one, canonical, template = self.evidence, self.canonical, self.template
         return {
-            "number": one.number,
             "site": self.site,
-            **one.rule.as_row(),
-            "began": int(one.began),
-            "learned": None if one.learned is None else int(one.learned),
-            "seen": int(one.seen),
-            "keys": one.keys,
-            "failures": one.failures,
-            "other_texts": one.other_texts,
-            "only_links": one.leading,
-            "rate": round(one.rate, 3),
+            **one.as_row(),
             "folders": [
                 {"name": of, "keys": own.right, "failures": own.wrong, "stage": one.stage(of)}
                 for of, own in one.trials.items()
             ],
             "holds": one.acts(),
             "waits_for": one.waits_for(),
-            "approved": bool(one.approved),
             "canonical": None if canonical is None else canonical.url,
             "template": template,
             "stage": None if template is None else one.stage(template),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cachetools import LRUCache
 from scrapy import Spider
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
@@ -20,17 +18,16 @@ from scrapy_simhash.analysis.content import Gist
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, sight_of
-from scrapy_simhash.crawl.parking import MAX_COUNTED, Parking, is_exempt, parking_place
+from scrapy_simhash.crawl.parking import Parking, is_exempt, parking_place
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
 from scrapy_simhash.report.alarms import Alarm
-from scrapy_simhash.report.document import iso_time
+from scrapy_simhash.report.savings import Savings
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
-from scrapy_simhash.url_rules.evidence import LEAST_KEYS, MOST_DOUBT, Hypothesis
-from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules, RuleMatch
+from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import MAX_URL, Address, section_of
 
@@ -38,12 +35,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
-
-# Rules in the report, and folder patterns that are named for each.
-ROWS = 20
-NAMED_PATTERNS = 5
-
-_SAVINGS = ("simhash/rules/known", "simhash/rules/known_bytes", "simhash/rules/lost")
 
 
 class SimhashRulesMiddleware:
@@ -84,9 +75,7 @@ class SimhashRulesMiddleware:
         self._purposes = KnownAddresses(ASKED_SLOTS)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
-        # Downloaded pages that were kept elsewhere according to a rule: those that were so indeed,
-        # and those that the rule would have lost, since they had content of their own.
-        self._savings: LRUCache[AddressRule, Counter[str]] = LRUCache(MAX_COUNTED)
+        self._savings = Savings(self._index.learned.rules)
         self._warned: set[AddressRule] = set()
         self._storing: set[asyncio.Task[None]] = set()
 
@@ -151,8 +140,10 @@ class SimhashRulesMiddleware:
     ) -> None:
         """Learn from the verdict on a page."""
         lesson = self._lesson(request, page, decision)
-        if lesson.match is not None and not is_exempt(request):
-            self._count(lesson.match, decision, body_bytes)
+        if not is_exempt(request):
+            saved = self._savings.note(lesson, page.url, decision, body_bytes)
+            for name, count in saved.items():
+                self._crawler.stats.inc_value(name, count)
         self._tell(lesson)
         site = self._index.learned.rules.take_due(Address.of(page.url).host)
         if site is not None:
@@ -219,17 +210,8 @@ class SimhashRulesMiddleware:
 
     def report_due(self) -> dict[str, list[dict[str, Any]]]:
         """Return what the report shows of the rules, and of the traps and missing pages."""
-        return {"rules": self._rows(), "traps": [*self.traps.rows(), *self.missing.rows()]}
-
-    def _rows(self) -> list[dict[str, Any]]:
-        """Return the rules that could act at some time, or may soon, as the report shows them."""
-        known = [
-            one
-            for one in self._index.learned.rules.all()
-            if one.learned is not None or (one.keys >= LEAST_KEYS and one.doubt <= MOST_DOUBT)
-        ]
-        known.sort(key=lambda one: (-self._saved(one)["simhash/rules/known"], -one.keys))
-        return [self._row(one) for one in known[:ROWS]]
+        rules = self._savings.rows(None if self._parking is None else self._parking.life)
+        return {"rules": rules, "traps": [*self.traps.rows(), *self.missing.rows()]}
 
     def _forget(self, url: str, party: str) -> None:
         """Forget that a page was kept, and ask for what was parked for it."""
@@ -257,14 +239,6 @@ class SimhashRulesMiddleware:
             )
         )
 
-    def _count(self, match: RuleMatch, decision: Decision, body_bytes: int) -> None:
-        counts = {"simhash/rules/lost": 1}
-        if decision.is_duplicate or decision.is_alias or decision.replaces:
-            counts = {"simhash/rules/known": 1, "simhash/rules/known_bytes": body_bytes}
-        self._savings.setdefault(match.hypothesis.rule, Counter()).update(counts)
-        for name, count in counts.items():
-            self._crawler.stats.inc_value(name, count)
-
     def _tell(self, lesson: Lesson) -> None:
         stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
         if lesson.tried:
@@ -290,27 +264,3 @@ class SimhashRulesMiddleware:
                 )
             elif one.learned is not None and not one.approved:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)
-
-    def _saved(self, one: Hypothesis) -> Counter[str]:
-        return self._savings.get(one.rule) or Counter()
-
-    def _row(self, one: Hypothesis) -> dict[str, Any]:
-        rule, savings, acts = one.rule, self._saved(one), one.acts()
-        return {
-            **rule.as_row(),
-            "number": one.number,
-            "waits_for": None if (wait := one.waits_for()) is None else str(wait),
-            "began": iso_time(one.began),
-            "learned": None if one.learned is None else iso_time(one.learned),
-            "seen": iso_time(one.seen),
-            "keys": one.keys,
-            "failures": one.failures,
-            "other_texts": one.other_texts,
-            "only_links": one.leading,
-            "rate": round(one.rate, 3),
-            "approved": bool(one.approved),
-            "templates": acts[:NAMED_PATTERNS],
-            "templates_in_all": len(acts),
-            **{name.rpartition("/")[2]: savings[name] for name in _SAVINGS},
-            **({} if self._parking is None else self._parking.life(rule)),
-        }

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
 from scrapy_simhash.report.counting import Distinct, Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.urls import MAX_URL, Address
-
-if TYPE_CHECKING:
-    from scrapy_simhash.url_rules.rule import AddressRule
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -26,13 +21,8 @@ PATTERNS = 2000
 SECTIONS = 2000
 PARAMETERS = 1000
 NOVELTIES = 500
-RULES = 500
 REDIRECTS = 500
 REASONS = 50
-# With addresses of 100 bytes the sample takes about 3 MB.
-SAMPLED_PAGES = 10_000
-# Of one slug in the sample: a site may end all its paths in the same way.
-PAGES_OF_A_SLUG = 100
 
 GROUP_URLS = 5
 EXAMPLES = 3
@@ -106,22 +96,6 @@ class SourceCount:
 
 
 @dataclass(slots=True)
-class RuleCount(Spent):
-    """Duplicates whose address differs from that of the kept page by one rule."""
-
-    kept: Distinct = field(default_factory=Distinct)
-    examples: list[dict[str, str]] = field(default_factory=list)
-
-    def add(self, record: Record) -> None:
-        Spent.add(self, record)
-        self.kept.add(record.kept_url)
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(
-                {"duplicate": shortened(record.url), "kept": shortened(record.kept_url)}
-            )
-
-
-@dataclass(slots=True)
 class RedirectCount(SourceCount):
     """Judged pages that were reached by a redirect from one pattern to another."""
 
@@ -179,12 +153,10 @@ class Collector:
         self.novelties: Heaviest[tuple[str, str], Novelty] = Heaviest(NOVELTIES, Novelty)
         self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
         self.parameters: Heaviest[tuple[str, str], SourceCount] = Heaviest(PARAMETERS, SourceCount)
-        self.rules: Heaviest[AddressRule, RuleCount] = Heaviest(RULES, RuleCount)
         self.redirected = 0
         self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(
             REDIRECTS, RedirectCount
         )
-        self.sample = PageSample()
         # A crawl knows this number; no record says it.
         self.links_not_followed: int | None = None
         self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped)
@@ -209,11 +181,12 @@ class Collector:
             self.alarms.setdefault((alarm.name, alarm.subject), alarm)
         return raised
 
-    def add_lines(self, lines: Iterable[bytes]) -> None:
-        """Count the records in the lines of a decisions feed; other lines count as unreadable.
+    def add_lines(self, lines: Iterable[bytes]) -> list[Record]:
+        """Count and return the records in the lines of a feed; other lines count as unreadable.
 
         A full disk or a kill may have cut a line short.  Takes about 15 us a line.
         """
+        records = []
         for line in lines:
             if not line.strip():
                 continue
@@ -223,6 +196,8 @@ class Collector:
                 self.unreadable_lines += 1
             else:
                 self.add(record)
+                records.append(record)
+        return records
 
     def members(self, record: Record) -> int:
         """Return how many duplicates of the same kept page were counted."""
@@ -251,10 +226,6 @@ class Collector:
         self.index_seconds += record.index_seconds or 0.0
         keep_largest(self.slowest, (analysis_seconds, shortened(record.url)), SLOWEST)
         address = record.address
-        decision = record.decision
-        leads_on = decision.verdict == "variant" and decision.reason in NEW_ADDRESSES
-        text_of = decision.representative if leads_on else None
-        self.sample.add(record.slug, record.url, text_of or record.kept_url, leads_on)
         self.sites[address.host].add(record)
         self.patterns[record.pattern].add(record)
         for name in address.names:
@@ -263,7 +234,7 @@ class Collector:
             self.redirected += 1
             pattern = Address.of(record.asked_url).pattern
             self.redirects[pattern, record.pattern].add(record)
-        if (replaced := decision.replaces) is not None:
+        if (replaced := record.decision.replaces) is not None:
             for kept in self.better.values():
                 kept.hashes.discard(hash_of(replaced))
         if record.is_duplicate:
@@ -275,127 +246,12 @@ class Collector:
             keep_largest(self.near_misses, near, NEAR_MISSES)
 
     def _add_duplicate(self, record: Record) -> None:
-        # Not before it is needed: a crawl may have neither duplicates nor rules.
-        from scrapy_simhash.url_rules.rule import difference
-
         self.distances[record.decision.distance or 0] += 1
         if record.decision.share is not None:
             self.shares[int(record.decision.share * SHARE_STEPS)] += 1
         self.groups[shortened(record.kept_url)].add(record)
         for why in record.decision.better:
             self.better[why].add(record.kept_url)
-        rule = difference(record.address, Address.of(record.kept_url))
-        if rule is not None:
-            self.rules[rule].add(record)
-
-
-@dataclass
-class Evidence:
-    """What the sample says about a rule.
-
-    The rule takes some pages for others.  *same* of them had the text of one of those, *leading*
-    only new links or media beside it, and *different* had another text, which would have been lost.
-    *examples* are pages with another text, each with the page that it is taken for.
-    """
-
-    same: int = 0
-    leading: int = 0
-    different: int = 0
-    examples: list[tuple[str, str]] = field(default_factory=list)
-
-
-class PageSample:
-    """Judged pages, each with the text that it was found to have, and whether it leads on.
-
-    The addresses of one page mostly share their slug (the last segment of the path).  Pages are
-    sampled by the hash of their slug, so those with one slug are all kept or all left out, and
-    what is true of the sample is true of the crawl.  Up to *limit* pages, all are kept.
-    """
-
-    def __init__(self, limit: int = SAMPLED_PAGES) -> None:
-        self.limit = limit
-        self.level = 0
-        self.size = 0
-        self._texts: dict[str, dict[str, tuple[int, bool]]] = {}
-
-    def add(self, slug: str, url: str, text_of: str, leads_on: bool = False) -> None:
-        """Note that the page at *url* has the text of the page at *text_of*; O(1), amortised.
-
-        *leads_on*: it was kept for links or media alone.
-        """
-        if not self._takes(slug) or len(url) > MAX_URL:
-            return
-        texts = self._texts.setdefault(slug, {})
-        if url not in texts:
-            if len(texts) >= PAGES_OF_A_SLUG:
-                return
-            self.size += 1
-        text, _ = texts.get(text_of, (hash_of(text_of), False))
-        texts[url] = text, leads_on
-        while self.size > self.limit and self.level < 32:
-            self._thin()
-
-    @property
-    def share(self) -> float:
-        """The share of all slugs that the sample holds."""
-        return 1 / (1 << self.level)
-
-    def evidence(self, rules: Iterable[AddressRule]) -> dict[AddressRule, Evidence]:
-        """Test each rule against the sample; O(rules x pages sampled)."""
-        found = {rule: Evidence() for rule in rules}
-        by_host: dict[str, list[AddressRule]] = defaultdict(list)
-        for rule in found:
-            by_host[rule.host].append(rule)
-        for texts in self._texts.values():
-            pages = [(url, Address.of(url), text) for url, text in texts.items()]
-            for host in {page.host for _, page, _ in pages}:
-                for rule in by_host.get(host, ()):
-                    _test(rule, pages, found[rule])
-        return found
-
-    def _takes(self, slug: str) -> bool:
-        return not hash_of(slug) & ((1 << self.level) - 1)
-
-    def _thin(self) -> None:
-        """Remove about half of the slugs."""
-        self.level += 1
-        self._texts = {slug: texts for slug, texts in self._texts.items() if self._takes(slug)}
-        self.size = sum(map(len, self._texts.values()))
-
-
-def _test(
-    rule: AddressRule, pages: list[tuple[str, Address, tuple[int, bool]]], evidence: Evidence
-) -> None:
-    """Compare the texts of pages that *rule* makes one, and count them in *evidence*."""
-    for (first_url, (first_text, _)), *others in _made_one(rule, pages):
-        texts = {first_text}
-        for url, (text, leads_on) in others:
-            if text in texts:
-                evidence.leading += leads_on
-                evidence.same += not leads_on
-            else:
-                texts.add(text)
-                evidence.different += 1
-                if len(evidence.examples) < EXAMPLES:
-                    evidence.examples.append((url, first_url))
-
-
-def _made_one(
-    rule: AddressRule, pages: list[tuple[str, Address, tuple[int, bool]]]
-) -> Iterator[list[tuple[str, tuple[int, bool]]]]:
-    """Yield the groups of pages that *rule* makes one; the page to prefer comes first."""
-    groups: dict[Address, list[tuple[str, tuple[int, bool]]]] = defaultdict(list)
-    concerned: set[Address] = set()
-    for url, address, text in pages:
-        preferred = rule.applied(address)
-        if preferred is None:
-            groups[address].insert(0, (url, text))
-        else:
-            concerned.add(preferred)
-            groups[preferred].append((url, text))
-    for address in concerned:
-        if len(groups[address]) > 1:
-            yield groups[address]
 
 
 def shortened(text: str) -> str:

@@ -8,21 +8,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from scrapy_simhash.decision.page import VARIANT_REASONS, Verdict
-from scrapy_simhash.report.collector import SHARE_STEPS, Collector, Evidence, RuleCount, SourceCount
+from scrapy_simhash.report.collector import SHARE_STEPS, Collector, SourceCount
 from scrapy_simhash.report.counting import Heaviest, counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
-
-if TYPE_CHECKING:
-    from scrapy_simhash.url_rules.rule import AddressRule
 
 Key = TypeVar("Key")
 Source = TypeVar("Source", bound=SourceCount)
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
-SCHEMA = 1
+SCHEMA = 2
 
 # At most this many rows of a table are shown: nobody reads more.
 ROWS = 20
@@ -34,8 +31,6 @@ CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
 BOUNDED = ("novelties", "groups", "sections", "sites", "patterns", "parameters", "redirects")
 # Rules are the next step if they make at least this share of the downloads needless.
 LEAST_NEEDLESS = 0.05
-# A rule is shown if it explains at least this many duplicates.
-MIN_SUPPORT = 3
 # The totals that are compared between two reports; times and bytes differ by accident.
 COMPARED = (
     *("pages", "judged", "unique", "variant", "near_duplicate", "exact_duplicate"),
@@ -47,10 +42,11 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class CrawlInfo:
-    """What the records of a crawl do not say about it; a report made from feeds knows none of it.
+    """What the records of a crawl do not say; a report from feeds knows the *rules* at most.
 
     *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
-    addresses that it has learned, *traps* the addresses that lead to ever more of their kind.
+    addresses that were learned (savings.py), *traps* the addresses that lead to ever more of their
+    kind.
     *earlier* has a row for each crawl that a report at the same place told of.
     """
 
@@ -66,8 +62,7 @@ class CrawlInfo:
 
 def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     """Return the report, in values that JSON has; docs/report.md explains them."""
-    differences, totals = _differences(collector), _totals(collector, about)
-    suggestions = [row for row in differences if row["advised"]]
+    totals = _totals(collector, about)
     made = iso_time(datetime.now(timezone.utc).timestamp())
     counts = {name: totals[name] for name in CRAWL_COUNTS}
     crawl = {"began": collector.timeline.first, "ended": made, **counts, "items": about.items}
@@ -78,12 +73,11 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
         "made": made,
-        "summary": _summary(totals, len(collector.alarms), suggestions, about),
+        "summary": _summary(totals, len(collector.alarms), about),
         "crawls": [*earlier, crawl][-CRAWLS_SHOWN:],
         "totals": totals,
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),
-        "suggestions": suggestions,
         "rules": list(about.rules),
         "traps": list(about.traps),
         "outcomes": [
@@ -121,8 +115,10 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "side_by_side": list(about.side_by_side),
         "sites": _sources(collector.sites, "site"),
         "patterns": _sources(collector.patterns, "pattern"),
-        "parameters": _parameters(collector),
-        "differences": differences,
+        "parameters": [
+            {"host": host, "parameter": name, **asdict(source)}
+            for (host, name), source in _with_most_duplicates(collector.parameters)
+        ],
         "redirects": [
             {"from": start, "to": end, **asdict(count)}
             for (start, end), count in _with_most_duplicates(collector.redirects)
@@ -137,20 +133,11 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         ],
         "settings": dict(about.settings),
         "versions": dict(about.versions),
-        "missing": {
-            "differences": collector.rules.missing,
-            **{name: getattr(collector, name).missing for name in BOUNDED},
-        },
-        "sampled_share": collector.sample.share,
+        "missing": {name: getattr(collector, name).missing for name in BOUNDED},
     }
 
 
-def _summary(
-    totals: Mapping[str, Any],
-    alarms: int,
-    suggestions: Sequence[Mapping[str, Any]],
-    about: CrawlInfo,
-) -> dict[str, str]:
+def _summary(totals: Mapping[str, Any], alarms: int, about: CrawlInfo) -> dict[str, str]:
     """Return two sentences: what happened, and what was saved or could be; and the next step.
 
     The *setting* is the line that makes the step; it is empty if there is none.
@@ -171,9 +158,8 @@ def _summary(
         (totals["parked"], "request(s) parked by rules, and not sent"),
     )
     saved = [counted(pages, what) for pages, what in done if pages]
-    more = (
-        0 if _has(about, "SIMHASH_RULES", "use") else sum(row["duplicates"] for row in suggestions)
-    )
+    is_used = _has(about, "SIMHASH_RULES", "use")
+    more = 0 if is_used else sum(row["duplicates"] for row in about.rules)
     if more:
         saved.append(f"rules for addresses would make about {more:,} requests needless")
     step, setting = _next_step(totals, alarms, more, about)
@@ -276,64 +262,6 @@ def _with_most_duplicates(sources: Heaviest[Key, Source]) -> list[tuple[Key, Sou
     return sorted(sources.top(), key=lambda item: -item[1].duplicates)[:ROWS]
 
 
-def _parameters(collector: Collector) -> list[dict[str, Any]]:
-    """Return parameters, each with the duplicates that differ from a kept page in it alone."""
-    alone = {
-        (rule.host, rule.drop): count
-        for rule, count in collector.rules.top()
-        if rule.kind == "parameter"
-    }
-    rows: list[dict[str, Any]] = []
-    for (host, name), source in collector.parameters.top():
-        count = alone.get((host, name), RuleCount())
-        rows.append(
-            {
-                "host": host,
-                "parameter": name,
-                "pages": source.pages,
-                "duplicates": source.duplicates,
-                "makes_duplicates": count.pages,
-                "of_pages": count.kept.estimate(),
-            }
-        )
-    return sorted(rows, key=lambda row: (-row["makes_duplicates"], -row["duplicates"]))[:ROWS]
-
-
-def _differences(collector: Collector) -> list[dict[str, Any]]:
-    """Return rules, each with the evidence for it and against it."""
-    counts = dict(collector.rules.top())
-    chosen: dict[AddressRule, tuple[RuleCount, RuleCount]] = {}
-    for rule, count in counts.items():
-        if rule.kind == "parameter":
-            chosen[rule] = count, RuleCount()
-        elif rule.reversed() not in chosen:
-            chosen[rule] = count, counts.get(rule.reversed(), RuleCount())
-    ranked = sorted(chosen.items(), key=lambda item: -sum(one.pages for one in item[1]))[:ROWS]
-    evidence = collector.sample.evidence(rule for rule, _ in ranked)
-    rows = (_difference(rule, both, evidence[rule]) for rule, both in ranked)
-    return [row for row in rows if row["duplicates"] >= MIN_SUPPORT]
-
-
-def _difference(
-    rule: AddressRule, both: tuple[RuleCount, RuleCount], evidence: Evidence
-) -> dict[str, Any]:
-    """Return a rule with the duplicates of *both* directions, and examples of the first."""
-    count = both[0]
-    return {
-        **rule.as_row(),
-        "duplicates": sum(one.pages for one in both),
-        "of_pages": count.kept.estimate(),
-        "body_bytes": sum(one.body_bytes for one in both),
-        "analysis_seconds": sum(one.analysis_seconds for one in both),
-        "examples": count.examples,
-        "sampled_same": evidence.same,
-        "sampled_links": evidence.leading,
-        "sampled_different": evidence.different,
-        "counter_examples": [{"lost": url, "for": kept} for url, kept in evidence.examples],
-        "advised": evidence.same > evidence.different,
-    }
-
-
 def iso_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as reports have it, in UTC."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
@@ -342,7 +270,7 @@ def iso_time(seconds: float) -> str:
 def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return rows of what both reports count: their *section*, *name*, and the two numbers.
 
-    Sites and differences of either report have a row, with 0 for the report that lacks them.
+    Sites and rules of either report have a row, with 0 for the report that lacks them.
     """
     counts, others = _compared(one), _compared(other)
     rows = [
@@ -358,5 +286,5 @@ def _compared(report: dict[str, Any]) -> dict[str, dict[str, float]]:
         "totals": {name: report["totals"][name] for name in COMPARED},
         "skipped": {row["reason"]: row["pages"] for row in report["skipped"]},
         "sites": {row["site"]: row["duplicates"] for row in report["sites"]},
-        "differences": {row["advice"]: row["duplicates"] for row in report["differences"]},
+        "rules": {row["advice"]: row["duplicates"] for row in report["rules"]},
     }

@@ -30,7 +30,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.report.counting import counted, listed
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 # Longer URLs are cut.  The page holds at most 800 of them: even if each character takes 5 bytes in
@@ -217,27 +217,16 @@ def short_tables(report: dict[str, Any]) -> list[Table]:
     for row in report["novelties"][:TOP]:
         texts = (Text(shown(one)) for one in (row["kind"], row["place"], row["example"]["text"]))
         novelties.add_row(f"{row['pages']:,}", *texts)
-    rules = _table("What would have avoided downloads", 2, "duplicates", "of pages", "rule", "but")
-    for row in report["suggestions"][:TOP]:
-        lost, links = row["sampled_different"], row["sampled_links"]
-        looked_at = lost + links + row["sampled_same"]
-        but = listed([(lost, "have another text"), (links, "only new links")])
-        rules.add_row(
-            f"{row['duplicates']:,}",
-            f"{row['of_pages']:,}",
-            Text(shown(row["advice"])),
-            f"of {looked_at:,}, {but}" if but else "",
-        )
-    learned = _table(
-        "What was learned of addresses", 3, "foretold", "right", "wrong", "rule", "waits for"
+    rules = _table(
+        "What was learned of addresses", 3, "duplicates", "right", "wrong", "rule", "waits for"
     )
     for row in report["rules"][:TOP]:
-        counts = (f"{row[name]:,}" for name in ("known", "keys", "failures"))
-        learned.add_row(*counts, Text(shown(row["advice"])), Text(shown(row["waits_for"] or "")))
+        counts = (f"{row[name]:,}" for name in ("duplicates", "keys", "failures"))
+        rules.add_row(*counts, Text(shown(row["advice"])), Text(shown(row["waits_for"] or "")))
     alarms = _table("Alarms", 1, "at page", "alarm", "where")
     for row in report["alarms"][:TOP]:
         alarms.add_row(f"{row['page']:,}", row["name"], Text(shown(row["subject"])))
-    return [table for table in (groups, novelties, rules, learned, alarms) if table.row_count]
+    return [table for table in (groups, novelties, rules, alarms) if table.row_count]
 
 
 def text_of(report: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ not be independent.  Only its value without a failure is needed: with one, a rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 from math import ceil, e, prod, sqrt
@@ -322,7 +322,7 @@ class Hypothesis:
         self._evidence.clear()
         if may_change:
             self._find_anew()
-        self.is_used |= self.is_right_so_far or self._is_promising()
+        self.is_used |= self.is_right_so_far or self.is_promising
         if self.learned is None and self.acts_in(pattern):
             self.learned = now
         return is_first_failure
@@ -409,7 +409,7 @@ class Hypothesis:
             return "young"
         if not self.is_used or (shown := self._shown(pattern)).wrong:
             return None
-        found: Stage | None = "waiting" if self._is_promising() else None
+        found: Stage | None = "waiting" if self.is_promising else None
         for name in _folders_of(pattern):
             above, agreeing = self._shown(name), self._agreeing_in(name)
             if above.wrong or not agreeing:
@@ -425,10 +425,11 @@ class Hypothesis:
         if own is not None and shown.is_whole and own.right >= LEAST_KEYS:
             found = _surer(found, own.passed)
         if found == "young" and self._shown("/").wrong:
-            return "waiting" if self._is_promising() else None
+            return "waiting" if self.is_promising else None
         return found
 
-    def _is_promising(self) -> bool:
+    @property
+    def is_promising(self) -> bool:
         """Whether what the rule makes needless may wait, where it was never wrong."""
         shown = self._shown("/")
         right = shown.right + sum(self.trials[name].earlier for name in self._apart)
@@ -500,7 +501,7 @@ class Hypothesis:
                 if not any(one != other and _is_in(one, other) for other in self._apart)
             ]
             self._evidence.clear()
-        self.is_used = self.learned is not None or bool(self.approved) or self._is_promising()
+        self.is_used = self.learned is not None or bool(self.approved) or self.is_promising
         self.is_used |= self.is_right_so_far
 
     def _is_approved(self, pattern: str) -> bool:
@@ -526,6 +527,23 @@ class Hypothesis:
         self.learned = min(times, default=None)
         self.approved = other.approved
         self._find_anew()
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the rule and what is known of it, as reports and commands have it."""
+        return {
+            "advice": str(self.rule),
+            **asdict(self.rule),
+            "number": self.number,
+            "began": int(self.began),
+            "learned": None if self.learned is None else int(self.learned),
+            "seen": int(self.seen),
+            "keys": self.keys,
+            "failures": self.failures,
+            "other_texts": self.other_texts,
+            "only_links": self.leading,
+            "rate": round(self.rate, 3),
+            "approved": bool(self.approved),
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return the state to store, in values that JSON has."""

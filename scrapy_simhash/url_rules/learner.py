@@ -237,7 +237,8 @@ class Suspended(NamedTuple):
 class Lesson(NamedTuple):
     """What a page taught: the rules that it tried, those that it refuted, and those that act now.
 
-    *match* says which rule would have made its download unnecessary, if there is one.
+    *match* says which rule would have made its download unnecessary, if there is one; *known* says
+    the same, also of a rule on trial.
     """
 
     tried: tuple[Hypothesis, ...] = ()
@@ -245,6 +246,7 @@ class Lesson(NamedTuple):
     suspended: tuple[Suspended, ...] = ()
     learned: tuple[Hypothesis, ...] = ()
     match: RuleMatch | None = None
+    known: RuleMatch | None = None
 
 
 class Learner:
@@ -381,15 +383,15 @@ class Learner:
         seen = self._sightings.get(KeyedAddress(Address.of(url), party).key)
         return seen.content if seen is not None and seen.is_kept else None
 
-    def learn(self, page: PageForRules) -> Lesson:
-        """Learn from a page that has content of its own, and is no wall."""
+    def learn(self, page: PageForRules, now: float | None = None) -> Lesson:
+        """Learn from a page that has content of its own, and is no wall; *now* in seconds."""
         if not _is_plain(page.url):
             return Lesson()
-        now, address = time.time(), Address.of(page.url)
+        now, address = time.time() if now is None else now, Address.of(page.url)
         own, about = KeyedAddress(address, page.party), self._book.about(address.host)
-        match = self._say(about, own).known
-        if match is not None and match.stage == "waiting":  # it would have saved nothing yet
-            match = None
+        known = self._say(about, own).known
+        # One that waits would have saved nothing yet.
+        match = None if known is None or known.stage == "waiting" else known
         kept = None
         if not page.is_kept and _is_plain(page.kept_url):
             kept = KeyedAddress(Address.of(page.kept_url), page.party)
@@ -422,7 +424,7 @@ class Learner:
                 self._look_back(begun)
         if page.is_kept:
             self._recent.append((page.url, address.host, page.party))
-        return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match)
+        return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match, known)
 
     def hypothesis(self, rule: AddressRule) -> Hypothesis | None:
         """Return the trials of a rule; None if it is not on trial."""

@@ -149,10 +149,6 @@ class AddressRule:
         """Whether the rule may make an address on a host one with another."""
         return host == self.host or (self.kind == "host" and host == self.keep)
 
-    def as_row(self) -> dict[str, str]:
-        """Return the rule as reports have it: the advice that it is, and its parts."""
-        return {"advice": str(self), **asdict(self)}
-
     def reversed(self) -> AddressRule:
         """Return the rule that would keep the other address."""
         host = self.keep if self.kind == "host" else self.host

@@ -223,18 +223,16 @@ def test_archive_is_made_of_warc_files_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "a.parquet").exists()
 
 
-def test_report_of_a_batch_counts_in_its_order(tmp_path: Path) -> None:
-    moment = datetime(2024, 1, 2, tzinfo=timezone.utc)
-    empty = dict.fromkeys(("representative", "distance", "share", "crowded", "date"))
-    near = {"verdict": "near_duplicate", "reason": "share_in_common", "distance": 3, "share": 0.95}
-    rows: list[dict[str, Any]] = [
-        {"url": f"{PLACE}1", "verdict": "unique", "reason": "new_text", "date": moment},
-        {"url": f"{PLACE}2", **near, "representative": f"{PLACE}1"},
-        {"url": f"{PLACE}3", "verdict": "skipped", "reason": "no_text"},
-    ]
+NO_DECISION = dict.fromkeys(("representative", "distance", "share", "crowded", "date"))
+UNIQUE = {"verdict": "unique", "reason": "new_text"}
+NEAR = {"verdict": "near_duplicate", "reason": "share_in_common", "distance": 3, "share": 0.95}
+
+
+def report_of_batch(folder: Path, *rows: dict[str, Any]) -> dict[str, Any]:
+    """The report of a batch with these decisions."""
     pq.write_table(
         pa.Table.from_pylist(
-            [empty | row for row in rows],
+            [NO_DECISION | row for row in rows],
             pa.schema(
                 {
                     **dict.fromkeys(("url", "verdict", "reason", "representative"), pa.string()),
@@ -245,14 +243,33 @@ def test_report_of_a_batch_counts_in_its_order(tmp_path: Path) -> None:
                 }
             ),
         ),
-        tmp_path / "a.parquet",
+        folder / "a.parquet",
     )
-    report = batch_report(tmp_path / "a.parquet", "a")
+    return batch_report(folder / "a.parquet", "a")
+
+
+def test_report_of_a_batch_counts_in_its_order(tmp_path: Path) -> None:
+    report = report_of_batch(
+        tmp_path,
+        {"url": f"{PLACE}1", **UNIQUE, "date": datetime(2024, 1, 2, tzinfo=timezone.utc)},
+        {"url": f"{PLACE}2", **NEAR, "representative": f"{PLACE}1"},
+        {"url": f"{PLACE}3", "verdict": "skipped", "reason": "no_text"},
+    )
     totals = report["totals"]
     assert (totals["unique"], totals["near_duplicate"], totals["skipped"]) == (1, 1, 1)
     assert (totals["dropped"], totals["analyses_avoided"]) == (1, 0)
     assert totals["first"] == totals["last"] == "2024-01-02T00:00:00+00:00"
     assert [group["representative"] for group in report["groups"]] == [f"{PLACE}1"]
+
+
+def test_report_of_a_batch_shows_the_rules_that_its_pages_teach(tmp_path: Path) -> None:
+    pages = [{"url": f"{PLACE}{number}", **UNIQUE} for number in range(10)]
+    copies = [{"url": f"{one['url']}?sid=1", **NEAR, "representative": one["url"]} for one in pages]
+    report = report_of_batch(tmp_path, *pages, *copies)
+    (rule,) = report["rules"]
+    assert rule["advice"] == "Ignore the parameter sid on a.example"
+    assert (rule["keys"], rule["duplicates"], rule["body_bytes"]) == (8, 8, 0)
+    assert "rules for addresses would make about 8 requests" in report["summary"]["saved"]
 
 
 # In a process of its own: pywb changes the modules of Python for gevent.

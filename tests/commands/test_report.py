@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,9 @@ def test_report_is_made_from_one_feed_or_many(feed: Path, tmp_path: Path) -> Non
     one = simhash_json(tmp_path, "report", str(feed))
     assert one["totals"]["duplicates"] == 40
     assert one["totals"]["unreadable_lines"] == 1
-    assert one["suggestions"][0]["advice"] == "Ignore the parameter sid on a.example"
+    (rule,) = one["rules"]
+    assert rule["advice"] == "Ignore the parameter sid on a.example"
+    assert (rule["keys"], rule["duplicates"], rule["learned"]) == (19, 37, None)
     two = simhash_json(tmp_path, "report", str(feed), str(feed))
     assert two["totals"]["duplicates"] == 80
     assert two["name"] == "decisions.jsonl, decisions.jsonl"
@@ -40,7 +43,7 @@ def test_report_is_written_as_html_and_shown_in_short(feed: Path, tmp_path: Path
     assert done.returncode == 0
     assert done.stderr == ""
     assert "60 pages judged, 40 duplicates (66.7%)" in done.stdout
-    assert "Ignore the parameter sid" in done.stdout
+    assert re.search("37 +19 +0 +Ignore the parameter", done.stdout)
     assert "<h2" in (tmp_path / "report.html").read_text()
 
 
@@ -80,7 +83,7 @@ def test_reports_are_compared(feed: Path, tmp_path: Path) -> None:
     found = simhash_json(tmp_path, "report", "--compare", str(feed), str(better))
     rows = {(row["section"], row["name"]): (row["one"], row["other"]) for row in found["rows"]}
     assert rows["totals", "pages"] == (60, 1)
-    assert rows["differences", "Ignore the parameter sid on a.example"] == (40, 0)
+    assert rows["rules", "Ignore the parameter sid on a.example"] == (37, 0)
     done = simhash(tmp_path, "report", "--compare", str(feed), str(better))
     assert "66.7%" in done.stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def test_report_stands_there_when_the_crawl_ends(
     assert report["totals"]["links_not_followed"] == 0
     assert report["settings"]["SIMHASH_TAKES"] == "'text'"
     assert report["versions"].keys() == {"Python", "scrapy-simhash", "Scrapy", "trafilatura"}
-    assert "30         10   Ignore the parameter sid" in result.log
+    assert re.search(r"\d+ +\d+ +0   Ignore the parameter sid", result.log)
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == [
         "links.html",
         "links.json",
@@ -69,8 +70,23 @@ def test_report_of_a_crawl_is_the_one_made_from_its_feed(
     }
     for key in report.keys() - known_to_a_crawl - {"totals"}:
         assert from_feed[key] == report[key]
+    (learned,), (of_feed,) = report["rules"], from_feed["rules"]
+    for name in ("advice", "keys", "failures", "duplicates", "body_bytes", "waits_for"):
+        assert of_feed[name] == learned[name]
+    assert (learned["number"], of_feed["number"]) == (1, None)
+    assert from_feed["summary"]["saved"] == report["summary"]["saved"]
     assert from_feed["totals"] == {**report["totals"], "links_not_followed": None}
     assert report["totals"]["redirected"] == 1
+
+
+def test_report_of_a_crawl_without_rules_suggests_none(
+    aliases: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_RULES="off")
+    report = report_in(tmp_path)
+    assert report["rules"] == []
+    assert "rules for addresses" not in report["summary"]["saved"]
+    assert "for addresses was learned" in (tmp_path / "reports" / "links.html").read_text()
 
 
 def test_crawls_before_this_one_have_a_line_each(

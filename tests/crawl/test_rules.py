@@ -58,8 +58,10 @@ def test_a_rule_is_learned_and_what_it_would_save_is_told(
     host = site.url.partition("//")[2]
     advice = f"Ignore the parameter sid on {host}"
     (row,) = json.loads((tmp_path / "report.json").read_text())["rules"]
-    assert (row["advice"], row["known"], row["lost"]) == (advice, stats["known"], 0)
-    assert row["known_bytes"] == done.stats["simhash/rules/known_bytes"]
+    assert (row["advice"], row["lost"]) == (advice, 0)
+    # Two have suggested the rule; it was right about all others, and foretold some of them.
+    assert stats["known"] < row["duplicates"] == PAGES - 2
+    assert row["body_bytes"] > done.stats["simhash/rules/known_bytes"] > 0
     assert row["templates"] == ["/a/*"]
     assert advice in (tmp_path / "report.html").read_text()
     shown = printed("docs/rules.md", "INFO: Learned")

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.report.collector import Collector, PageSample
+from scrapy_simhash.report.collector import Collector
 from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of, text_of
 from scrapy_simhash.report.record import Record
+from scrapy_simhash.report.savings import FeedRules
 from scrapy_simhash.url_rules.rule import AddressRule, difference
 from scrapy_simhash.urls import Address
 from tests.reports import line, record, skipped, variant
@@ -143,9 +144,9 @@ def test_counts_are_those_of_the_crawl() -> None:
     }
     assert collector.spent["dropped"].body_bytes == 1000
     assert collector.analysis_seconds == pytest.approx(0.06)
-    ((rule, count),) = collector.rules.top()
-    assert str(rule) == "Ignore the parameter sid on a.example"
-    assert (count.pages, count.kept.estimate()) == (2, 1)
+    ((parameter, count),) = collector.parameters.top()
+    assert parameter == ("a.example", "sid")
+    assert (count.pages, count.duplicates, count.body_bytes) == (2, 2, 2000)
     ((kept, group),) = collector.groups.top()
     assert (kept, group.pages, group.exact) == (SITE + "/a", 2, 1)
     assert group.urls == [SITE + "/a?sid=1", SITE + "/a?sid=2"]
@@ -159,40 +160,6 @@ def test_unchanged_pages_that_are_dropped_are_counted() -> None:
     totals = report_of(collector, CrawlInfo())["totals"]
     assert (totals["refresh"], totals["unchanged"], totals["duplicates"]) == (2, 1, 0)
     assert (totals["dropped"], totals["dropped_bytes"]) == (1, 1000)
-
-
-def test_sample_finds_the_pages_that_a_rule_would_lose() -> None:
-    sample = PageSample()
-    for i in range(20):
-        sample.add("list", f"{SITE}/list?page={i}", f"{SITE}/list?page={i}")
-        sample.add("a", f"{SITE}/a?sid={i}", f"{SITE}/a?sid=0")
-    page, sid = (AddressRule("parameter", "a.example", name, "") for name in ("page", "sid"))
-    evidence = sample.evidence([page, sid])
-    assert (evidence[page].same, evidence[page].different) == (0, 19)
-    assert evidence[page].examples[0] == (f"{SITE}/list?page=1", f"{SITE}/list?page=0")
-    assert (evidence[sid].same, evidence[sid].different) == (19, 0)
-
-
-def test_sample_is_bounded_and_keeps_slugs_whole() -> None:
-    sample = PageSample(limit=100)
-    for i in range(5000):
-        sample.add(f"page-{i}", f"{SITE}/page-{i}", "")
-        sample.add(f"page-{i}", f"{SITE}/page-{i}?sid=1", "")
-    assert sample.size <= 100
-    (evidence,) = sample.evidence([AddressRule("parameter", "a.example", "sid", "")]).values()
-    assert evidence.same * 2 == sample.size
-    assert sample.size == pytest.approx(10_000 * sample.share, rel=0.5)
-
-
-def test_pages_with_only_new_links_are_told_from_those_with_another_text() -> None:
-    kept = SITE + "/lamp"
-    links = variant(f"{kept}?sid=1", kept, "new_links")
-    text = variant(f"{kept}?sid=2", kept, "new_text")
-    collector = collect(record(kept), links, text)
-    rule = AddressRule("parameter", "a.example", "sid", "")
-    evidence = collector.sample.evidence([rule])[rule]
-    assert (evidence.same, evidence.leading, evidence.different) == (0, 1, 1)
-    assert evidence.examples == [(text.url, kept)]
 
 
 def test_pickled_collector_goes_on_counting() -> None:
@@ -233,12 +200,16 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(sorted(line(SITE))), JSON), st.booleans())
 def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: bool) -> None:
-    collector = collect()
+    collector, rules = collect(), FeedRules()
     odd = {**line(SITE + "/a", SITE + "/b" if twin else None), **changed}
-    collector.add_lines([json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()])
+    lines = [json.dumps(odd).encode(), b"\n", json.dumps(line(SITE)).encode()]
+    records = collector.add_lines(lines)
+    assert len(records) == collector.pages
     assert collector.pages + collector.unreadable_lines == 2
     assert collector.pages >= 1
-    report = report_of(collector, CrawlInfo())
+    for one in records:
+        rules.add(one)
+    report = report_of(collector, CrawlInfo(rules=rules.rows()))
     assert len(report["distances"]) <= 65
     html_of(report)
 

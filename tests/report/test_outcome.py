@@ -121,19 +121,6 @@ def test_what_a_crawl_that_observes_would_drop_is_counted() -> None:
     assert observed == {"observed": 2, "observed_bytes": 3, "observed_seconds": 0.5}
 
 
-def test_rule_says_what_it_would_have_saved_in_both_directions() -> None:
-    records = [
-        record(f"{SITE}/print/{i}", f"{SITE}/article/{i}", analysis_seconds=0.25) for i in range(3)
-    ]
-    records += [
-        record(f"{SITE}/article/{i}", f"{SITE}/print/{i}", analysis_seconds=0.25)
-        for i in range(5, 7)
-    ]
-    (rule,) = collected(*records)["differences"]
-    assert (rule["duplicates"], rule["body_bytes"]) == (5, 5000)
-    assert rule["analysis_seconds"] == pytest.approx(1.25)
-
-
 def test_sections_are_bounded_however_many_there_are() -> None:
     collector = Collector()
     for i in range(3 * SECTIONS):
