@@ -37,7 +37,7 @@ from scrapy_simhash.url_rules.learner import Learner
 
 
 class Links(Spider):
-    """Follow every link; one item a page, with what the plug-in left in it."""
+    """Follow every link that is not ignored; one item a page, with what the plug-in left in it."""
 
     name = "links"
 
@@ -53,11 +53,30 @@ class Links(Spider):
             "verdict": decision and decision.verdict,
             "representative": decision and decision.representative,
         }
-        for link in response.xpath("//a/@href").getall():
+        for link in response.xpath("//a[not(@data-ignored)]/@href").getall():
             yield self.follow(response, link)
 
     def follow(self, response: Response, link: str) -> Request:
         return response.follow(link)
+
+
+class Next(Links):
+    """Follow the links of class "next" alone."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url}
+        for link in response.css("a.next::attr(href)").getall():
+            yield self.follow(response, link)
+
+
+class NextBehind(Next):
+    """Give the pages behind the first one to another callback."""
+
+    def follow(self, response: Response, link: str) -> Request:
+        return response.follow(link, self.parse_next)
+
+    def parse_next(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield from self.parse(response)
 
 
 class StartsAnyPage(Links):

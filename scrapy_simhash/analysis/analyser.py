@@ -117,14 +117,15 @@ class PageAnalysis:
         They count as links in its head do; *cuts* say what changes by itself in them.
         """
         wanted = {"next"} if takes == TEXT else LINK_RELATIONS
-        written = []
+        written: list[str] = []
         for header in headers:
             for target, parameters in _LINK.findall(header.decode("latin-1")):
                 relation = _RELATION.search(parameters)
                 if relation is not None and not wanted.isdisjoint(relation[1].lower().split()):
                     written.append(target.strip())
-        found = Reader(url, url, Cuts(cuts.parameters)).links(written).addresses.texts
-        values = replace(self.values, addresses=self.values.addresses.with_links(found))
+        links = Reader(url, url, Cuts(cuts.parameters)).links([(one, 0) for one in written])
+        addresses = self.values.addresses.with_links(links.addresses.texts)
+        values = replace(self.values, addresses=addresses)
         return replace(self, values=values, addresses=_stored_links(values))
 
 

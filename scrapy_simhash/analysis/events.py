@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from itertools import filterfalse
 from typing import Any, TypeVar
 from urllib.parse import unquote, urljoin
 
@@ -213,6 +214,12 @@ def without_digits(names: str) -> str:
     if names.isascii():
         return " ".join(_NUMBERED.sub("", names).split())
     return " ".join(word for word in names.split() if not any(map(str.isdigit, word)))
+
+
+@remembering(KNOWN_NAMES)
+def hash_without_numbers(text: str) -> int:
+    """Return a hash of a text without its digits: the links to pages 7 and 8 are called alike."""
+    return long_hash_of("".join(filterfalse(str.isdigit, text)).strip())
 
 
 @remembering(KNOWN_STYLES)

@@ -30,6 +30,8 @@ cdef class PageAddresses:
     cpdef stand_at(self, int first, uint64_t place, bint is_beside)
     @cython.locals(at=int, number=int)
     cpdef place(self, int first, int last, uint64_t anchor, uint64_t before=*)
+    @cython.locals(at=int)
+    cpdef call(self, int first, int last, uint64_t call)
     @cython.locals(row=int)
     cpdef place_one(self, int at, uint64_t anchor, uint64_t before)
     @cython.locals(at=int)

@@ -183,6 +183,12 @@ class PageAddresses:
         for number, at in enumerate(own):
             self.place_one(at, mix(anchor, number), before)
 
+    def call(self, first: int, last: int, call: int) -> None:
+        """Take note of what the links of an element are called, which are no values."""
+        for at in range(first, last):
+            if not self._is_placed[at]:
+                self.place_one(at, call, 0)
+
     def place_one(self, at: int, anchor: int, before: int) -> None:
         """Take note of what an address is in; see :meth:`place`."""
         row = self.rows[at]

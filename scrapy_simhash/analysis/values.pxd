@@ -15,6 +15,8 @@ cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, E
 
 @cython.locals(depth=int, content=int, at=int, kind=Tag, element=Element)
 cpdef set beside_the_content(list events)
+@cython.locals(element=Element, depth=int, number=int)
+cpdef uint64_t call_of(list events, int at) except? 0
 
 
 cdef class Unit:

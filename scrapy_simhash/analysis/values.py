@@ -50,6 +50,7 @@ from scrapy_simhash.analysis.events import (
     Tag,
     Text,
     element_of,
+    hash_without_numbers,
     shown_of,
     style_addresses,
     told,
@@ -123,13 +124,35 @@ def atoms_of(events: list[Event], url: str, base: str) -> dict[int, list[Atom]]:
 def links_of(events: list[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues:
     """Return the links of a page alone, without the parameters that change by themselves."""
     reader = Reader(base, base, Cuts(cuts.parameters) if cuts.parameters else NO_CUTS)
-    written: list[str] = []
-    for event in events:
+    written: list[tuple[str, int]] = []
+    for at, event in enumerate(events):
         if type(event) is Element and event.kind.is_linking:
             held = event.held()
             if not event.kind.is_link or "next" in held.get("rel", "").lower().split():
-                written.append(held.get("href", "").strip())
+                written.append((held.get("href", "").strip(), call_of(events, at)))
     return reader.links(written)
+
+
+def call_of(events: list[Event], at: int) -> int:
+    """Return a hash of what a link is called, by its event: its names and texts, without numbers.
+
+    A spider may follow the links that are called "next", and no others.
+    """
+    element: Element = events[at]  # type: ignore[assignment]
+    if not element.is_read:
+        element.read()
+    call = mix(element.names_number, element.called_number)
+    depth, number = 1, at + 1
+    while depth and number < len(events):
+        event = events[number]
+        number += 1
+        if event is None:
+            depth -= 1
+        elif type(event) is Element:
+            depth += 1
+        elif type(event) is Text and event.text:
+            call = mix(call, hash_without_numbers(event.text))
+    return call
 
 
 def base_of(tree: HtmlElement, url: str) -> str:
@@ -376,15 +399,15 @@ class Reader:
             told_values = self._told(None if tell_all else is_own)
         return replace(found, is_shell=is_shell, told_values=told_values)
 
-    def links(self, written: list[str]) -> PageValues:
-        """Return links alone, as values of a page that has nothing else."""
+    def links(self, written: list[tuple[str, int]]) -> PageValues:
+        """Return links alone, each with its :func:`call_of`, as values of a page without others."""
         root = Frame()
         root.begin(element_of("", ()), None, -1, 0)
-        rows = [self._addresses.row_of(without_fragment(one)) for one in written]
-        for row in dict.fromkeys(rows):
+        rows = [(self._addresses.row_of(without_fragment(one)), call) for one, call in written]
+        for row, call in dict.fromkeys(rows):
             if row >= 0:
                 at = self._collect(root, row, LINK_KIND | 0x80)
-                self._addresses.place_one(at, 0, 0)
+                self._addresses.place_one(at, call, 0)
         if len(self._addresses.rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
         return PageValues(addresses=self._addresses.found())
@@ -704,6 +727,8 @@ class Reader:
             parent.others = add(parent.others, frame.others)
             parent.parts += 1
         if frame.is_noise or self._is_of_links(frame):
+            if frame.element.leads:
+                self._addresses.call(frame.address, last, call_of(self._events, frame.at))
             self._addresses.place(frame.address, last, 0)
             parent.has_links = True
             return

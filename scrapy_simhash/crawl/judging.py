@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cachetools import FIFOCache
 from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
@@ -35,7 +36,6 @@ from scrapy_simhash.crawl.requests import (
     OWN_META_KEY,
     RequestVariants,
     close_browser_page,
-    depth_limit,
     is_start_request,
     redirects_in,
 )
@@ -53,6 +53,7 @@ from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, DroppedRequests, Walls
 from scrapy_simhash.decision.cuts import stripped
+from scrapy_simhash.decision.holdings import Addresses
 from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched
@@ -74,6 +75,8 @@ DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 VARIANT_FLAG = "variant"
 REPLACES_FLAG = "replaces"
+# So many pages wait for a request of their callback.
+MAX_UNHANDED = 100
 
 
 class SimhashDownloaderMiddleware:
@@ -107,7 +110,9 @@ class SimhashDownloaderMiddleware:
         self._selection = Selection(self.settings)
         self._request_variants = RequestVariants(self._facts)
         self._policy = policy
-        self._reach = Reach(cuts_links=depth_limit(crawler) > 0)
+        self._reach = Reach()
+        # What is on pages that passed to callbacks which had made no request yet, by their URLs.
+        self._unhanded: FIFOCache[str, Addresses] = FIFOCache(MAX_UNHANDED)
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
@@ -224,6 +229,8 @@ class SimhashDownloaderMiddleware:
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
         self._facts.note_made(request, response)
+        if (addresses := self._unhanded.pop(response.url, None)) is not None:
+            self._reach.hand_all(addresses)
         address = self._address_of(request.url)
         self._reach.note_asked(address)
         if self._walls is not None:
@@ -364,6 +371,8 @@ class SimhashDownloaderMiddleware:
             self._reach.hand([self._address_of(response.url)])
         if leads_on:
             self._reach.hand_all(page.holds.addresses)
+        elif action == "pass":
+            self._unhanded[response.url] = page.holds.addresses
         if decision.stands_for_others and self.settings.probes:
             self._kept.note(fetched, page, leads_on)
         await self.index.learn(page, by_text)

@@ -303,12 +303,14 @@ class Reach:
     have come with :data:`FRAME_AFTER` copies, or be a link that was handed, where pages of several
     others were copies by the same rule.  Of a picture, that says nothing: photo 7 of two albums.
 
-    *cuts_links* says that some of the links which the spider gets may not be followed.
+    Beside the content, a link that the spider never asked for counts as handed only if it was
+    called so: who follows "next" alone makes nothing of the same address in a list of all pages.
     """
 
-    def __init__(self, cuts_links: bool = False) -> None:
+    def __init__(self) -> None:
         self._handed = KnownAddresses()
-        self._asked = KnownAddresses(ASKED_SLOTS) if cuts_links else None
+        # What was asked for, and links beside the content, each with what it was called.
+        self._asked = KnownAddresses()
         self._kept = KnownAddresses(KEPT_SLOTS)
         # What the spider got with a copy though the kept page has something else there.
         self._frames = KnownAddresses(FRAME_SLOTS)
@@ -318,17 +320,19 @@ class Reach:
         self._waiting: dict[str, tuple[Key, ...]] = {}
 
     def hand(self, addresses: Iterable[str]) -> None:
-        """Note that the spider gets these addresses, without what changes by itself."""
-        self._handed.add(addresses)
+        """Note that the spider has these addresses, without what changes by itself."""
+        hashes = hash_features(addresses)
+        self._handed.add_hashes(hashes)
+        self._asked.add_hashes(hashes)
 
     def hand_all(self, addresses: Addresses) -> None:
         """Note that the spider gets what is on a page, without what changes by itself."""
         self._handed.add_hashes(addresses.hashes)
+        self._asked.add_hashes(call for _, call in addresses.calls())
 
     def note_asked(self, address: str) -> None:
         """Note that a request is sent for an address."""
-        if self._asked is not None:
-            self._asked.add([address])
+        self._asked.add([address])
         for key in self._waiting.get(address, ()):
             self._trials_of(key).are_followed = True
 
@@ -386,7 +390,7 @@ class Reach:
 
     def take_back(self, address: str) -> None:
         """Note that no request is sent for an address that was on a page; but one may have been."""
-        if self._asked is None or address not in self._asked:
+        if address not in self._asked:
             self._handed.remove(address)
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
@@ -444,13 +448,17 @@ class Reach:
         own = {stripped(one, cuts.parameters) for one in (url, kept_url)}
         kept_hashes = unpack_addresses(kept)
 
+        ahead = self._ahead(held) - own
+
         def is_theirs(address: str) -> bool:
             return address in own or (
-                bool(kept_hashes) and hash_feature(address) >> 32 in kept_hashes
+                bool(kept_hashes)
+                and address not in ahead
+                and hash_feature(address) >> 32 in kept_hashes
             )
 
         def is_known(address: str) -> bool:
-            return address in self._handed or is_theirs(address)
+            return is_theirs(address) or (address in self._handed and address not in ahead)
 
         def is_known_by(rules: Iterable[AddressRule], link: str) -> bool:
             about = (rule for rule in rules if _may_be_about(rule, link))
@@ -464,7 +472,8 @@ class Reach:
         for one in of_pages:
             self._rules[one].note_copy(kept_url)
         self._note_pattern(_pattern_of(url, of_pages), of_pages)
-        new = [one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one)]
+        unmet = (one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one))
+        new = [*unmet, *sorted(ahead)]
         values = self._renamed(held, renamed)
         if not new and not values:
             return NewAddresses(set())
@@ -522,6 +531,16 @@ class Reach:
             self._frames.add_hashes(islice(filterfalse(self._frames.has, values[link].copies), 1))
         are_aliases = not files and (is_right or all(map(is_known_elsewhere, doubtful)))
         return NewAddresses({*doubtful, *files}, are_aliases)
+
+    def _ahead(self, held: Addresses) -> set[str]:
+        """Return the links that were handed, but never called so, and that nobody asked for."""
+        rows = {row for row, call in held.calls() if not self._asked.has(call)}
+        texts = held.texts if rows else []
+        return {
+            one
+            for one in (texts[row] for row in rows)
+            if one in self._handed and one not in self._asked
+        }
 
     def _renamed(self, held: Addresses, numbers: Sequence[int]) -> dict[str, _Renamed]:
         """Return what the kept page has only under another name, but for what is in many copies.

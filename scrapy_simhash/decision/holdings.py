@@ -34,6 +34,7 @@ from scrapy_simhash.hashes import (
     address_id,
     difference,
     long_hash_of,
+    mix,
     pack_hashes,
     pack_table,
     unpack_hashes,
@@ -84,7 +85,8 @@ class Addresses(NamedTuple):
     *joined* are the different ones, one a line, *hashes* the 64 bits of each that
     :func:`~scrapy_simhash.hashes.long_hash_of` returns.  All else is of each time that one comes,
     in the order of the page: *rows* say which it is, *kinds* are numbers of :data:`KINDS` (with
-    another bit for those beside the content).
+    another bit for those beside the content).  Of a link that is no value, the *anchor* is a hash
+    of what it is called.
     """
 
     joined: str = ""
@@ -128,6 +130,16 @@ class Addresses(NamedTuple):
             if not kind & _BESIDE_KIND:
                 found[value].append(number)
         return found
+
+    def calls(self) -> list[tuple[int, int]]:
+        """Return the links that are no values: the row of each, and a hash of it with its call."""
+        link = KINDS.index("link") | _BESIDE_KIND
+        found = dict.fromkeys(
+            (row, mix(self.hashes[row], anchor))
+            for row, kind, anchor in zip(self.rows, self.kinds, self.anchors, strict=True)
+            if kind == link
+        )
+        return [*found]
 
     def pack(self) -> bytes:
         """Return what is stored of those that the spider must have been handed."""

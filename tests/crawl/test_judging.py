@@ -21,11 +21,10 @@ from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 def twins(site: Site) -> Site:
     """/a and /b have the same text but for a word; /other another; /b links to /behind.
 
-    The start page names /behind as the next one, which the spider does not follow: /b leads nowhere
-    new.
+    The start page has this link, too, which the spider does not follow there: /b leads nowhere new.
     """
     start = article(prose("start"), ["/a", "/b", "/other"])
-    site["/"] = start.replace("<head>", '<head><link rel="next" href="/behind">')
+    site["/"] = start.replace("</nav>", '<a href="/behind" data-ignored>/behind</a></nav>')
     site["/a"] = article(prose("lamp", 2000))
     site["/b"] = article(prose("lamp", 2000) + " afterword", ["/behind"])
     site["/other"] = article(prose("bread"))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.crawl.reach import (
     MOST_ALIASES,
     MOST_WAITING,
@@ -30,6 +31,8 @@ from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import Address, folder_pattern
 
 SITE = "http://a.example"
+TEXT = "A bench of oak for two, made by hand in the north, with a back and two arms of iron."
+ANALYSER = Analyser.create(extractor="text")
 
 
 @given(st.lists(st.text(max_size=20)), st.text(max_size=20))
@@ -490,9 +493,35 @@ def test_removing_addresses_invents_none_and_makes_room(changes: list[tuple[bool
     assert known.missing(FEW) == []
 
 
+def called(*named: tuple[str, str]) -> Addresses:
+    """The links of a page beside its content, each with what it is called, as a page has them."""
+    links_of = "".join(f'<a class="{name}" href="{path}">{name}</a> ' for name, path in named)
+    html = f"<main><p>{TEXT}</p></main><nav>{links_of}</nav>"
+    return ANALYSER.all_told(html.encode(), "utf-8", f"{SITE}/of").addresses
+
+
+@pytest.mark.parametrize(
+    ("is_asked", "is_next", "is_new"),
+    [(False, False, True), (True, False, False), (False, True, False)],
+)
+def test_a_link_that_nobody_asked_for_is_known_by_what_it_was_called(
+    is_asked: bool, is_next: bool, is_new: bool
+) -> None:
+    """A spider that follows the next page alone makes nothing of a list of all pages."""
+    found = reach("/6", "/7")
+    found.hand_all(called(("next", "/7"), ("page", "/7"), ("page", "/8"), ("page", "/9")))
+    if is_asked:
+        found.note_asked(f"{SITE}/8")
+    if is_next:
+        found.hand_all(called(("next", "/8")))
+    copy = called(("next", "/8"), ("page", "/6"), ("page", "/8"), ("page", "/9"))
+    new = found.new_among(copy, f"{SITE}/7", f"{SITE}/6", copy.pack())
+    assert new.addresses == ({f"{SITE}/8"} if is_new else set())
+
+
 def cutting(*handed: str) -> Reach:
-    found = Reach(cuts_links=True)
-    found.hand(f"{SITE}{path}" for path in handed)
+    found = Reach()
+    found.hand_all(links(*(f"{SITE}{path}" for path in handed)))
     return found
 
 
@@ -503,7 +532,7 @@ def test_an_address_that_is_not_asked_for_is_new_again() -> None:
     assert found.unmet([f"{SITE}/x", f"{SITE}/y"]) == [f"{SITE}/x"]
     assert found.new_among(links(f"{SITE}/x"), f"{SITE}/copy", f"{SITE}/kept").addresses
     assert not found.new_among(links(f"{SITE}/y"), f"{SITE}/copy", f"{SITE}/kept").addresses
-    found.hand([f"{SITE}/x"])
+    found.hand_all(links(f"{SITE}/x"))
     assert found.unmet([f"{SITE}/x"]) == []
 
 
