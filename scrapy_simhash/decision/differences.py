@@ -398,24 +398,29 @@ def _staying(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
     """Return what of two lists of addresses changed, if they are the same without it.
 
-    None if they lead to files of the same names with numbers, such as 17.jpg.
+    None if they lead to files of the same names with numbers, such as 17.jpg, or if too much has.
     """
-    in_pairs = [(dict(_pairs(a)), dict(_pairs(b))) for a, b in zip(one, two, strict=False)]
-    names = {name for a, b in in_pairs for name, _ in a.items() ^ b.items()}
+    values: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for a, b in zip(one, two, strict=False):
+        mine, its = dict(_pairs(a)), dict(_pairs(b))
+        for name in mine | its:
+            values[name].append((mine.get(name, ""), its.get(name, "")))
+    changed = {name: of for name, of in values.items() if any(a != b for a, b in of)}
+    if len(changed) > MOST_CUTS:
+        return None
     cuts: set[Cut] = set()
-    for name in names:
-        parts = _pieces([(a.get(name, ""), b.get(name, "")) for a, b in in_pairs if name in a | b])
-        cuts |= {("part", name, *part) for part in parts} or {("parameter", name)}
-    mine, its = _left(cuts, one, two)
+    for name, of in changed.items():
+        cuts |= {("part", name, *part) for part in _pieces(of)} or {("parameter", name)}
+    left, its_left = _left(cuts, one, two)
     # A rotating box shows others, which the parameter alone tells apart.
-    are_apart = len({*mine}) == len({*one}) and len({*its}) == len({*two})
-    if sorted(mine) == sorted(its):
+    are_apart = len({*left}) == len({*one}) and len({*its_left}) == len({*two})
+    if sorted(left) == sorted(its_left):
         return cuts if are_apart else set()
     if len(one) != len(two):
         return set()
     pairs = [
         (a.partition("?")[0].split("/"), b.partition("?")[0].split("/"))
-        for a, b in zip(mine, its, strict=True)
+        for a, b in zip(left, its_left, strict=True)
         if a != b
     ]
     is_file = any(a[-1] == b[-1] and _NUMBERED.match(a[-1]) for a, b in pairs)
@@ -431,8 +436,8 @@ def _changes_of_addresses(one: list[str], two: list[str]) -> set[Cut] | None:
             cuts |= {("piece", number, many, *piece) for piece in pieces} or {
                 ("segment", number, many)
             }
-    left, its_left = map(set, _left(cuts, one, two))
-    if are_apart and left == its_left and len(left) == len({*one}) == len({*two}):
+    kept, its_kept = map(set, _left(cuts, one, two))
+    if are_apart and kept == its_kept and len(kept) == len({*one}) == len({*two}):
         return cuts
     return unsaid
 

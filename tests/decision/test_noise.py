@@ -129,6 +129,15 @@ def test_a_rotating_box_of_one_place_is_cut_as_a_whole(first: list[str], second:
     assert cuts_of("address", addresses(*first), addresses(*second)) == {WHOLE}
 
 
+def test_of_too_many_parameters_nothing_is_said() -> None:
+    one, two = (
+        addresses(*(f"/view?n{number}={number}{letter}" for number in range(MOST_CUTS + 1)))
+        for letter in "ab"
+    )
+    assert cuts_of("address", one[:-1], two[:-1])
+    assert not cuts_of("address", one, two)
+
+
 def test_a_box_that_shows_something_again_is_not_cut_as_a_whole() -> None:
     assert not cuts_of("address", addresses("/1", "/2"), addresses("/2", "/3"))
     assert not cuts_of("text", ["Ann", "Bob"], ["Bob", "Cid"])
