@@ -18,7 +18,7 @@ MODULES = {
 # Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
 PLAIN_MODULES = (
     *("analysis/blocks", "analysis/events", "analysis/literals", "analysis/main_blocks"),
-    *("analysis/own_values", "analysis/page_addresses", "analysis/values"),
+    *("analysis/frames", "analysis/own_values", "analysis/page_addresses", "analysis/values"),
     "hashes",
 )
 # "" compiles if there is a C compiler; else the twins in Python serve.

@@ -29,6 +29,7 @@ Batches = Iterator[pa.RecordBatch]
 COMPILED = (
     "analysis.compiled",
     "analysis.compiled_walk",
+    "analysis.frames",
     "analysis.literals",
     "analysis.own_values",
     "analysis.page_addresses",
