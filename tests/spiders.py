@@ -61,11 +61,14 @@ class Links(Spider):
 
 
 class Next(Links):
-    """Follow the links of class "next" alone."""
+    """Follow the links of class "next" alone, or from the second page on other links."""
+
+    links = "//a[@class='next']"
 
     def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
         yield {"url": response.url}
-        for link in response.css("a.next::attr(href)").getall():
+        is_first = not response.meta["depth"]
+        for link in response.xpath(f"{Next.links if is_first else self.links}/@href").getall():
             yield self.follow(response, link)
 
 
@@ -77,6 +80,18 @@ class NextBehind(Next):
 
     def parse_next(self, response: Response) -> Iterator[dict[str, Any] | Request]:
         yield from self.parse(response)
+
+
+class NextInRow(Next):
+    """Follow the link behind the number of the page."""
+
+    links = "//nav/b/following-sibling::a[1]"
+
+
+class NextInList(Next):
+    """Follow the link in the item behind that of the page."""
+
+    links = "//li[@class='on']/following-sibling::li[1]/a"
 
 
 class StartsAnyPage(Links):

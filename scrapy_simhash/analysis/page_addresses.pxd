@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from scrapy_simhash.analysis.events cimport Element, Text
 from scrapy_simhash.hashes cimport mix
 
 cdef uint64_t _VALUE
@@ -41,3 +42,10 @@ cdef class PageAddresses:
     cpdef uint64_t name_of(self, int row) except? 0
     @cython.locals(place=uint64_t, value=uint64_t, times=int, number=uint64_t, anchor=uint64_t, is_one_of_several=bint)
     cpdef uint64_t value_at(self, int at) except? 0
+
+
+@cython.locals(element=Element, depth=int, number=int, call=uint64_t)
+cpdef uint64_t call_of(list events, int at) except? 0
+cdef uint64_t _names_of(Element element) except? 0
+@cython.locals(number=int, last=int, depth=int)
+cdef uint64_t _before(list events, int at) except? 0

@@ -1,5 +1,5 @@
 # cython: annotation_typing=False, boundscheck=False, initializedcheck=False, binding=False
-"""The addresses on a page: which they are, and where each of them comes."""
+"""The addresses on a page: which they are, where each of them comes, and what links are called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
-from scrapy_simhash.analysis.events import MAX_ADDRESS, is_plain, is_whole
+from scrapy_simhash.analysis.blocks import Event
+from scrapy_simhash.analysis.events import (
+    MAX_ADDRESS,
+    Element,
+    Text,
+    hash_without_numbers,
+    is_plain,
+    is_whole,
+)
 from scrapy_simhash.decision.cuts import stripped
 from scrapy_simhash.decision.holdings import PLACE, Addresses
 from scrapy_simhash.decision.rewriting import OwnAddress
@@ -16,6 +24,10 @@ from scrapy_simhash.hashes import long_hash_of, mix
 
 # A page with more addresses is not compared.
 MAX_ADDRESSES = 10_000
+
+# So many elements around a link are looked at, each with so many events before it.
+MOST_AROUND = 2
+MOST_BEFORE = 50
 
 _VALUE = (1 << 64) - 1 - PLACE
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
@@ -262,3 +274,57 @@ class PageAddresses:
             array("Q", [self._ids[number] for number in chosen]),
             bytes([self.kinds[number] for number in chosen]),
         )
+
+
+def call_of(events: list[Event], at: int) -> int:
+    """Return a hash of what a link is called, by its event.
+
+    These are its names and texts, without numbers, and the names of the element before it.  A
+    spider may follow the links that are called "next", or the one behind the number of the page.
+    """
+    element: Element = events[at]  # type: ignore[assignment]
+    call = mix(_names_of(element), _before(events, at))
+    depth, number = 1, at + 1
+    while depth and number < len(events):
+        event = events[number]
+        number += 1
+        if event is None:
+            depth -= 1
+        elif type(event) is Element:
+            depth += 1
+        elif type(event) is Text and event.text:
+            call = mix(call, hash_without_numbers(event.text))
+    return call
+
+
+def _names_of(element: Element) -> int:
+    if not element.is_read:
+        element.read()
+    return mix(element.names_number, element.called_number)
+
+
+def _before(events: list[Event], at: int) -> int:
+    """Return a hash of the names of the element before one, or before one that begins with it.
+
+    It is 0 if there is none, or if it is too long.
+    """
+    number = at - 1
+    for _ in range(MOST_AROUND):
+        while number >= 0 and type(events[number]) is Text:
+            number -= 1
+        if number < 0:
+            return 0
+        if events[number] is None:
+            break
+        number -= 1  # the element around
+    last, depth = max(0, number - MOST_BEFORE), 0
+    while number >= last:
+        event = events[number]
+        number -= 1
+        if event is None:
+            depth += 1
+        elif type(event) is Element:
+            depth -= 1
+            if depth <= 0:
+                return _names_of(event) if depth == 0 else 0
+    return 0

@@ -6,16 +6,12 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.events cimport Element, Tag, Text
 from scrapy_simhash.analysis.frames cimport Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals cimport Brackets
-from scrapy_simhash.analysis.page_addresses cimport PageAddresses
+from scrapy_simhash.analysis.page_addresses cimport PageAddresses, call_of
 from scrapy_simhash.hashes cimport add, mix
 
 cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
 cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
-
-
-@cython.locals(element=Element, depth=int, number=int)
-cpdef uint64_t call_of(list events, int at) except? 0
 
 
 cdef class Reader:

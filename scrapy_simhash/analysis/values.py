@@ -49,7 +49,6 @@ from scrapy_simhash.analysis.events import (
     Element,
     Text,
     element_of,
-    hash_without_numbers,
     shown_of,
     style_addresses,
     told,
@@ -58,7 +57,7 @@ from scrapy_simhash.analysis.events import (
 from scrapy_simhash.analysis.frames import Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals import Brackets, Literal, literals, without_quotes
 from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
-from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses
+from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses, call_of
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wide_place
 from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
@@ -129,28 +128,6 @@ def links_of(events: list[Event], base: str, cuts: Cuts = NO_CUTS) -> PageValues
             if not event.kind.is_link or "next" in held.get("rel", "").lower().split():
                 written.append((held.get("href", "").strip(), call_of(events, at)))
     return reader.links(written)
-
-
-def call_of(events: list[Event], at: int) -> int:
-    """Return a hash of what a link is called, by its event: its names and texts, without numbers.
-
-    A spider may follow the links that are called "next", and no others.
-    """
-    element: Element = events[at]  # type: ignore[assignment]
-    if not element.is_read:
-        element.read()
-    call = mix(element.names_number, element.called_number)
-    depth, number = 1, at + 1
-    while depth and number < len(events):
-        event = events[number]
-        number += 1
-        if event is None:
-            depth -= 1
-        elif type(event) is Element:
-            depth += 1
-        elif type(event) is Text and event.text:
-            call = mix(call, hash_without_numbers(event.text))
-    return call
 
 
 def base_of(tree: HtmlElement, url: str) -> str:

@@ -128,21 +128,24 @@ def test_pages_that_hold_something_else_are_kept(
 
 
 @pytest.mark.parametrize("takes", [ITEMS, TEXT])
-@pytest.mark.parametrize("spider", ["Next", "NextBehind"])
+@pytest.mark.parametrize("spider", ["Next", "NextBehind", "NextInRow", "NextInList"])
 def test_a_spider_that_follows_next_alone_gets_to_the_end(
     site: Site, crawl: CrawlFixture, takes: str, spider: str
 ) -> None:
     """Each page has links to all others, too, and some pages say the same."""
     names = [f"/week/{number}" for number in range(12)]
-    pages = " ".join(f'<a href="{name}">{number}</a>' for number, name in enumerate(names))
+    links = [f'<a href="{name}">{number}</a>' for number, name in enumerate(names)]
     site["/"] = article(prose("start")).replace(
         "</nav>", f'<a class="next" href="{names[0]}">></a></nav>'
     )
     for number, name in enumerate(names):
         is_free = number in (0, 1, 4, 5, 6)
-        next_one = f'<a class="next" href="/week/{number + 1}">next</a></nav>'
-        text = article(prose("free" if is_free else name)).replace("</nav>", f"{pages}</nav>")
-        site[name] = text if number == 11 else text.replace("</nav>", next_one)
+        others = [*links[:number], f"<b>{number}</b>", *links[number + 1 :]]
+        listed = "".join(f"<li{' class=on' * (link[1] == 'b')}>{link}</li>" for link in others)
+        has_next = number < 11 and spider in ("Next", "NextBehind")
+        next_one = f'<a class="next" href="/week/{number + 1}">next</a>' if has_next else ""
+        pages = f"{' '.join(others)} <ul>{listed}</ul> {next_one}</nav>"
+        site[name] = article(prose("free" if is_free else name)).replace("</nav>", pages)
     assert crawl(spider, SIMHASH_TAKES=takes, SIMHASH_PROBES=0).seen() == {"/", *names}
 
 

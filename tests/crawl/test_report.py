@@ -136,8 +136,8 @@ def test_links_of_flagged_pages_are_counted(
 ) -> None:
     named = aliases.pages["/"].body
     assert isinstance(named, str)
-    ignored = '<a href="/more" data-ignored>/more</a></nav>'
-    aliases["/"] = named.replace("</nav>", ignored)
+    ignored = '<ul><li><a href="/more" data-ignored>/more</a></li>'
+    aliases["/"] = named.replace("<ul>", ignored)
     aliases["/article0?sid=0"] = article(prose("topic0x"), ["/more"])
     crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_ACTION="flag")
     assert report_in(tmp_path)["totals"]["links_not_followed"] == 1
