@@ -25,13 +25,14 @@ EVERYWHERE = 0
 # A place is followed by so many bits of what changes there: a text, an attribute.
 _WHAT_BITS = 16
 
-# A number, a time, a date or a price is one word; ``17,39.90,5`` and ``17:381`` are several.
+# A number, a time, a date or a price is one word; ``17,39.90,5``, ``301,4711`` and ``17:381`` are
+# several.
 WORDS = re.compile(
     r"""
     (?<!\d) (?<!\d[.,'’]) (?:
         \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
         | \d\d? (?::\u034f?\d\d){1,2} (?:[.,]\u034f?\d+)?
-        | \d+ (?:\.\u034f?\d+){1,3} | \d{1,7} ,\u034f?\d+
+        | \d+ (?:\.\u034f?\d+){1,3} | \d{1,7} ,\u034f?\d{1,3}
     ) (?![.,:'’]?\u034f?\d)
     | \d+ (?:\u034f\d+)+ | [^\W_]+ | [\W_]+
     """,
