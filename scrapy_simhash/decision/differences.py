@@ -295,8 +295,10 @@ def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
 def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] | None:
     """Return between which words two values differ; nothing if all of it is another.
 
-    None if it is too long.
+    None if it is too long, or if it only is written in another way, as 1301 and 1,301 are.
     """
+    if (said := _said(one)) and said == _said(other):
+        return None
     mine, its = WORDS.findall(one), WORDS.findall(other)
     runs = _runs(mine, its, is_text or not _CODE.search(one))
     if runs is None:
@@ -328,6 +330,10 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
         if not is_text and is_even:
             cuts.append(("words", start, end - start, len(mine) - end))
     return cuts
+
+
+def _said(value: str) -> str:
+    return "".join(filter(str.isalnum, value))
 
 
 def _letters(words: Iterable[str]) -> int:

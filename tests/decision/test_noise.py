@@ -129,6 +129,14 @@ def test_a_rotating_box_of_one_place_is_cut_as_a_whole(first: list[str], second:
     assert cuts_of("address", addresses(*first), addresses(*second)) == {WHOLE}
 
 
+@pytest.mark.parametrize(("one", "two"), [("EUR 1301", "EUR 1,301"), ("1301", "1,301")])
+@pytest.mark.parametrize("kind", ["text", "value"])
+def test_what_is_written_in_another_way_has_not_changed(kind: str, one: str, two: str) -> None:
+    found = differences(visit(kind, {7: [one]}), visit(kind, {7: [two]}))
+    assert not found.changed
+    assert not found.same_places
+
+
 def test_of_too_many_parameters_nothing_is_said() -> None:
     one, two = (
         addresses(*(f"/view?n{number}={number}{letter}" for number in range(MOST_CUTS + 1)))
