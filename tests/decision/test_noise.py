@@ -712,6 +712,7 @@ PAGES: dict[str, Page] = {
     ),
     "segment in base64": lambda n, v: f'<img src="/{pad(v)}/{in_base64(item=n, at=v)}.png">',
     "numbers of a call": lambda n, v: f'<b onclick="f({n},{1_700_000_000 + v})">Vote</b>',
+    "number before a token": lambda n, v: f'<b data-of="{n}:{60 + v % 39}x{pad(v)}">Vote</b>',
     "numbers of a value": lambda n, v: f'<b data-of="{300 + n},{4_000 + v}">Vote</b>',
     "list in a string": lambda n, v: f"<script>f('{1_700_000_000 + v},{n},EUR')</script>",
     "base64": lambda n, v: f"<div data-state='{in_base64(at=17_000 + v, id=n)}'></div>",
