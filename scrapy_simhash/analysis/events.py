@@ -491,6 +491,8 @@ def _with_mail(name: str, value: str) -> str:
     encoded = value if name == "data-cfemail" else ""
     if value.startswith(_MAIL):
         encoded = value.removeprefix(_MAIL)
+    if not encoded:
+        return value
     try:
         key, *others = bytes.fromhex(encoded)
         return "mailto:" + bytes(byte ^ key for byte in others).decode()

@@ -229,7 +229,8 @@ class SimhashDownloaderMiddleware:
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
         self._facts.note_made(request, response)
-        if (addresses := self._unhanded.pop(response.url, None)) is not None:
+        addresses = self._unhanded.pop(response.url, None)
+        if addresses is not None and response.request and self._facts.leads_on(response.request):
             self._reach.hand_all(addresses)
         address = self._address_of(request.url)
         self._reach.note_asked(address)

@@ -766,6 +766,21 @@ def test_a_link_that_the_limit_cut_is_new_elsewhere(site: Site, crawl: CrawlFixt
     assert "/item" in result.seen()
 
 
+def test_what_the_limit_cut_is_new_though_its_page_has_led_on(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/copy", "/kept", *NOWHERE, "/a"])
+    site["/a"] = article(prose("a"), ["/edge"])
+    site["/edge"] = article(prose("edge"), ["/item", "/far"])
+    site["/item"], site["/far"] = article(prose("item")), article(prose("far"))
+    site["/kept"] = article(prose("same"))
+    site["/copy"] = article(prose("same"), ["/item"])
+    asks = {"/far": {"meta": {"depth_reset": True}}}
+    result = crawl("Asks", ASKS=asks, DEPTH_LIMIT=2, **DEEP_FIRST)
+    assert reasons_on(result)["/copy"] == ["new_links"]
+    assert {"/far", "/item"} <= result.seen()
+
+
 # Accounts and sessions ---------------------------------------------------------------------------
 
 ACCOUNTS: dict[str, Callable[[str], dict[str, Any]]] = {
