@@ -90,6 +90,15 @@ def test_walls_redirects_and_pages_without_a_verdict_teach_nothing() -> None:
     assert not rules(*map(record, kept), *(skipped(url, "no_text") for url, _ in copies))
 
 
+def test_page_that_turns_out_to_be_a_wall_is_held_against_no_rule() -> None:
+    form = f"{SITE}/shop/form"
+    before, after = record(form), record(f"{form}?sid=1")
+    (rule,) = rules(*sessions(60), before, after)
+    assert rule["failures"] == 1
+    (rule,) = rules(*sessions(60), before, record(f"{SITE}/other", form, reason="wall"), after)
+    assert rule["failures"] == 0
+
+
 def test_report_without_a_rule_says_so() -> None:
     report = collected(record(SITE))
     assert "for addresses was learned" in html_of(report)
