@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
@@ -37,7 +38,7 @@ from scrapy_simhash.analysis.fingerprint import fingerprint_text
 from scrapy_simhash.analysis.own_values import NO_STATE, values_under
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import Reader, atoms_of, base_of, links_of, read_values
-from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
+from scrapy_simhash.decision.cuts import NO_CUTS, Cut, Cuts
 from scrapy_simhash.decision.differences import Differences, differences
 from scrapy_simhash.decision.holdings import NO_VALUES, PageValues
 from scrapy_simhash.errors import AnalysisError
@@ -258,14 +259,24 @@ class Analyser:
         reader = read_values(page.events, url, base_of(page.tree, url), cuts)
         return reader.values((), tell_all=True)
 
-    def compare(self, first: bytes, second: bytes, encoding: str | None, url: str) -> Differences:
-        """Return what differs between two visits to a page, by their bodies."""
+    def compare(
+        self,
+        first: bytes,
+        second: bytes,
+        encoding: str | None,
+        url: str,
+        watched: Mapping[int, Collection[Cut]] = MappingProxyType({}),
+    ) -> Differences:
+        """Return what differs between two visits to a page, by their bodies, compressed.
+
+        *watched* has changed before in its section.
+        """
         visits = []
         for body in first, second:
             page = self._parsed(zlib.decompress(body), encoding, url, is_walked=True)
             base = url if page.tree is None else base_of(page.tree, url)
             visits.append(atoms_of(page.events, url, base))
-        return differences(*visits)
+        return differences(*visits, watched=watched)
 
     def _parsed(
         self, body: bytes, encoding: str | None, url: str, is_walked: bool = False

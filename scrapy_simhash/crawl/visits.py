@@ -141,9 +141,10 @@ class SecondVisits:
         self._crawler.stats.inc_value("simhash/second_visits_compared")
         second = zlib.compress(response.body, 1)
         encoding = getattr(response, "encoding", None)
-        found = await workers.run(analyser.compare, first.body, second, encoding, page.url)
         section = page.section or page.site
         learned = self._index.learned
+        watched = learned.noise(section).watched()
+        found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
         if first.is_dropped:
             await learned.audit_noise(section, found, value_pattern(Address.of(page.url)))
         else:

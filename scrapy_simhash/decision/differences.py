@@ -53,6 +53,7 @@ MIN_SENTENCE = 60
 _HOST = 2
 
 _NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
+_DECIMALS = re.compile(r"(?<=\d)[.,]\d\d?$")
 # A value that is no sentence.
 _CODE = re.compile(r"[\[({=:,]\s*\\*[\"']")
 
@@ -81,12 +82,17 @@ class Atom(NamedTuple):
 Atoms = Mapping[int, list[Atom]]
 
 
+# Hashes of the words that cuts take from the first and from the second visit.
+LeftOut = tuple[frozenset[int], frozenset[int]]
+
+
 class Differences(NamedTuple):
     """What differs between two visits: cuts by place, and the places and parameters that do not.
 
     *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
     places of those that are near a text.  *names* are those of the parameters in the addresses of
-    each place that does not differ.
+    each place that does not differ.  *left_out* are hashes of the words that cuts take from each
+    visit, in places and boxes that show one thing.
     """
 
     changed: frozenset[tuple[int, Cut]]
@@ -95,6 +101,7 @@ class Differences(NamedTuple):
     values: Mapping[tuple[int, Cut], frozenset[int]] = MappingProxyType({})
     wide: Mapping[int, int] = MappingProxyType({})
     names: Mapping[int, frozenset[str]] = MappingProxyType({})
+    left_out: Mapping[int, LeftOut] = MappingProxyType({})
 
     def is_same(self, key: tuple[int, Cut]) -> bool:
         """Whether both visits show the same in a place, or for a parameter of all links.
@@ -108,8 +115,13 @@ class Differences(NamedTuple):
         return place in self.same_places and has_it
 
 
-def differences(first: Atoms, second: Atoms) -> Differences:
-    """Compare two visits to one page.  Cost: O(what they hold)."""
+def differences(
+    first: Atoms, second: Atoms, *, watched: Mapping[int, Collection[Cut]] = MappingProxyType({})
+) -> Differences:
+    """Compare two visits to one page, of a section in which *watched* have changed before.
+
+    Cost: O(what they hold).
+    """
     changed: set[tuple[int, Cut]] = set()
     before, after = _carried_by(first), _carried_by(second)
     common = before.keys() & after.keys()
@@ -120,11 +132,15 @@ def differences(first: Atoms, second: Atoms) -> Differences:
     values: dict[tuple[int, Cut], frozenset[int]] = {}
     wide: dict[int, int] = {}
     names: dict[int, frozenset[str]] = {}
+    left_out: dict[int, LeftOut] = {}
+    shown: dict[int, list[tuple[list[str], ...]]] = defaultdict(list)
+    gone, come = _only_in(first, second), _only_in(second, first)
     for place, visits in _groups(first, second, wide):
         atoms = (*visits[0], *visits[1])
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
-        if cuts is None:  # something of it stays, nobody knows what
+        if cuts is None or (cuts and _have_moved(one, two, gone, come)):
+            # Something of it stays, nobody knows what.
             for around in {around for atom in atoms for around in atom.boxes}:
                 fates[around.wide].add(_STAYS)
                 fates[around.near].add(_STAYS)
@@ -136,6 +152,10 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             if not is_beside or cuts != {WHOLE} or _stay_in_place(one, two):
                 cuts = set()
         changed.update((place, cut) for cut in cuts)
+        if left := cuts or {*watched.get(place, ())}:
+            words = _left_out(one, two, partial(_kept_by(left, place, atoms[0].kind), place))
+            if words is not None:
+                left_out[place] = words
         if not cuts:
             same.add(place)
             if atoms[0].kind == "address" and (found := {n for one in one for n, _ in _pairs(one)}):
@@ -161,6 +181,7 @@ def differences(first: Atoms, second: Atoms) -> Differences:
             elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[wide.get(box, box)]):
                 fate = _CUT  # it needs no box, which may say something
             fates[box].add(fate)
+            shown[box].append(tuple([atom.text for atom in visit] for visit in in_box))
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same.update(
@@ -168,9 +189,66 @@ def differences(first: Atoms, second: Atoms) -> Differences:
         for box, found in fates.items()
         if box not in rotating and (_STAYS in found or _CUT not in found)
     )
+    for box in shown.keys() & {*rotating, *watched}:
+        of_places = [_left_out(one, two, lambda text: "") for one, two in shown[box]]
+        if None not in of_places:
+            left_out[box] = everywhere(filter(None, of_places))
     wide = {place: wide[place] for place, _ in changed if place in wide}
     same_parameters = frozenset(common - of_visit)
-    return Differences(frozenset(changed), frozenset(same), same_parameters, values, wide, names)
+    return Differences(
+        frozenset(changed), frozenset(same), same_parameters, values, wide, names, left_out
+    )
+
+
+def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> LeftOut | None:
+    """Return the words that are left out of what two visits show in one place.
+
+    None if more than one of its texts has changed.
+    """
+    mine, its = Counter(one) - Counter(two), Counter(two) - Counter(one)
+    if not mine and not its:
+        mine = its = Counter(text for text in one if keep(text) != text)
+    if max(mine.total(), its.total()) > 1:
+        return None
+    return _words_in(mine, keep), _words_in(its, keep)
+
+
+def everywhere(left_out: Iterable[LeftOut]) -> LeftOut:
+    """Return the words that are left out of each of two visits in several places."""
+    first, second = zip(*left_out, strict=True)
+    return frozenset().union(*first), frozenset().union(*second)
+
+
+def _words_in(texts: Iterable[str], keep: Callable[[str], str]) -> frozenset[int]:
+    """Return hashes of the words that are left out of some texts; 501.00 is 501."""
+    found: Counter[str] = Counter()
+    for text in texts:
+        found += _names(text) - _names(keep(text))
+    return frozenset(map(hash_of, found))
+
+
+def _names(text: str) -> Counter[str]:
+    words = (word for word in WORDS.findall(text.casefold()) if word[0].isalnum())
+    return Counter(_said(_DECIMALS.sub("", word)) for word in words)
+
+
+def _only_in(one: Atoms, other: Atoms) -> set[str]:
+    """Return the texts that one visit shows in a place where the other does not."""
+    return {
+        text
+        for place, atoms in one.items()
+        for text in Counter(a.text for a in atoms) - Counter(a.text for a in other.get(place, ()))
+    }
+
+
+def _have_moved(one: list[str], two: list[str], gone: set[str], come: set[str]) -> bool:
+    """Whether most of what is gone from a place, or has come there, stands elsewhere as well.
+
+    A class around it may be another, or a row more above it.
+    """
+    here = (Counter(one) - Counter(two)).keys(), (Counter(two) - Counter(one)).keys()
+    moved = len(here[0] & come) + len(here[1] & gone)
+    return 2 * moved >= len(here[0]) + len(here[1])
 
 
 def _text_of(atom: Atom, names: Collection[str]) -> str:
@@ -295,13 +373,17 @@ def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
 def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] | None:
     """Return between which words two values differ; nothing if all of it is another.
 
-    None if it is too long, or if it only is written in another way, as 1301 and 1,301 are.
+    None if it is too long, or if it only is written in another way, as 1301 and 1,301 are, or with
+    its words in another order.
     """
     if (said := _said(one)) and said == _said(other):
         return None
     mine, its = WORDS.findall(one), WORDS.findall(other)
     runs = _runs(mine, its, is_text or not _CODE.search(one))
-    if runs is None:
+    if runs == []:  # it has only grown
+        one, other, mine, its = other, one, its, mine
+        runs = _runs(mine, its, is_text or not _CODE.search(one))
+    if runs is None or _are_in_other_order(mine, its, runs):
         return None
     is_even = len(mine) == len(its)
     if runs == [(0, len(mine))]:
@@ -330,6 +412,14 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
         if not is_text and is_even:
             cuts.append(("words", start, end - start, len(mine) - end))
     return cuts
+
+
+def _are_in_other_order(mine: list[str], its: list[str], runs: list[tuple[int, int]]) -> bool:
+    """Whether most of what differs of one value stands elsewhere in another."""
+    words = Counter(word for start, end in runs for word in mine[start:end])
+    staying = Counter(mine) - words
+    moved = words & (Counter(its) - staying)
+    return 2 * _letters(moved.elements()) >= max(1, _letters(words.elements()))
 
 
 def _said(value: str) -> str:

@@ -10,8 +10,8 @@ session, is known at once.
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Collection
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Collection, Mapping
 from itertools import count
 
 from cachetools import FIFOCache
@@ -26,7 +26,7 @@ from scrapy_simhash.decision.cuts import (
     in_order,
     is_cut,
 )
-from scrapy_simhash.decision.differences import Differences
+from scrapy_simhash.decision.differences import Differences, LeftOut, everywhere
 
 SHARE = 0.5
 # More visits than there are.
@@ -34,6 +34,9 @@ NEVER_NOISE = 1_000_000
 AGREEING = 3
 # What stays at so many visits to pages is their own; a change counts as many times as a visit.
 STAYING = 4
+# What the visits to so many pages show is compared, of which this share may be alike by chance.
+MAX_COMPARED = 8
+MOST_OWN = 1 / 3
 MOST_KINDS = 100
 # Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
@@ -51,6 +54,8 @@ class Noise:
         self._values: dict[tuple[int, Cut], set[int]] = {}
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
+        # What was left out at the visits to the last pages.
+        self._left_out: deque[Mapping[int, LeftOut]] = deque(maxlen=MAX_COMPARED)
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
         self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
@@ -77,6 +82,7 @@ class Noise:
         for key in returning:  # never again
             self._seen[key] = NEVER_NOISE, 0
         self._wide |= found.wide
+        self._left_out.append(found.left_out)
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
             if key in elsewhere:
@@ -103,6 +109,7 @@ class Noise:
         known: list[tuple[int, Cut]]
         known = [(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts]
         known += ((EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters)
+        self._left_out.append(found.left_out)
         for key in known:
             stays = self._stays.setdefault(key, Counter())
             if key in found.changed:
@@ -154,6 +161,25 @@ class Noise:
         noise._decide()
         return noise
 
+    def watched(self) -> dict[int, list[Cut]]:
+        """Return what has changed, by its places."""
+        found: dict[int, list[Cut]] = defaultdict(list)
+        for place, cut in self._seen:
+            found[place].append(cut)
+        return dict(found)
+
+    def _is_own(self, place: int) -> bool:
+        """Whether what would be cut in a place belongs to the pages, written in several ways.
+
+        Then both visits to a page show words there, or anywhere if one of them shows nothing there,
+        that visits to other pages do not, nor only one of two.
+        """
+        shown = [_shown(one, place) for one in self._left_out if any(one.get(place, ()))]
+        both = Counter(word for words, _ in shown for word in words)
+        once = Counter(word for _, words in shown for word in words)
+        own = {w for w, pages in both.items() if once[w] < pages < len(shown) - once[w]}
+        return sum(not own.isdisjoint(words) for words, _ in shown) > MOST_OWN * len(shown)
+
     def _decide(self) -> None:
         parameters = set()
         places: dict[int, list[Cut]] = defaultdict(list)
@@ -161,6 +187,11 @@ class Noise:
         near: Counter[int] = Counter()
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
+                continue
+            if changes >= AGREEING and self._is_own(place):
+                if self.has_cut(place, cut):
+                    self._seen[place, cut] = NEVER_NOISE, 0
+                    self.refuted += 1
                 continue
             if place == EVERYWHERE:
                 parameters.add(str(cut[1]))
@@ -183,6 +214,15 @@ class Noise:
         cuts = Cuts(frozenset(parameters), ordered, elements, next(_numbers))
         if cuts != self.cuts:
             self.cuts = cuts
+
+
+def _shown(left_out: Mapping[int, LeftOut], place: int) -> LeftOut:
+    """Return the words that are left out in a place of both visits to a page, and of one alone."""
+    first, second = before, after = left_out[place]
+    if not first or not second:  # it may be elsewhere
+        before, after = everywhere(left_out.values())
+    both = (first & after) | (second & before)
+    return both, (first | second) - both
 
 
 QUIET = Noise()

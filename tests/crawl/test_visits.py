@@ -142,7 +142,7 @@ def test_what_does_not_change_at_each_visit_is_learned_from_more(
 ) -> None:
     def page(number: int) -> Callable[[int], str]:
         def answer(visit: int) -> str:
-            cart = random_word(number, visit if number % 5 < 3 else 1)
+            cart = random_word(number, visit if number % 5 < 4 else 1)
             return article(TEXT).replace("<p>", f'<p data-of="{number // 4}" data-cart="{cart}">')
 
         return answer

@@ -656,7 +656,8 @@ def noise_of(html: Page, pages: int = AGREEING) -> Noise:
         first, second = (
             zlib.compress(page(html(number, 10 * number + visit)).encode()) for visit in (1, 2)
         )
-        noise.learn(ANALYSER.compare(first, second, "utf-8", f"{SITE}/page/{number}"))
+        url = f"{SITE}/page/{number}"
+        noise.learn(ANALYSER.compare(first, second, "utf-8", url, noise.watched()))
     return noise
 
 
@@ -672,6 +673,74 @@ def new(html: Page, cuts: Cuts, number: int, visit: int) -> list[Told]:
     )
     assert found is not None
     return [own.told.get(value, Told("text", "", "...")) for value in found]
+
+
+def either(*forms: str) -> Page:
+    """The price of a page in one of some forms, which change from visit to visit."""
+    return lambda number, visit: forms[(number + visit) % len(forms)].format(500 + number)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        either("<p>{} EUR</p>", "<p>EUR {}</p>"),
+        either("<p>{}.00 EUR</p>", "<p>{} EUR</p>"),
+        either("<p>{} May 2026</p>", "<p>May {}, 2026</p>"),
+        either("<p>Oak {}A</p>", "<p>OAK {}A</p>"),
+        either('<i class="card lg s-{}"></i>', '<i class="s-{} card lg"></i>'),
+        either(
+            '<div data-s=\'{{"a": {}, "b": 3}}\'></div>',
+            '<div data-s=\'{{"b": 3, "a": {}}}\'></div>',
+        ),
+        either('<a href="/go?id={}&amp;a=1">Go</a>', '<a href="/go?a=1&amp;id={}">Go</a>'),
+        either("<p>Ref {}: seen by Ann</p>", "<p>Ref {}: seen by Ann, Bob, Carl</p>"),
+        either(
+            "<button class=red data-of={}>Buy</button>",
+            "<button class=green data-of={}>Buy</button>",
+        ),
+        either(
+            "<button class='red st-{}'>Buy</button>", "<button class='green st-{}'>Buy</button>"
+        ),
+        either(
+            "<div class=red><ul><li>Oak</li><li>{}</li></ul></div>",
+            "<div class=green><ul><li>Oak</li><li>{}</li></ul></div>",
+        ),
+        either("<p>Price <b>{}</b></p>", "<p>Price <strong>{}</strong></p>"),
+        either("<p>Price <b>{}</b></p>", "<section><i>{} EUR</i><button>Buy</button></section>"),
+        either(
+            "<table><tr class=odd><td>Oak<td>{}<tr class=even><td>Ash<td>7</table>",
+            "<table><tr class=odd><td>Now!<tr class=even><td>Oak<td>{}<tr class=odd><td>Ash<td>7"
+            "</table>",
+        ),
+    ],
+    ids=[
+        *("currency", "decimals", "date", "case", "classes", "keys", "parameters", "growing"),
+        *("class", "state beside a class", "around a list", "tag", "layout", "zebra"),
+    ],
+)
+def test_what_is_shown_in_several_ways_is_no_noise(html: Page) -> None:
+    cuts = noise_of(html, 8).cuts
+    assert new(html, cuts, 51, 502)
+
+
+def test_what_is_the_same_at_some_visits_alone_is_no_noise() -> None:
+    def html(number: int, visit: int) -> str:
+        is_metric = visit % 10 == 1 or number % 2 == 0
+        return f"<p>{2 * number} m</p>" if is_metric else f"<p>{200 * number} cm</p>"
+
+    assert not noise_of(html, 8).cuts
+    assert noise_of(lambda number, visit: f"<p>{visit} views</p>", 8).cuts
+
+
+def test_what_turns_out_to_be_no_noise_is_counted_as_refuted() -> None:
+    def html(number: int, visit: int) -> str:
+        is_metric = visit % 10 == 1 or number > AGREEING
+        return f"<p>{number + 4} m</p>" if is_metric else f"<p>{number + 4}00 cm</p>"
+
+    assert noise_of(html).cuts
+    assert noise_of(html).refuted == 0
+    assert not noise_of(html, 3 * AGREEING).cuts
+    assert noise_of(html, 3 * AGREEING).refuted
 
 
 def pad(number: int) -> str:
