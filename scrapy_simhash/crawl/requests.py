@@ -203,7 +203,8 @@ class RequestFacts:
     def hash_of(self, value: Any) -> bytes:
         """Return 8 bytes that equal values share, in every process; a value may be like no other.
 
-        Of functions, their code and what they hold count, of the methods of the spider their names.
+        Of functions, their code and what they hold count, of the methods of the spider their class
+        and name.
         """
         return _Hasher(self.crawler.spider).of(value)
 
@@ -393,7 +394,7 @@ class _Hasher:
         if isinstance(value, MethodType):
             owner = value.__self__
             of = None if owner is self._spider else owner
-            return "method", self._joined([of, value.__func__.__name__])
+            return "method", self._joined([of, _place_of(value.__func__, type(owner))])
         if isinstance(value, partial):
             return "partial", self._joined([value.func, value.args, value.keywords])
         if isinstance(value, BuiltinFunctionType):
@@ -410,6 +411,19 @@ class _Hasher:
 
     def _pairs(self, items: Iterable[tuple[Any, Any]]) -> bytes:
         return b"".join(sorted(self._hash(name) + self._hash(value) for name, value in items))
+
+
+def _place_of(function: Any, kind: type) -> Any:
+    """Return the class and the name under which objects of a kind have a method.
+
+    The method's own name may be that of one it overrides, or what a decorator calls all.  If no
+    class has it, the function itself tells it from others.
+    """
+    for one in kind.__mro__:
+        for name, value in vars(one).items():
+            if value is function:
+                return f"{one.__qualname__}.{name}"
+    return function
 
 
 def _parts_of_function(function: FunctionType) -> list[Any]:

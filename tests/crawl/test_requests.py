@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -48,6 +49,29 @@ class Shop(Spider):
 
     def parse_review(self, response: Any) -> None:
         """Take the page, as a callback does."""
+
+
+def timed(callback: Any) -> Any:
+    """Wrap a callback as a decorator does that does not care for names."""
+
+    def wrapped(self: Spider, response: Any) -> Any:
+        return callback(self, response)
+
+    return wrapped
+
+
+class ShopOfShoes(Shop):
+    def parse_item(self, response: Any) -> None:
+        """Take another part of the page."""
+
+    def parse_review_of_base(self) -> Any:
+        return super().parse_review
+
+    def parse_item_of_base(self) -> Any:
+        return super().parse_item
+
+    parse_price = timed(parse_item)
+    parse_size = timed(parse_item)
 
 
 class Helper:
@@ -95,8 +119,8 @@ class Closed(dict[str, int]):
 class Facts:
     """Reads the purpose of requests that one spider makes."""
 
-    def __init__(self, **settings: Any) -> None:
-        crawler = get_crawler(Shop)
+    def __init__(self, spider: type[Spider] = Shop, **settings: Any) -> None:
+        crawler = get_crawler(spider)
         crawler.spider = self.spider = crawler._create_spider()
         self._facts = RequestFacts(
             crawler, SimhashSettings.read({"SIMHASH_TAKES": ITEMS, **settings})
@@ -232,6 +256,18 @@ def test_callbacks_are_told_apart_by_name_and_values(purpose: Facts) -> None:
     assert {one[PURPOSE_BYTES // 2 :] for one in found if one} == {bytes(PURPOSE_BYTES // 2)}
     assert purpose(partial(spider.parse_item, 1)) == found[3], "another object, but the same"
     assert Facts()(None) == found[0]
+
+
+def test_callbacks_of_one_name_are_told_apart() -> None:
+    """One overrides the other, a decorator gave them its own, or the spider has them alone."""
+    purpose = Facts(ShopOfShoes)
+    spider = purpose.spider
+    assert isinstance(spider, ShopOfShoes)
+    callbacks = [spider.parse_item, spider.parse_item_of_base()]
+    callbacks += [spider.parse_price, spider.parse_size]
+    callbacks += [MethodType(one, spider) for one in (timed(parse_page), timed(product))]
+    assert len({purpose(callback) for callback in callbacks}) == len(callbacks)
+    assert purpose(spider.parse_review) == purpose(spider.parse_review_of_base()), "one inherited"
 
 
 def test_a_callback_of_the_spider_is_the_same_in_another_run_of_it() -> None:
