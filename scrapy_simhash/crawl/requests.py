@@ -463,20 +463,36 @@ class RequestVariants:
         if decision.reason != "other_request" or self._facts.is_poll(request):
             return
         self._by_request += 1
-        for name, value in [("the callback", request.callback), *self._facts.values(request)]:
+        for name, value in self._differing(request, decision):
             seen = self._distinct[name] if len(self._distinct) < MOST_KEYS else set()
             if len(seen) < MOST_DISTINCT:
                 seen.add(self._facts.hash_of(value))
         if self._variants >= VARIANTS_SEEN and 2 * self._by_request > self._variants:
             self._is_said = True
-            differs = max(self._distinct, key=lambda name: len(self._distinct[name]))
+            distinct = self._distinct
+            differs = max(distinct, key=lambda name: len(distinct[name]), default="a cookie")
+            advice = ". If the spider does not mind, name it in SIMHASH_IGNORE_META"
             logger.info(
                 "Most copies passed since their requests differ, most in %(what)s: %(pages)d of "
-                "%(variants)d variants. If the spider does not mind, name it in "
-                "SIMHASH_IGNORE_META",
-                {"what": differs, "pages": self._by_request, "variants": self._variants},
+                "%(variants)d variants%(advice)s",
+                {
+                    "what": differs,
+                    "pages": self._by_request,
+                    "variants": self._variants,
+                    "advice": advice if differs.endswith("]") else "",
+                },
                 extra={"spider": self._facts.crawler.spider},
             )
+
+    def _differing(self, request: Request, decision: Decision) -> Iterator[tuple[str, Any]]:
+        """Yield the names and values in which a request may differ from that of the kept page."""
+        places = {one.place for one in decision.new}
+        if "depth" in places:
+            yield "the depth", request.meta.get("depth")
+            return
+        if "callback" in places:
+            yield "the callback", request.callback
+        yield from self._facts.values(request)
 
 
 def depth_limit(crawler: Crawler) -> int:

@@ -26,7 +26,8 @@ from scrapy_simhash.crawl.requests import (
     RequestFacts,
     RequestVariants,
 )
-from scrapy_simhash.decision.page import PURPOSE_BYTES
+from scrapy_simhash.decision.holdings import Told
+from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision
 from scrapy_simhash.settings import ITEMS, TEXT, SimhashSettings
 from tests.conftest import FOLDER, Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.decision.test_items import shop_page
@@ -604,6 +605,28 @@ def test_what_differs_most_is_named(site: Site, crawl: CrawlFixture) -> None:
     same_pages(site, *MANY)
     result = crawl("Asks", ASKS=positions(), SIMHASH_TAKES=ITEMS)
     assert f"{ADVICE}, most in cb_kwargs['position']" in result.log
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "said"),
+    [
+        ("depth", "1 instead of 3", "the depth: 20 of 20 variants"),
+        ("callback", "parse_item", "the callback: 20 of 20 variants"),
+    ],
+)
+def test_no_advice_is_given_where_no_name_is_to_be_ignored(
+    caplog: pytest.LogCaptureFixture, place: str, text: str, said: str
+) -> None:
+    caplog.set_level("INFO", "scrapy_simhash")
+    crawler = get_crawler(Shop)
+    crawler.spider = spider = Shop()
+    variants = RequestVariants(RequestFacts(crawler, SimhashSettings()))
+    decision = Decision("variant", "other_request", new=(Told("request", place, text),))
+    for number in range(VARIANTS_SEEN):
+        callback = spider.parse_item if number % 2 else spider.parse_review
+        meta = {"depth": number % 3, "title": "same"}
+        variants.note(Request("http://a.example/", callback, meta=meta), decision)
+    assert caplog.messages == [f"{ADVICE}, most in {said}"]
 
 
 def test_nothing_is_said_where_few_variants_are_ones_by_request(
