@@ -39,8 +39,8 @@ from scrapy_simhash.settings import TEXT, SimhashSettings
 logger = logging.getLogger(__name__)
 
 # Keys of Request.meta that say how a page is fetched, or what happened on the way: those of
-# Scrapy's documentation ("Request.meta special keys"), what its middlewares and CrawlSpider add,
-# and those of plug-ins for rendering, sessions and proxies.  docs/settings.md lists them.
+# Scrapy's documentation ("Request.meta special keys"), what its middlewares add, and those of
+# plug-ins for rendering, sessions and proxies.  docs/settings.md lists them.
 _NOT_FOR_THE_CALLBACK = frozenset(
     """
     allow_offsite autothrottle_dont_adjust_delay bindaddress cache_timestamp cached_response
@@ -48,14 +48,16 @@ _NOT_FOR_THE_CALLBACK = frozenset(
     dont_retry download_fail_on_dataloss download_latency download_maxsize download_slot
     download_timeout download_warnsize ftp_local_filename ftp_passive ftp_password ftp_user
     give_up_log_level handle_httpstatus_all handle_httpstatus_list http_auth_domain http_pass
-    http_user is_secure is_start_request link_text max_retry_times priority_adjust proxy
-    redirect_reasons redirect_times redirect_ttl redirect_urls referrer_policy retry_times rule
+    http_user is_secure is_start_request max_retry_times priority_adjust proxy
+    redirect_reasons redirect_times redirect_ttl redirect_urls referrer_policy retry_times
     verbatim_url
     _auth_proxy _dont_cache _rotating_proxy _scheme_proxy ban bans max_proxies_to_try
     proxy_retry_times
     curl_cffi_options deltafetch_enabled deltafetch_key frontier_fingerprint inject
     """.split()  # noqa: SIM905 - one name a line would be a page
 )
+# What a CrawlSpider adds; keys of that name are other spiders' own.
+_OF_RULES = ("rule", "link_text")
 # With these, a browser or a service gets the page, which may be more than its document.
 RENDERING = ("autoextract", "playwright", "selenium", "splash", "zyte")
 _PREFIXES = (*RENDERING, "simhash", "crawlera", "impersonate", "wayback_machine")
@@ -141,7 +143,8 @@ class RequestFacts:
 
     def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
         self.crawler = crawler
-        self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta)
+        added = _OF_RULES if issubclass(crawler.spidercls, CrawlSpider) else ()
+        self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta, added)
         no_headers = {name.lower() for name in settings.ignore_meta} | {*settings.identity_headers}
         self._not_asked_by = _OF_THE_CLIENT | no_headers | {"authorization", "cookie"}
         defaults = crawler.settings.getdict("DEFAULT_REQUEST_HEADERS")

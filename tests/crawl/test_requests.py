@@ -120,9 +120,9 @@ class Closed(dict[str, int]):
 class Facts:
     """Reads the purpose of requests that one spider makes."""
 
-    def __init__(self, spider: type[Spider] = Shop, **settings: Any) -> None:
+    def __init__(self, spider: type[Spider] = Shop, url: str = "", **settings: Any) -> None:
         crawler = get_crawler(spider)
-        crawler.spider = self.spider = crawler._create_spider()
+        crawler.spider = self.spider = crawler._create_spider(url=url)
         self._facts = RequestFacts(
             crawler, SimhashSettings.read({"SIMHASH_TAKES": ITEMS, **settings})
         )
@@ -393,7 +393,7 @@ dont_cache dont_merge_cookies dont_obey_robotstxt dont_redirect dont_retry
 download_fail_on_dataloss download_latency download_maxsize download_slot download_timeout
 download_warnsize ftp_password ftp_user give_up_log_level handle_httpstatus_all
 handle_httpstatus_list http_auth_domain http_pass http_user is_start_request max_retry_times proxy
-redirect_reasons redirect_times redirect_urls referrer_policy retry_times rule link_text
+redirect_reasons redirect_times redirect_urls referrer_policy retry_times
 verbatim_url""".split()  # noqa: SIM905
 OF_PLUG_INS = ["simhash", "simhash_decision", "playwright", "playwright_page", "splash", "zyte_api"]
 
@@ -402,6 +402,14 @@ OF_PLUG_INS = ["simhash", "simhash_decision", "playwright", "playwright_page", "
 def test_how_a_page_is_fetched_is_no_purpose(purpose: Facts, name: str) -> None:
     assert purpose(meta={name: 7}) is None
     assert purpose(meta={name: 7, "item": 7}) == purpose(meta={"item": 7}) is not None
+
+
+@pytest.mark.parametrize("name", ["rule", "link_text"])
+def test_what_rules_add_is_a_purpose_where_there_are_no_rules(name: str) -> None:
+    """Other spiders have such keys of their own."""
+    assert Facts()(meta={name: 1}) != Facts()(meta={name: 2})
+    of_rules = Facts(ByRules, url="http://a.example/")
+    assert of_rules(meta={name: 1}) == of_rules(meta={name: 2})
 
 
 @pytest.mark.parametrize(
