@@ -11,7 +11,7 @@ import logging
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, time, timedelta
@@ -380,16 +380,17 @@ class _Hasher:
         if isinstance(value, Enum):
             return "enum", self._joined([type(value), value.name])
         if isinstance(value, (list, tuple)):
-            return "list", self._joined(value)
+            return "list", self._joined(value) + self._attributes(value)
         if isinstance(value, Set):
             return "set", b"".join(sorted(map(self._hash, value)))
         if value is self._spider:
             return "spider", b""
         if isinstance(value, dict):
-            return "mapping", self._pairs(value.items())
+            return "mapping", self._pairs(value.items()) + self._attributes(value)
         if ItemAdapter.is_item(value):
+            fields = ItemAdapter(value)
             name = self._hash(type(value))
-            return "item", name + self._pairs(ItemAdapter(value).items())
+            return "item", name + self._pairs(fields.items()) + self._attributes(value, fields)
         if isinstance(value, Mapping):
             return "mapping", self._pairs(value.items())
         if isinstance(value, type):
@@ -408,6 +409,12 @@ class _Hasher:
             consts = [one for one in value.co_consts if not isinstance(one, EllipsisType)]
             return "code", self._joined([value.co_code, value.co_names, consts])
         raise _UnknownError
+
+    def _attributes(self, value: Any, fields: Collection[str] = ()) -> bytes:
+        """Return what a value of a user's class holds beside its fields; what is private is not."""
+        held = getattr(value, "__dict__", {}).items()
+        own = (one for one in held if one[0] not in fields and not str(one[0]).startswith("_"))
+        return self._pairs(own)
 
     def _joined(self, values: Iterable[Any]) -> bytes:
         return b"".join(map(self._hash, values))

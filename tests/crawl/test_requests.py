@@ -149,6 +149,19 @@ def default(more: int) -> Callable[[int], int]:
     return lambda number, more=more: number + more  # type: ignore[misc]
 
 
+class Row(dict[str, int]):
+    """A mapping with attributes of its own."""
+
+
+class Rows(list[int]):
+    """A list with attributes of its own."""
+
+
+def with_attribute(value: Any, name: str, held: Any) -> Any:
+    setattr(value, name, held)
+    return value
+
+
 def parse_page(response: Any, **values: Any) -> None:
     """Take the page, as a callback does."""
 
@@ -174,6 +187,7 @@ ALIKE: dict[str, tuple[Any, Any]] = {
     "closure": (adder(1), adder(1)),
     "default": (default(1), default(1)),
     "built-in": (len, len),
+    "private": (Bench(1), with_attribute(Bench(1), "_cache", object())),
     "nested": ({"a": [product(1), {"b": (Bench(2),)}]}, {"a": (product(1), {"b": [Bench(2)]})}),
 }
 
@@ -215,6 +229,9 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "default": (default(1), default(2)),
     "code": (lambda one: one, lambda one: -one),
     "built-in": (len, max),
+    "attribute of a mapping": (Row(a=1), with_attribute(Row(a=1), "rank", 2)),
+    "attribute of a list": (Rows([1]), with_attribute(Rows([1]), "rank", 2)),
+    "attribute that is no field": (Bench(1), with_attribute(Bench(1), "rank", 2)),
 }
 
 
