@@ -12,14 +12,13 @@ FOLDER = Path(__file__).parent
 MODULES = {
     "analysis/compiled": ["analysis/_murmur3.h", "analysis/compiled_code.pxi"],
     "analysis/compiled_walk": ["analysis/events.pxd"],
-    "decision/compiled": [],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
 }
 # Compiled as they are, with the types in the .pxd beside each; without, Python runs them.
 PLAIN_MODULES = (
     *("analysis/blocks", "analysis/events", "analysis/literals", "analysis/main_blocks"),
     *("analysis/frames", "analysis/own_values", "analysis/page_addresses", "analysis/values"),
-    "hashes",
+    *("decision/comparison", "hashes"),
 )
 # "" compiles if there is a C compiler; else the twins in Python serve.
 # "compiled" fails if there is none: a wheel for one platform must hold the modules.

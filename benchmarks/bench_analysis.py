@@ -32,7 +32,7 @@ from scrapy_simhash.analysis.fingerprint import fingerprint_text, hash_features,
 from scrapy_simhash.analysis.tree import decode, parse, visible_blocks
 from scrapy_simhash.decision.comparison import Comparison, overlap
 from scrapy_simhash.decision.judge import MAX_COMPARED
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.decision.template import Template
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.tables import PermutedTables
@@ -128,7 +128,6 @@ def main() -> None:
     count = 1000
     started = time.process_time()
     for _ in range(count):
-        Sketch.from_bytes.cache_clear()
         overlap(one, two, {1, 2, 3})
     print(f"one verification: {1e6 * (time.process_time() - started) / count:.0f} us")
 
@@ -155,7 +154,7 @@ def resample(archive: Path, pages: int) -> None:
         return list(dict.fromkeys(real[:same] + rng.choices(everything, k=len(real) - same)))
 
     def sketch(number: int) -> bytes:
-        return Sketch.of({value: marks[value] for value in shingles(number)}).to_bytes()
+        return sketch_of({value: marks[value] for value in shingles(number)})
 
     tables = PermutedTables(VERIFIED_DISTANCE)
     for number in range(pages):

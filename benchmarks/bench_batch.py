@@ -50,7 +50,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.batch.decisions import decide_plain
 from scrapy_simhash.batch.features import FEATURES, Choices
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.spark import near_duplicates
 from scrapy_simhash.spark.engine import Engine
@@ -104,8 +104,7 @@ def write_verified(folder: Path, kind: str, count: int) -> None:
     """Write pages as the rule sees them, in their order."""
     folder.mkdir(parents=True)
     sketches = [
-        Sketch.of({hash_of(page, one): 1 for one in range(SHINGLES)}).to_bytes()
-        for page in range(SKETCHES)
+        sketch_of({hash_of(page, one): 1 for one in range(SHINGLES)}) for page in range(SKETCHES)
     ]
     for start in range(0, count, ROWS_AT_ONCE):
         numbers = range(start, min(count, start + ROWS_AT_ONCE))

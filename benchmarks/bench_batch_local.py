@@ -28,7 +28,7 @@ import pyarrow as pa
 from scrapy_simhash.batch.features import Choices
 from scrapy_simhash.batch.local import SEEN, Ordered, decide, find_plain, write_decisions
 from scrapy_simhash.batch.rule import Repeated
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.settings import SimhashSettings
 
 ROWS_AT_ONCE = 50_000
@@ -60,7 +60,7 @@ def write_pages(path: Path, count: int) -> None:
     """Write made-up pages as the verified rule sees them."""
     draw = np.random.default_rng(1)
     shingles = draw.integers(1, 1 << 63, (SKETCHES, SHINGLES), np.int64).tolist()
-    sketches = np.array([Sketch.of(dict.fromkeys(one, 1)).to_bytes() for one in shingles], object)
+    sketches = np.array([sketch_of(dict.fromkeys(one, 1)) for one in shingles], object)
     with pa.ipc.new_file(str(path), SEEN) as writer:
         for start in range(0, count, ROWS_AT_ONCE):
             numbers = np.arange(start, min(count, start + ROWS_AT_ONCE))

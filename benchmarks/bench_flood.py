@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from scrapy_simhash.decision.holdings import PageValues
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
@@ -62,7 +62,7 @@ def page(kind: str, number: int) -> Page:
     rng = random.Random(number)
     is_copy = kind == "group"
     content = random.Random(0) if is_copy or kind in ("content", "data") else rng
-    sketch = Sketch.of({content.getrandbits(64): content.getrandbits(4) for _ in range(600)})
+    sketch = sketch_of({content.getrandbits(64): content.getrandbits(4) for _ in range(600)})
     near = sum(1 << bit for bit in rng.sample(range(64), 3))
     is_near = kind in ("views", "content", "data", "group")
     own = [] if is_copy else [*(VALUES[1:] if kind == "data" else ()), number << 32 | 1]
@@ -82,7 +82,7 @@ def page(kind: str, number: int) -> Page:
         content_fingerprint=near if is_near else rng.getrandbits(64),
         own_values=values.pack(),
         holds=values,
-        sketch=None if kind == "bucket" else sketch.to_bytes(),
+        sketch=None if kind == "bucket" else sketch,
         site="site.example",
     )
 

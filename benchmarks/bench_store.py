@@ -34,7 +34,7 @@ from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 
@@ -53,8 +53,8 @@ def sketches() -> list[bytes]:
     pool = []
     for i in range(POOL):
         shingles = 250 if i % 4 else rng.randint(5, 150)
-        pool.append(Sketch.of({rng.getrandbits(64): rng.getrandbits(5) for _ in range(shingles)}))
-    return [sketch.to_bytes() for sketch in pool]
+        pool.append(sketch_of({rng.getrandbits(64): rng.getrandbits(5) for _ in range(shingles)}))
+    return pool
 
 
 class Pages:

@@ -36,16 +36,6 @@ def unpack_hashes(packed: bytes) -> frozenset[int]:
     return frozenset(struct.unpack(f">{len(packed) // HASH_BYTES}I", packed))
 
 
-def lowest(count: int, hashes: Collection[int], bits: int) -> list[int]:
-    """Return the lowest of different hashes with a number of bits, in order.
-
-    Those of a page are spread evenly: to sort the lower ones takes a tenth of a heap's time.
-    """
-    limit = (2 * count << bits) // max(1, len(hashes))
-    low = sorted(value for value in hashes if value < limit)
-    return (low if len(low) >= count else sorted(hashes))[:count]
-
-
 _ONE, _OTHER, _THIRD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
 

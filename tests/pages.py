@@ -9,13 +9,14 @@ from dataclasses import replace
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
 from scrapy_simhash.decision.holdings import KINDS, PageValues, ToldValues
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Decision, Page, Reason
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 
 PARAMETERS = Parameters(scheme="test", distance=2, min_tokens=10)
 MASK = (1 << 64) - 1
@@ -68,10 +69,21 @@ def page_with_content(
         tokens=tokens,
         judged_at=1.5,
         content_fingerprint=content_fingerprint,
-        sketch=Sketch.of(dict.fromkeys(spread, block)).to_bytes(),
+        sketch=sketch_of(dict.fromkeys(spread, block)),
         site="site.example",
         blocks=(block,),
     )
+
+
+def samples_in(stored: bytes) -> dict[int, int]:
+    """The samples of a sketch, as they are read from its form: each with the mark of its block."""
+    found: dict[int, int] = {}
+    words = iter(range(47, len(stored), 3))
+    for at in words:
+        block, count = int.from_bytes(stored[at : at + 2], "big"), stored[at + 2]
+        for there in islice(words, count):
+            found[int.from_bytes(stored[there : there + 3], "big")] = block
+    return found
 
 
 def values(numbers: Iterable[int]) -> array[int]:

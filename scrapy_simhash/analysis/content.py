@@ -24,8 +24,8 @@ from scrapy_simhash.analysis.blocks import Block
 from scrapy_simhash.analysis.events import MARK
 from scrapy_simhash.analysis.features import normalise, shingles, unspaced_share
 from scrapy_simhash.analysis.fingerprint import compiled, hash_feature, hash_features, majority
-from scrapy_simhash.decision.sketch import MOST_SAMPLES, Sketch
-from scrapy_simhash.hashes import hash_of, lowest
+from scrapy_simhash.decision.sketch import MOST_SAMPLES, sketch_of
+from scrapy_simhash.hashes import hash_of
 
 # If the blocks in place that are not links hold less than this share of the page's own text in
 # place, the page is a list of links (tags, archives, pagination), and its link blocks count too.
@@ -56,7 +56,7 @@ class Content:
     """A page's content in the form that an index stores.
 
     *fingerprint* is the simhash of its shingles, *sketch* a sample of them
-    (:class:`~scrapy_simhash.decision.sketch.Sketch`), *blocks* the ids of all blocks of the page.
+    (:mod:`scrapy_simhash.decision.sketch`), *blocks* the ids of all blocks of the page.
     *heading* is the hash of what heads the page, None if nothing does.
     """
 
@@ -85,7 +85,7 @@ def content_of(
         found = _shingles_of([titled, *(repeated or blocks)])
     if not found.size:
         return None
-    sketch = Sketch.of_lowest(found.lowest, found.total, _hidden_in(blocks)).to_bytes()
+    sketch = sketch_of(found.lowest, _hidden_in(blocks), found.total)
     return Content(found.fingerprint, sketch, ids, _heading_of(blocks))
 
 
@@ -161,7 +161,7 @@ def _reference_shingles(blocks: list[Block], texts: list[str]) -> Shingles:
     hashes: dict[int, int] = {}
     for block, text in zip(reversed(blocks), reversed(texts), strict=True):
         hashes.update(dict.fromkeys(hash_features(text_shingles(text)), block.id))
-    ids = {value: hashes[value] for value in lowest(MOST_SAMPLES, hashes, 64)}
+    ids = {value: hashes[value] for value in sorted(hashes)[:MOST_SAMPLES]}
     return Shingles(majority(list(hashes)), sum(hashes) % (1 << 64), len(hashes), ids)
 
 

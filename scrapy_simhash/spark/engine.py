@@ -34,7 +34,7 @@ COMPILED = (
     "analysis.own_values",
     "analysis.page_addresses",
     "analysis.values",
-    "decision.compiled",
+    "decision.comparison",
     "hashes",
     "tables.compiled",
 )

@@ -10,8 +10,9 @@ from scrapy_simhash.analysis.events import MARK, is_hiding
 from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.decision.comparison import overlap
-from scrapy_simhash.decision.sketch import HIDDEN, Sketch
+from scrapy_simhash.decision.sketch import HIDDEN
 from tests.conftest import CrawlFixture, Site, article, prose
+from tests.pages import samples_in
 
 # Each hides what it is an attribute, or the whole element, of.
 HIDING = [
@@ -178,8 +179,7 @@ def test_the_same_main_text_excuses_no_other_hidden_text() -> None:
 
 def test_within_a_block_only_the_shingles_of_hidden_words_are_hidden() -> None:
     page = article(f"<p>{prose('shown', 60)} <i hidden>one</i> {prose('more', 60)}</p>")
-    sketch = Sketch.from_bytes(sketch_of(Analyser.create().analyse(page.encode(), "utf-8", "")))
-    samples = [value for values in sketch.samples.values() for value in values]
+    samples = samples_in(sketch_of(Analyser.create().analyse(page.encode(), "utf-8", "")))
     assert len(samples) > 100
     assert sum(value & HIDDEN for value in samples) == 3  # a word is in three shingles
 

@@ -21,7 +21,7 @@ from scrapy_simhash.commands.base import pipeline_of, progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.commands.transfer import Line, page_from, record_of
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
@@ -34,7 +34,7 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.TEXT: st.text(),
     Kind.BYTES: st.binary(),
     Kind.SKETCH: st.dictionaries(st.integers(0, (1 << 64) - 1), st.integers(0, 5)).map(
-        lambda shingles: Sketch.of(shingles).to_bytes()
+        lambda shingles: sketch_of(shingles)
     ),
     Kind.DIGEST: st.binary(min_size=16, max_size=16),
     Kind.BITS: st.integers(0, (1 << 64) - 1),

@@ -12,7 +12,7 @@ from scrapy_simhash.analysis.analyser import Analyser, Background
 from scrapy_simhash.analysis.content import content_of, pack_source, unpack_source
 from scrapy_simhash.analysis.tree import parse, visible_blocks
 from scrapy_simhash.decision.page import Decision, Page, View, met_by
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.decision.template import LASTING_PAGES
 from scrapy_simhash.index.site_knowledge import EARLY_PAGES, EARLY_SECTIONS, Learned
 from tests.indexes import Blocking, open_index
@@ -147,7 +147,7 @@ def framed(name: str, own: int, fingerprint: int) -> Page:
     shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): FRAME for i in range(1, 97)}
     shingles |= {i * 0x9E3779B97F4A7C15 % (1 << 64): own for i in range(1000 * own, 1000 * own + 4)}
     page = page_with_content(name, range(1), fingerprint, content_fingerprint=fingerprint)
-    return replace(page, sketch=Sketch.of(shingles).to_bytes(), blocks=(FRAME, own))
+    return replace(page, sketch=sketch_of(shingles), blocks=(FRAME, own))
 
 
 def test_what_may_become_template_does_not_count_in_a_comparison(index: Blocking) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.errors import IndexFormatError
 from scrapy_simhash.index.redis.address import Scope
 from scrapy_simhash.index.redis.rows import StoredRow, pack, unpack
@@ -20,7 +20,7 @@ from tests.pages import PARAMETERS
 VALUES: dict[Kind, list[Any]] = {
     Kind.TEXT: ["", "http://site.example/ü", "x" * 60_000],
     Kind.BYTES: [b"", b"\x00\xff" * 10, b"x" * 300],
-    Kind.SKETCH: [Sketch.of({}).to_bytes(), Sketch.of({1 << 63: 1}).to_bytes()],
+    Kind.SKETCH: [sketch_of({}), sketch_of({1 << 63: 1})],
     Kind.DIGEST: [bytes(16), b"\xff" * 16],
     Kind.BITS: [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1],
     Kind.COUNT: [0, 1, (1 << 32) - 1],

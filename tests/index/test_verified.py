@@ -11,7 +11,7 @@ import pytest
 from scrapy_simhash.decision.holdings import PageValues
 from scrapy_simhash.decision.judge import MAX_COMPARED
 from scrapy_simhash.decision.page import Decision, Page
-from scrapy_simhash.decision.sketch import Sketch
+from scrapy_simhash.decision.sketch import sketch_of
 from tests.indexes import Blocking, open_index
 from tests.pages import UNIQUE, values, with_values
 from tests.pages import VERIFIED as PARAMETERS
@@ -241,7 +241,7 @@ def test_what_a_section_repeats_is_template_in_it(index: Blocking) -> None:
 def test_what_a_section_repeats_does_not_count_in_a_comparison(index: Blocking) -> None:
     teach_sections(index)
     shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): 1 if i <= 50 else 100 for i in range(1, 91)}
-    whole = replace(page("whole", range(1, 91)), sketch=Sketch.of(shingles).to_bytes())
+    whole = replace(page("whole", range(1, 91)), sketch=sketch_of(shingles))
     index.check_and_add(replace(whole, section=SECTIONS[0], blocks=(1,)))
     bare = replace(page("printed", range(1, 51), main_text=3), blocks=(1,))
     assert index.check(replace(bare, section=SECTIONS[1])) == UNIQUE
@@ -254,10 +254,10 @@ def test_what_the_section_of_the_kept_page_repeats_does_not_count(index: Blockin
     index.check_and_add(kept)  # its block 100 was not stored, since its section repeats it
     shingles = {i * 0x9E3779B97F4A7C15 % (1 << 64): 1 if i <= 50 else 100 for i in range(1, 91)}
     copy = replace(page("print/kept", range(1, 91), main_text=3), section="site.example/print")
-    copy = replace(copy, sketch=Sketch.of(shingles).to_bytes())
+    copy = replace(copy, sketch=sketch_of(shingles))
     assert index.check(copy).is_duplicate
     other = {value: 101 if block == 100 else block for value, block in shingles.items()}
-    assert index.check(replace(copy, sketch=Sketch.of(other).to_bytes())) == UNIQUE
+    assert index.check(replace(copy, sketch=sketch_of(other))) == UNIQUE
 
 
 def test_what_the_section_of_the_kept_page_repeats_is_no_new_value(index: Blocking) -> None:

@@ -375,7 +375,7 @@ def test_an_allocation_that_fails_leaves_the_tables_as_they_were(some: tuple[int
 
 WITHOUT_COMPILED_PARTS = """
 import sys
-COMPILED = ("analysis.compiled", "analysis.compiled_walk", "decision.compiled", "tables.compiled")
+COMPILED = ("analysis.compiled", "analysis.compiled_walk", "tables.compiled")
 for name in COMPILED:
     sys.modules[f"scrapy_simhash.{name}"] = None  # importing it fails
 import logging
