@@ -10,7 +10,7 @@ from setuptools import Extension, setup
 
 FOLDER = Path(__file__).parent
 MODULES = {
-    "analysis/compiled": ["analysis/_murmur3.h", "analysis/compiled_code.pxi"],
+    "analysis/compiled": ["analysis/_murmur3.h"],
     "analysis/compiled_walk": ["analysis/events.pxd"],
     "tables/compiled": ["tables/_memory.h", "tables/_scan.h", "tables/compiled_lines.pxi"],
 }

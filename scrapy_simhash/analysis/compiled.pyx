@@ -16,7 +16,7 @@ features are runs of words, each counted once or as often as it occurs in the te
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
-from cpython.unicode cimport Py_UNICODE_ISALNUM, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISSPACE
+from cpython.unicode cimport Py_UNICODE_ISSPACE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memset
@@ -392,6 +392,3 @@ cdef uint64_t most_of(const uint64_t *planes, uint32_t votes) noexcept:
         if 2 * ones > votes:
             found |= 1ULL << bit
     return found
-
-
-include "compiled_code.pxi"

@@ -3,59 +3,99 @@
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from scrapy_simhash.analysis.events import MAX_NAME
-from scrapy_simhash.analysis.fingerprint import compiled
 from scrapy_simhash.hashes import add, mix
 
-# A string runs to the end of the text where its quote is missing, and a name begins where a word
-# does: each character is read once.  With names within words, a word of 46 KB took 11 s.
-_TOKEN = re.compile(
-    r"""
-    ("(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)|'(?:[^'\\]|\\[\s\S]?)*(?:'|\Z))(\s*:)?  # a string, or a name
-    | (?<![\w$])([A-Za-z_$][\w$]*)\s*[:=](?![=])                           # a name
-    | (-?\b\d[\w.]*) | \b(true|false)\b
-    """,
-    re.VERBOSE,
-)
-
+_MAX_NAME = MAX_NAME
 # Of a hostile script, so many brackets are told apart.
 MAX_NESTING = 1_000
 
 
-class Literal(NamedTuple):
-    """A string in quotes, a number or a truth in code, with the *name* before it.
+def literals(code: str) -> list[tuple[str, str, str]]:
+    """Return the literals of code: strings with their quotes, numbers and truths.
 
-    *between* is the code since the literal before.
-    """
+    Each has the name before it, and the code since the literal before.  An empty one is at the end.
+    A string runs to the end of the code if its quote is missing, and a name or number begins where
+    a word does: each character is read twice at most, however long a word is.
 
-    name: str
-    text: str
-    between: str
-
-
-def literals(code: str) -> list[Literal]:
-    """Return the literals of code, and an empty one at its end, by the compiled module if built.
-
-    >>> [(one.name, one.text, one.between) for one in literals("a = 2; on('x', {y: true})")]
+    >>> literals("a = 2; on('x', {y: true})")
     [('a', '2', 'a = '), ('a', "'x'", '; on('), ('y', 'true', ', {y: '), ('', '', '})')]
     """
-    if compiled is not None:
-        return [*map(Literal._make, compiled.literals(code, MAX_NAME))]
     found = []
-    name, since = "", 0
-    for token in _TOKEN.finditer(code):
-        string, is_name, identifier, number, word = token.groups()
-        if identifier is not None:
-            name = identifier[:MAX_NAME]
-        elif is_name:
-            name = string[1:-1][:MAX_NAME]
+    name, at, since = "", 0, 0
+    before = " "
+    while at < len(code):
+        character = code[at]
+        if character in "\"'":
+            end = _end_of_string(code, at)
+            after = _past_spaces(code, end)
+            if after < len(code) and code[after] == ":":
+                name = code[at + 1 : min(end - 1, at + 1 + _MAX_NAME)]
+                at = after + 1
+            else:
+                found.append((name, code[at:end], code[since:at]))
+                at = since = end
+        elif character != "-" and (before == "_" or before.isalnum()):
+            at += 1
+        elif before != "$" and (after := _behind_name(code, at)):
+            name = code[at : min(_end_of_word(code, at, "$"), at + _MAX_NAME)]
+            at = after
+        elif end := _end_of_number(code, at) or _end_of_truth(code, at):
+            found.append((name, code[at:end], code[since:at]))
+            at = since = end
         else:
-            found.append(Literal(name, string or number or word, code[since : token.start()]))
-            since = token.end()
-    return [*found, Literal("", "", code[since:])]
+            at += 1
+        before = code[at - 1]
+    found.append(("", "", code[since:]))
+    return found
+
+
+def _past_spaces(code: str, at: int) -> int:
+    while at < len(code) and code[at].isspace():
+        at += 1
+    return at
+
+
+def _end_of_word(code: str, at: int, also: str) -> int:
+    """Return where a word ends, which may have another character in it."""
+    while at < len(code) and (code[at].isalnum() or code[at] == "_" or code[at] == also):
+        at += 1
+    return at
+
+
+def _end_of_string(code: str, at: int) -> int:
+    """Return where a string ends whose quote is at *at*: at the latest with the code."""
+    quote = code[at]
+    at += 1
+    while at < len(code) and code[at] != quote:
+        at += 2 if code[at] == "\\" else 1
+    return min(at + 1, len(code))
+
+
+def _behind_name(code: str, at: int) -> int:
+    """Return what is behind a name at *at* and the ``:`` or ``=`` after it; 0 if none is there."""
+    first = code[at]
+    if not ("a" <= first <= "z" or "A" <= first <= "Z" or first in "_$"):
+        return 0
+    at = _past_spaces(code, _end_of_word(code, at, "$"))
+    if at == len(code) or code[at] not in ":=":
+        return 0
+    return 0 if at + 1 < len(code) and code[at + 1] == "=" else at + 1
+
+
+def _end_of_number(code: str, at: int) -> int:
+    """Return where a number ends that begins at *at*; 0 if none does."""
+    if code[at] == "-":
+        at += 1
+    return _end_of_word(code, at, ".") if at < len(code) and code[at].isdecimal() else 0
+
+
+def _end_of_truth(code: str, at: int) -> int:
+    """Return where ``true`` or ``false`` ends that begins at *at*; 0 if neither does."""
+    if code[at] not in "tf":
+        return 0
+    end = _end_of_word(code, at, "_")
+    return end if code[at:end] in ("true", "false") else 0
 
 
 class Brackets:

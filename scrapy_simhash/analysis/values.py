@@ -55,7 +55,7 @@ from scrapy_simhash.analysis.events import (
     without_fragment,
 )
 from scrapy_simhash.analysis.frames import Frame, Unit, beside_the_content
-from scrapy_simhash.analysis.literals import Brackets, Literal, literals, without_quotes
+from scrapy_simhash.analysis.literals import Brackets, literals, without_quotes
 from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
 from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses, call_of
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wide_place
@@ -926,7 +926,7 @@ class Reader:
         if frame.is_noise:
             return
         self._characters += len(code)
-        found: list[Literal] = []
+        found: list[tuple[str, str, str]] = []
         if self._characters <= MAX_SCRIPT_CHARACTERS and self._literals <= MAX_LITERALS:
             found = literals(code)
             self._literals += len(found) - 1

@@ -1,6 +1,8 @@
-"""The literals of code are the same by the compiled module and by the pattern."""
+"""The literals of code are those that a pattern finds, compiled or not."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from hypothesis import given
@@ -8,10 +10,18 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis import literals as module
 from scrapy_simhash.analysis.events import MAX_NAME
-from scrapy_simhash.analysis.fingerprint import compiled
-from scrapy_simhash.analysis.literals import Literal, literals
+from scrapy_simhash.analysis.literals import literals
+from tests.pages import in_python
 
-needs_compiled = pytest.mark.skipif(compiled is None, reason="not compiled")
+IN_PYTHON = in_python(module)
+TOKEN = re.compile(
+    r"""
+    ("(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)|'(?:[^'\\]|\\[\s\S]?)*(?:'|\Z))(\s*:)?  # a string, or a name
+    | (?<![\w$])([A-Za-z_$][\w$]*)\s*[:=](?![=])                           # a name
+    | (-?\b\d[\w.]*) | \b(true|false)\b
+    """,
+    re.VERBOSE,
+)
 
 # Where literals and names begin and end: digits and spaces of many scripts, half a pair.
 PIECES = [
@@ -22,16 +32,24 @@ PIECES = [
 CODE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), max_size=40)
 
 
-def by_the_pattern(code: str) -> list[Literal]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "compiled", None)
-        return literals(code)
+def by_the_pattern(code: str) -> list[tuple[str, str, str]]:
+    found = []
+    name, since = "", 0
+    for token in TOKEN.finditer(code):
+        string, is_name, identifier, number, word = token.groups()
+        if identifier is not None:
+            name = identifier[:MAX_NAME]
+        elif is_name:
+            name = string[1:-1][:MAX_NAME]
+        else:
+            found.append((name, string or number or word, code[since : token.start()]))
+            since = token.end()
+    return [*found, ("", "", code[since:])]
 
 
-@needs_compiled
 @given(CODE.map("".join))
 def test_literals_are_found_the_same(code: str) -> None:
-    assert literals(code) == by_the_pattern(code)
+    assert literals(code) == IN_PYTHON.literals(code) == by_the_pattern(code)
 
 
 # The other planes have no characters yet, or private ones: their beginnings stand for them.
@@ -39,7 +57,6 @@ PLANES = [(0, 0x10000), (0x10000, 0x34000), (0xE0000, 0xE1000)]
 EMPTY_PLANES = [(plane << 16, (plane << 16) + 0x1000) for plane in (4, 13, 15, 16)]
 
 
-@needs_compiled
 @pytest.mark.parametrize(
     ("first", "end"),
     [PLANES[0], *(pytest.param(*p, marks=pytest.mark.long) for p in PLANES[1:]), *EMPTY_PLANES],
@@ -66,9 +83,9 @@ def test_every_character_is_read_the_same(first: int, end: int) -> None:
 )
 def test_literals_come_after_their_names(code: str, found: list[tuple[str, str]]) -> None:
     assert literals(code) == by_the_pattern(code)
-    assert [(one.name, one.text) for one in literals(code)] == [*found, ("", "")]
+    assert [(name, text) for name, text, _ in literals(code)] == [*found, ("", "")]
 
 
 @given(CODE.map("".join))
 def test_all_of_a_script_is_in_its_literals_and_between_them(code: str) -> None:
-    assert "".join(one.between + one.text for one in literals(code)) == code
+    assert "".join(between + text for _, text, between in literals(code)) == code
