@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from math import fsum
@@ -102,14 +101,12 @@ def signature(sums: Iterable[float]) -> int:
 def majority(hashes: Sequence[int]) -> int:
     """Return the integer in which a bit is 1 where more than half of the 64-bit *hashes* have it.
 
-    This is the signature of hashes with one vote each.  The Python version counts the bits of one
-    column at a time: it takes 0.3 ms for 5,000 hashes, where :func:`bit_sums` takes 3 ms.
+    This is the signature of hashes with one vote each.  It counts the bits of one column at a time:
+    0.3 ms for 5,000 hashes, where :func:`bit_sums` takes 3 ms.
 
     >>> f"{majority([0b101, 0b011, 0b001]):03b}"
     '001'
     """
-    if compiled is not None:
-        return compiled.majority(array("Q", hashes))  # type: ignore[no-any-return]
     votes = struct.pack(f">{len(hashes)}Q", *hashes)
     ones = int.from_bytes(b"\1" * len(hashes), "big")
     value = 0

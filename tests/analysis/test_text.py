@@ -111,12 +111,3 @@ def test_shingles_of_content_are_sampled_the_same(texts: list[str]) -> None:
     assert content._shingles_of(blocks) == content._reference_shingles(
         blocks, [*map(normalise, texts)]
     )
-
-
-@needs_compiled
-@given(st.lists(st.integers(0, (1 << 64) - 1), max_size=300))
-def test_votes_are_counted_the_same(hashes: list[int]) -> None:
-    counted = fingerprint.majority(hashes)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fingerprint, "compiled", None)
-        assert fingerprint.majority(hashes) == counted
