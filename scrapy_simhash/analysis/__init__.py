@@ -6,8 +6,8 @@ text are made (blocks.py).  extraction.py finds the main text: a model chooses i
 (main_blocks.py, with its table in model.py), or trafilatura, resiliparse or a callable of the
 user's finds it.  content.py makes the second view of the page from the same blocks;
 values.py makes values of all that is on it, for a spider that takes items, with the addresses
-(page_addresses.py) and the literals of scripts (literals.py); own_values.py leaves out what the
-section repeats.
+(page_addresses.py) and the literals of scripts (literals.py); own_values.py keeps them in rows, and
+leaves out what the section repeats.
 
 features.py cuts the main text into weighted features, and fingerprint.py hashes them and adds up
 their votes.  compiled.pyx does both in one pass, and compiled_walk.pyx does the walk, if they are

@@ -3,9 +3,38 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from scrapy_simhash.analysis.frames cimport Frame
 from scrapy_simhash.hashes cimport mix
 
 cdef uint64_t _PLACE, _VALUE, _BESIDE_BIT
+
+
+cdef class ValueRows:
+    cdef readonly list loose, ids, smalls, held, kinds, inside, named_at, first, last
+    cdef list _lists, _chain_of, _bases, _longs, _texts, _places, _around, _begun
+    cdef dict _counts
+
+    cpdef int chain(self, uint64_t value, int base) except -1
+    @cython.locals(number=int)
+    cpdef int begin(self, uint64_t value, int base) except -1
+    @cython.locals(number=int)
+    cpdef end_chains(self)
+    cdef uint64_t _counted(self, uint64_t value) except? 0
+    @cython.locals(counted=uint64_t)
+    cpdef int emit(
+        self, uint64_t value, uint64_t place, int kind, Frame frame, int at, int end
+    ) except -2
+    cpdef int note(
+        self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
+    ) except -1
+    cpdef int add(
+        self, uint64_t loose, int chain, int kind, int inside, int named_at, int at, int end
+    ) except -1
+    cpdef int note_long(
+        self, int number, uint64_t value, uint64_t place, bint is_behind_small
+    ) except -1
+    cpdef end_long(self, int chain, int at, uint64_t value, bint is_before_small)
+    cpdef uint64_t id_of(self, int number) except? 0
 
 
 @cython.locals(

@@ -1,5 +1,5 @@
 # cython: annotation_typing=False, boundscheck=False, initializedcheck=False, binding=False
-"""Which values of a page are its own, under a template of what its section repeats."""
+"""The values of a page in rows, and which are its own under a template of its section."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Collection
 from typing import TypeAlias
 
+from scrapy_simhash.analysis.frames import Frame
 from scrapy_simhash.decision.holdings import BESIDE_BIT, NOWHERE, PLACE, PageValues
 from scrapy_simhash.hashes import mix
 
@@ -22,6 +23,101 @@ NO_STATE: State = [], []
 
 _PLACE, _BESIDE_BIT = PLACE, BESIDE_BIT
 _VALUE = (1 << 64) - 1 - PLACE
+
+
+class ValueRows:
+    """The values of a page while it is read, with their chains."""
+
+    def __init__(self) -> None:
+        # While they grow, all are lists: to append to an array takes a call of a method.
+        self._lists: list[list[int]] = [[] for _ in CODES]
+        self.loose, self._chain_of, self.ids, self._bases = self._lists[:4]
+        self._longs, self._texts, self._places, self._around, self.smalls = self._lists[4:]
+        self.held: list[array[int]] = []  # the same, at the end
+        # Of each value: its kind, the events of the element that it is in and of the nearest named
+        # one around, and its own events, or what else it is (see Reader).
+        self.kinds: list[int] = []
+        self.inside: list[int] = []
+        self.named_at: list[int] = []
+        self.first: list[int] = []
+        self.last: list[int] = []
+        self._counts: dict[int, int] = {}
+        self._begun: list[int] = []  # the numbers of the chains that are not counted yet
+
+    def chain(self, value: int, base: int) -> int:
+        """Add a chain after the value number *base* (-1 if there is none); return its number."""
+        self.ids.append(value)
+        self._bases.append(base)
+        return len(self.ids) - 1
+
+    def begin(self, value: int, base: int) -> int:
+        """Add a chain that counts once all is read."""
+        number = self.chain(value, base)
+        self._begun.append(number)
+        return number
+
+    def end_chains(self) -> None:
+        """Count the chains that were begun."""
+        for number in self._begun:
+            self.ids[number] = self._counted(self.ids[number])
+
+    def _counted(self, value: int) -> int:
+        """Return a value, or another one if it comes again."""
+        times = self._counts.get(value, 0)
+        self._counts[value] = times + 1
+        return mix(value, times) if times else value
+
+    def emit(self, value: int, place: int, kind: int, frame: Frame, at: int, end: int) -> int:
+        """Add a value in no chain, and return its number; if it comes again, another."""
+        counted = self._counted(value)
+        return self.note(counted, place, self.chain(counted, -1), kind, frame, at, end)
+
+    def note(
+        self, value: int, place: int, chain: int, kind: int, frame: Frame, at: int, end: int
+    ) -> int:
+        """Add a value in an element, and return its number; see :meth:`add`."""
+        loose = value & _VALUE | place & _PLACE
+        return self.add(loose, chain, kind, frame.at, frame.named_at, at, end)
+
+    def add(
+        self, loose: int, chain: int, kind: int, inside: int, named_at: int, at: int, end: int
+    ) -> int:
+        """Add a value, with the events of its element, of the named one around, and its own."""
+        self.loose.append(loose)
+        self._chain_of.append(chain)
+        self.kinds.append(kind)
+        self.inside.append(inside)
+        self.named_at.append(named_at)
+        self.first.append(at)
+        self.last.append(end)
+        return len(self.loose) - 1
+
+    def note_long(self, number: int, value: int, place: int, is_behind_small: bool) -> int:
+        """Note that a value is a long text, and return which of these it is."""
+        self._longs.append(number)
+        self._texts.append(value)
+        self._places.append(place)
+        self._around.append(is_behind_small)
+        return len(self._longs) - 1
+
+    def end_long(self, chain: int, at: int, value: int, is_before_small: bool) -> None:
+        """Note what a long text's chain is, and whether something small is behind it."""
+        self.ids[chain] = self._counted(value)
+        if is_before_small:
+            self._around[at] += 2
+
+    def id_of(self, number: int) -> int:
+        """Return the id of a value: its chain, and its place."""
+        return self.ids[self._chain_of[number]] & _VALUE | self.loose[number] & _PLACE
+
+    def end(self) -> None:
+        """Hold what was read as arrays from now on."""
+        self.held = [array(code, one) for code, one in zip(CODES, self._lists, strict=True)]
+
+    def state(self) -> State:
+        """Return what the values under another template can be told from."""
+        hashes = [one.tobytes() for one in self.held if one.typecode == "Q"]
+        return hashes, [one.tobytes() for one in self.held if one.typecode != "Q"]
 
 
 def values_under(state: State, template: Collection[int]) -> PageValues:

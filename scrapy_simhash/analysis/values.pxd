@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.events cimport Element, Tag, Text
 from scrapy_simhash.analysis.frames cimport Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals cimport Brackets
+from scrapy_simhash.analysis.own_values cimport ValueRows
 from scrapy_simhash.analysis.page_addresses cimport PageAddresses, call_of
 from scrapy_simhash.hashes cimport add, mix
 
@@ -18,18 +19,16 @@ cdef class Reader:
     cdef public object atoms
     cdef object _cuts, _own, _parameters
     cdef PageAddresses _addresses
-    cdef list _loose, _chain_of, _ids, _bases, _longs, _texts, _text_places, _around, _smalls
-    cdef list _named_at, _in, _from, _to
-    cdef list _begun
-    cdef list _kinds, _lists, _held, _said, _events, _frames
-    cdef dict _counts, _records, _ranks
+    cdef ValueRows _rows
+    cdef list _said, _events, _frames
+    cdef dict _records, _ranks
     cdef uint64_t _before
     cdef set _beside, _met
     cdef Py_ssize_t _characters, _literals
 
     @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
     cpdef read(self, list events)
-    @cython.locals(number=int, kind=int, at=int, named_at=int, place=str)
+    @cython.locals(rows=ValueRows, number=int, kind=int, at=int, named_at=int, place=str)
     cdef object _told(self, bytearray is_own)
     cdef Element _element_at(self, int at)
     cdef str _text_at(self, int kind, int at, int end)
@@ -89,26 +88,12 @@ cdef class Reader:
     cdef _begin_long(
         self, Frame frame, uint64_t value, uint64_t whole, uint64_t place, int at, int end
     )
+    @cython.locals(value=uint64_t)
     cdef _end_long(self, Frame frame, bint is_before_small)
-    @cython.locals(number=int)
-    cdef int _begin(self, uint64_t chain, int base) except -1
-    @cython.locals(number=int)
-    cdef _end_chains(self)
     cdef int _chain(
         self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end
     ) except -1
     cdef _end_chain(self, Frame frame, uint64_t end)
-    cdef uint64_t _counted(self, uint64_t value) except? 0
-    @cython.locals(counted=uint64_t)
-    cdef int _emit(
-        self, uint64_t value, uint64_t place, int kind, Frame frame, int at, int end
-    ) except -2
-    cdef int _note(
-        self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
-    ) except -1
-    cdef int _note_in(
-        self, uint64_t loose, int chain, int kind, int inside, int named_at, int at, int end
-    ) except -1
     @cython.locals(
         of=PageAddresses, at=int, value=uint64_t, chain=int, inside=int, named_at=int,
     )

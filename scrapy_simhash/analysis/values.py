@@ -56,7 +56,7 @@ from scrapy_simhash.analysis.events import (
 )
 from scrapy_simhash.analysis.frames import Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals import Brackets, literals, without_quotes
-from scrapy_simhash.analysis.own_values import CODES, MOST_RANKS, State, sort_out
+from scrapy_simhash.analysis.own_values import MOST_RANKS, State, ValueRows, sort_out
 from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses, call_of
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wide_place
 from scrapy_simhash.decision.differences import Atom, Place, carried
@@ -165,21 +165,7 @@ class Reader:
         quoted = unquote(query).split("&") if "%26" in query else ()
         self._parameters = frozenset((*query.split("&"), *quoted)) if query else frozenset()
         self._addresses = PageAddresses(base, self._own, cuts.parameters, self._parameters)
-        # While they grow, all are lists: to append to an array takes a call of a method.
-        lists: list[list[int]] = [[] for _ in CODES]
-        self._loose, self._chain_of, self._ids, self._bases = lists[:4]
-        self._longs, self._texts, self._text_places, self._around, self._smalls = lists[4:]
-        self._lists = lists
-        self._held: list[array[int]] = []
-        self._counts: dict[int, int] = {}
-        self._begun: list[int] = []  # the numbers of the chains
-        # Of each value: its kind, the events of the element that it is in and of the nearest named
-        # one around, and its own events, or what else it is (see _told).
-        self._kinds: list[int] = []
-        self._named_at: list[int] = []
-        self._in: list[int] = []
-        self._from: list[int] = []
-        self._to: list[int] = []
+        self._rows = ValueRows()
         self._said: list[str] = []  # the literals that values are made of
         self._events: list[Event] = []
         self._frames: list[Frame] = []
@@ -227,18 +213,18 @@ class Reader:
                     frame.is_run_apart = True
             elif isinstance(event, str):
                 self._read_code(frame, event)
-        self._end_chains()
+        self._rows.end_chains()
         self._note_records()
         self._note_addresses()
-        self._held = [array(code, one) for code, one in zip(CODES, self._lists, strict=True)]
+        self._rows.end()
 
     def values(self, template: Collection[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
         if len(self._addresses.rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
-        found = PageValues(loose=self._held[0], addresses=self._addresses.found())
-        is_own = sort_out(self._held, template, found)
-        kinds = self._kinds
+        found = PageValues(loose=self._rows.held[0], addresses=self._addresses.found())
+        is_own = sort_out(self._rows.held, template, found)
+        kinds = self._rows.kinds
         is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
         told_values = ToldValues()
         if tell_all or len(found.own) <= MOST_TOLD:
@@ -260,26 +246,26 @@ class Reader:
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
-        hashes = [one.tobytes() for one in self._held if one.typecode == "Q"]
-        return hashes, [one.tobytes() for one in self._held if one.typecode != "Q"]
+        return self._rows.state()
 
     def _told(self, is_own: bytearray | None) -> ToldValues:
         """Return what some values are: their kinds, where they are, and how they begin."""
         places: dict[str, int] = {}
         values, kinds, numbers, texts = array("Q"), bytearray(), array("H"), []
-        for number in range(len(self._loose)):
-            kind = self._kinds[number]
+        rows = self._rows
+        for number in range(len(rows.loose)):
+            kind = rows.kinds[number]
             if kind == END_KIND or (is_own is not None and not is_own[number]):
                 continue
-            place, at, named_at = "", self._in[number], self._named_at[number]
+            place, at, named_at = "", rows.inside[number], rows.named_at[number]
             if at >= 0:
                 place = self._element_at(at).kind.name
                 if named_at >= 0:
                     place = f"{self._element_at(named_at).names} {place}"[:MAX_TOLD]
-            values.append(self._ids[self._chain_of[number]] & _VALUE | self._loose[number] & _PLACE)
+            values.append(rows.id_of(number))
             kinds.append(kind)
             numbers.append(places.setdefault(place, len(places)) & 0xFFFF)
-            texts.append(self._text_at(kind, self._from[number], self._to[number]))
+            texts.append(self._text_at(kind, rows.first[number], rows.last[number]))
         return ToldValues(values, bytes(kinds), numbers, tuple(places), "\n".join(texts))
 
     def _element_at(self, at: int) -> Element:
@@ -648,13 +634,13 @@ class Reader:
             self._end_chain(frame, mix(_END, items))
         place = self._in_value(frame, frame.outer)
         if items:
-            number = self._begin(items, -1)
-            self._note(items, place, number, TEXT_KIND, frame, frame.at, frame.at)
+            number = self._rows.begin(items, -1)
+            self._rows.note(items, place, number, TEXT_KIND, frame, frame.at, frame.at)
         if frame.attributes:  # with what the element begins with
             title = mix(mix(frame.attributes, frame.title), items)
-            number = self._begin(title, frame.first_number)
+            number = self._rows.begin(title, frame.first_number)
             at = frame.at
-            self._note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
+            self._rows.note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
         if frame.is_beside and not parent.is_beside:
             return  # a page has it around its content, or has not
         self._end_record(frame, parent, items)
@@ -691,7 +677,7 @@ class Reader:
             return
         # What is small is one chain if there is nothing else, and no heading but the first.
         is_told = frame.kind.is_row or (has_small and (frame.parts or frame.is_cut))
-        number = self._begin(whole, -1) if is_told else -1
+        number = self._rows.begin(whole, -1) if is_told else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
         last = len(self._addresses.rows)
         record = loose, number, frame.at, frame.named_at, frame.address, last
@@ -704,7 +690,7 @@ class Reader:
                 continue
             for loose, number, at, named_at, first, last in records:
                 if number >= 0:
-                    self._note_in(loose, number, TEXT_KIND, at, named_at, at, at)
+                    self._rows.add(loose, number, TEXT_KIND, at, named_at, at, at)
                 self._addresses.belong(first, last, loose)
 
     def _add_item(self, frame: Frame, value: int, shape: int) -> None:
@@ -747,13 +733,13 @@ class Reader:
             value = self._behind(frame, unit)
         if frame.is_apart:
             self._addresses.place(unit.first, unit.last, value)
-            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
+            self._rows.emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
         is_item = unit.is_free and not frame.kind.is_ordered and unit.is_spaced
         if is_item or frame.chain:
             self._addresses.place(unit.first, unit.last, value, frame.chain)
         if is_item:
-            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
+            self._rows.emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             self._add_item(frame, value, unit.shape)
             return
         self._place_first(frame, value)
@@ -797,7 +783,7 @@ class Reader:
         self._addresses.place(unit.first, unit.last, value, mix(frame.record, frame.chain))
         if frame.is_apart:
             place = self._in_value(frame, unit.place)
-            self._emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
+            self._rows.emit(value, place, TEXT_KIND, frame, unit.at, unit.end)
             return
         frame.others = add(frame.others, value)
         frame.parts += 1
@@ -816,49 +802,29 @@ class Reader:
         self._place_first(frame, whole)
         is_behind_small = frame.chain_number >= 0
         frame.long = mix(value, is_behind_small)
-        frame.long_at = len(self._longs)
-        self._texts.append(value)
-        self._text_places.append(frame.outer)
-        self._around.append(is_behind_small)
         self._end_chain(frame, whole)
         if not frame.is_titled:
             frame.is_titled = True
             frame.title = mix(frame.title, whole)
-        frame.long_number = len(self._ids)
-        self._ids.append(0)
-        self._bases.append(-1)
+        frame.long_number = self._rows.chain(0, -1)
         place = self._in_value(frame, place)
-        frame.base = self._note(value, place, frame.long_number, TEXT_KIND, frame, at, end)
-        self._longs.append(frame.base)
+        frame.base = self._rows.note(value, place, frame.long_number, TEXT_KIND, frame, at, end)
+        frame.long_at = self._rows.note_long(frame.base, value, frame.outer, is_behind_small)
         frame.chain, frame.last = mix(frame.record, whole), value
 
     def _end_long(self, frame: Frame, is_before_small: bool) -> None:
         """Take note of whether something small is behind a long text, or a big child."""
         if frame.long_number >= 0:
-            self._ids[frame.long_number] = self._counted(mix(frame.long, is_before_small))
-            if is_before_small:
-                self._around[frame.long_at] += 2
+            value = mix(frame.long, is_before_small)
+            self._rows.end_long(frame.long_number, frame.long_at, value, is_before_small)
             frame.long_number = -1
-
-    def _begin(self, chain: int, base: int) -> int:
-        """Begin a chain, and return its number; it counts once all is read."""
-        number = len(self._ids)
-        self._ids.append(chain)
-        self._bases.append(base)
-        self._begun.append(number)
-        return number
-
-    def _end_chains(self) -> None:
-        """Count the chains."""
-        for number in self._begun:
-            self._ids[number] = self._counted(self._ids[number])
 
     def _chain(self, frame: Frame, value: int, place: int, kind: int, at: int, end: int) -> int:
         """Take note of one more value in the chain of an element, and return its number."""
         if frame.chain_number < 0:
-            frame.chain_number = self._begin(0, frame.base)
-            self._smalls.append(frame.chain_number)
-        return self._note(value, place, frame.chain_number, kind, frame, at, end)
+            frame.chain_number = self._rows.begin(0, frame.base)
+            self._rows.smalls.append(frame.chain_number)
+        return self._rows.note(value, place, frame.chain_number, kind, frame, at, end)
 
     def _end_chain(self, frame: Frame, end: int) -> None:
         """End the chain of an element, if there is one, by what comes after it."""
@@ -869,40 +835,8 @@ class Reader:
         if not frame.record:
             frame.record = frame.chain
         self._chain(frame, mix(frame.last, end), NOWHERE, END_KIND, 0, 0)
-        self._ids[frame.chain_number] = mix(frame.chain, end)
+        self._rows.ids[frame.chain_number] = mix(frame.chain, end)
         frame.chain_number = -1
-
-    def _counted(self, value: int) -> int:
-        """Return a value, or another one if it comes again."""
-        times = self._counts.get(value, 0)
-        self._counts[value] = times + 1
-        return mix(value, times) if times else value
-
-    def _emit(self, value: int, place: int, kind: int, frame: Frame, at: int, end: int) -> int:
-        """Take note of a value in no chain, and return its number; if it comes again, another."""
-        counted = self._counted(value)
-        self._ids.append(counted)
-        self._bases.append(-1)
-        return self._note(counted, place, len(self._ids) - 1, kind, frame, at, end)
-
-    def _note(
-        self, value: int, place: int, chain: int, kind: int, frame: Frame, at: int, end: int
-    ) -> int:
-        loose = value & _VALUE | place & _PLACE
-        return self._note_in(loose, chain, kind, frame.at, frame.named_at, at, end)
-
-    def _note_in(
-        self, loose: int, chain: int, kind: int, inside: int, named_at: int, at: int, end: int
-    ) -> int:
-        """Take note of a value, with the events of its element and of the named one around."""
-        self._loose.append(loose)
-        self._chain_of.append(chain)
-        self._kinds.append(kind)
-        self._named_at.append(named_at)
-        self._in.append(inside)
-        self._from.append(at)
-        self._to.append(end)
-        return len(self._loose) - 1
 
     def _note_addresses(self) -> None:
         """Take note of the values that the addresses are."""
@@ -910,11 +844,9 @@ class Reader:
         for at in range(len(of.rows)):
             value = of.value_at(at)
             if value:
-                chain = len(self._ids)
-                self._ids.append(value)
-                self._bases.append(-1)
+                chain = self._rows.chain(value, -1)
                 inside, named_at = of.inside[at], of.named_at[at]
-                self._note_in(value, chain, of.kinds[at], inside, named_at, of.rows[at], -1)
+                self._rows.add(value, chain, of.kinds[at], inside, named_at, of.rows[at], -1)
 
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""
@@ -935,7 +867,7 @@ class Reader:
             self._said.append(code[:MAX_TOLD])
             whole = long_hash_of(self._own.out_of(" ".join(code.split())))
             place = self._in_value(frame, frame.place)
-            self._emit(whole, place, DATA_KIND, frame, said, said + 1)
+            self._rows.emit(whole, place, DATA_KIND, frame, said, said + 1)
             return
         # Of many literals, some together are one value.
         size = 1 + len(found) // MOST_OF_SCRIPT
@@ -987,8 +919,8 @@ class Reader:
                 in_value += 1
             if not in_value or (in_value < size and number < len(found)):
                 continue
-            chain = self._begin(chained, base)
-            base = self._note(value, place, chain, DATA_KIND, frame, said, len(self._said))
+            chain = self._rows.begin(chained, base)
+            base = self._rows.note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
         wholes = brackets.wholes()
         for at, bracket in inside:
