@@ -14,7 +14,7 @@ from pathlib import Path
 
 MODULES = (*("analysis.compiled", "analysis.compiled_walk", "tables.compiled"),)
 TESTS = (
-    *("tables/test_engines", "tables/test_build", "tables/test_snapshot", "tables/test_design"),
+    *("tables/test_engines", "tables/test_build", "tables/test_design"),
     *("analysis/test_fingerprint", "analysis/test_text", "analysis/test_walk"),
     "decision/test_sketch",
 )

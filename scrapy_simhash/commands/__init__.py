@@ -43,11 +43,7 @@ SUBCOMMANDS = (
     "tending:RepairCommand",
     "batch:BatchCommand",
     "design:DesignCommand",
-    "design:MatchCommand",
-    "design:PackCommand",
 )
-# Subcommands whose names begin with one of these words, and what they are about.
-GROUPS = {"tables": "Plan permuted tables, and match or pack files of fingerprints"}
 
 
 def subcommands() -> Sequence[Subcommand[Any]]:
@@ -79,16 +75,9 @@ class SimhashCommand(ScrapyCommand):
         top = parser.add_subparsers(
             title="Subcommands", prog="scrapy simhash", metavar="<subcommand>"
         )
-        groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
         for subcommand in subcommands():
-            group, _, name = subcommand.name.rpartition(" ")
-            if group and group not in groups:
-                of_group = top.add_parser(group, help=GROUPS[group], description=GROUPS[group])
-                groups[group] = of_group.add_subparsers(
-                    title="Subcommands", metavar="<subcommand>", required=True
-                )
-            own = groups.get(group, top).add_parser(
-                name, help=subcommand.summary, description=subcommand.summary
+            own = top.add_parser(
+                subcommand.name, help=subcommand.summary, description=subcommand.summary
             )
             subcommand.add_arguments(own)
             own.add_argument("--json", action="store_true", help="print JSON, for programs")

@@ -5,8 +5,7 @@ Fingerprints come in with an item, the number of a row: one at a time by ``add``
 the quickest tables for a number of pages.  The tables are those of compiled.pyx,
 in which _scan.h compares fingerprints with a query and _memory.h keeps them in huge pages, or those
 of reference.py in plain Python if compiled.pyx is not built.
-Out come ``Match`` values, the closest first, then the oldest.  snapshot.py works on whole files of
-fingerprints.
+Out come ``Match`` values, the closest first, then the oldest.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def test_every_subcommand_is_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scrapy", [[SCRAPY], [sys.executable, "-m", "scrapy"]])
 def test_command_runs_as_a_user_starts_it(scrapy: list[str | Path], tmp_path: Path) -> None:
     done = subprocess.run(
-        [*scrapy, "simhash", "tables", "design"],
+        [*scrapy, "simhash", "design"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -38,14 +38,14 @@ def test_without_a_subcommand_all_are_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_left_over_is_refused(tmp_path: Path) -> None:
-    done = simhash(tmp_path, "tables", "design", "more")
+    done = simhash(tmp_path, "design", "more")
     assert done.returncode == 2
     assert "unrecognized arguments: more" in done.stderr
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
     with subprocess.Popen(
-        [SCRAPY, "simhash", "tables", "design", "--json"],
+        [SCRAPY, "simhash", "design", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -58,7 +58,7 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
 
 
 def test_design_lists_the_papers_tables_and_marks_one(tmp_path: Path) -> None:
-    found = simhash_json(tmp_path, "tables", "design", "--pages", "1e8", "--distance", "3")
+    found = simhash_json(tmp_path, "design", "--pages", "1e8", "--distance", "3")
     by_name = {row["name"]: row for row in found["designs"]}
     assert by_name["blocks 6"]["tables"] == 20
     assert by_name["blocks 4"]["candidates"] == 4 * 1e8 / 2**16
@@ -66,13 +66,13 @@ def test_design_lists_the_papers_tables_and_marks_one(tmp_path: Path) -> None:
 
 
 def test_design_keeps_to_the_memory_given(tmp_path: Path) -> None:
-    found = simhash_json(tmp_path, "tables", "design", "--pages", "10000000", "--memory", "4e8")
+    found = simhash_json(tmp_path, "design", "--pages", "10000000", "--memory", "4e8")
     (chosen,) = (row for row in found["designs"] if row["chosen"])
     assert chosen["bytes"] <= 4e8
 
 
 def test_design_shows_a_table(tmp_path: Path) -> None:
-    done = simhash(tmp_path, "tables", "design", "--distance", "7")
+    done = simhash(tmp_path, "design", "--distance", "7")
     assert done.returncode == 0
     assert "split 4" in done.stdout
     assert "Chosen: " in done.stdout
@@ -89,49 +89,6 @@ def test_design_shows_a_table(tmp_path: Path) -> None:
 def test_design_refuses_what_makes_no_sense(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    done = simhash(tmp_path, "tables", "design", *arguments)
+    done = simhash(tmp_path, "design", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
-
-
-def test_match_finds_pairs_between_files(tmp_path: Path) -> None:
-    queries, stored = tmp_path / "queries.txt", tmp_path / "stored.txt"
-    queries.write_text("0000000000000000\nffffffffffffffff\n")
-    stored.write_text("00000000000000ff\n0000000000000003\n0000000000000001\n")
-    expected = [
-        {"query": 1, "stored": 3, "distance": 1},
-        {"query": 1, "stored": 2, "distance": 2},
-    ]
-    assert (
-        sorted_pairs(simhash_json(tmp_path, "tables", "match", str(queries), str(stored)))
-        == expected
-    )
-    packed = tmp_path / "stored.snapshot"
-    assert simhash_json(tmp_path, "tables", "pack", str(stored), str(packed))["fingerprints"] == 3
-    assert (
-        sorted_pairs(simhash_json(tmp_path, "tables", "match", str(queries), str(packed)))
-        == expected
-    )
-    assert (
-        sorted_pairs(
-            simhash_json(tmp_path, "tables", "match", str(queries), str(packed), "--distance", "1")
-        )
-        == (expected[:1])
-    )
-    assert "2 pairs" in simhash(tmp_path, "tables", "match", str(queries), str(packed)).stdout
-
-
-def sorted_pairs(pairs: list[dict[str, int]]) -> list[dict[str, int]]:
-    return sorted(pairs, key=lambda pair: pair["distance"])
-
-
-def test_match_says_what_it_cannot_read(tmp_path: Path) -> None:
-    text = tmp_path / "a.txt"
-    done = simhash(tmp_path, "tables", "match", str(text), str(text))
-    assert done.returncode == 2
-    assert "a.txt cannot be read" in done.stderr
-    text.write_text("00000000000000ff\nff\n")
-    done = simhash(tmp_path, "tables", "match", str(text), str(text))
-    assert done.returncode == 2
-    assert "a.txt, line 2: a fingerprint is 16 hexadecimal digits: got 'ff'" in done.stderr
-    assert "Traceback" not in done.stderr

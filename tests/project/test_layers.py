@@ -116,14 +116,6 @@ def test_rules_are_imported_only_if_they_are_on(rules: str) -> None:
     assert names & loaded == (set() if rules == "off" else names)
 
 
-def test_commands_import_what_works_on_files_of_fingerprints_only_when_it_is_called() -> None:
-    code = (
-        "import sys; from scrapy_simhash.commands import subcommands; subcommands();"
-        "sys.exit('scrapy_simhash.tables.snapshot' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
 def test_workers_do_not_import_scrapy() -> None:
     code = "import sys, scrapy_simhash.workers.child; sys.exit('scrapy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
