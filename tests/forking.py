@@ -63,10 +63,8 @@ MODULES = [
     "tests.spiders",
     "trafilatura",
 ]
-# The monitors need Spidermon and spark needs PySpark, which few have; Scrapy's mailer warns that it
-# is old.
+# Spark needs PySpark, which few have; Scrapy's mailer warns that it is old.
 LEFT_OUT = (
-    "scrapy_simhash.crawl.monitors",
     "scrapy_simhash.spark",
     "scrapy.extensions.statsmailer",
 )

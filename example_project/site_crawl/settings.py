@@ -14,8 +14,3 @@ SIMHASH_DECISIONS_FILE = "decisions-%(name)s.jsonl"
 
 ROBOTSTXT_OBEY = True
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
-
-# pip install scrapy-simhash[spidermon], and monitors look at the stats when a crawl ends.
-# SPIDERMON_ENABLED = True
-# EXTENSIONS = {"spidermon.contrib.scrapy.extensions.Spidermon": 500}
-# SPIDERMON_SPIDER_CLOSE_MONITORS = ["site_crawl.monitors.CloseSuite"]

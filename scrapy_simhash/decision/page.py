@@ -61,15 +61,6 @@ VARIANT_REASONS: tuple[Reason, ...] = (
 )
 # It is kept for addresses that the spider was not handed.
 NEW_ADDRESSES: tuple[Reason, ...] = ("new_links", "new_media")
-# Reasons that come neither from a user's choice nor from a property of the page.
-FAILURES: tuple[Reason, ...] = (
-    "extraction_failed",
-    "timed_out",
-    "worker_died",
-    "workers_busy",
-    "index_unavailable",
-    "internal_error",
-)
 
 
 # The first half is a hash of the callback, the second one of what it gets beside the page.

@@ -59,7 +59,9 @@ def crawl(folder: Path, site: Site, files: dict[str, str], more: str = "") -> li
     (name,) = re.findall(r'name = "(\w+)"', (folder / "spider.py").read_text())
     done = forking.run([SCRAPY, "crawl", name, "-O", "items.jsonl"], folder)
     assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    (folder / "log").write_text(done.stderr)
+    # Spidermon shows the traceback of each monitor that fails.
+    assert "Traceback" not in done.stderr.partition(" MONITORS ")[0]
     return [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
 
 
@@ -166,6 +168,25 @@ def test_playwright(copies: Site, tmp_path: Path) -> None:
     launch = {"executable_path": browser, "args": ["--no-sandbox"]}
     more = f"PLAYWRIGHT_LAUNCH_OPTIONS = {launch}\n"
     assert paths(crawl(tmp_path, copies, recipe("Playwright"), more)) == ["/", "/a", "/b"]
+
+
+def test_spidermon(copies: Site, tmp_path: Path) -> None:
+    """One of the expressions is false for a crawl of two pages and eleven copies."""
+    pytest.importorskip("spidermon", reason="Spidermon is not installed")
+    names = ["no alarm", "at most 90 % duplicates", "at most 1 % failed", "pages were judged"]
+    names += ["the decisions feed is whole"]
+    files = recipe("Spidermon")
+    crawl(tmp_path, copies, files)
+    log = (tmp_path / "log").read_text()
+    assert [name for name in names if f"Near-duplicates/{name}... OK" not in log] == []
+    copies["/"] = article(prose("start"), [f"/copy{i}" for i in range(25)])
+    for i in range(25):
+        copies[f"/copy{i}"] = article(prose("copy"))
+    crawl(tmp_path, copies, files, 'SIMHASH_INDEX = "memory:"\n')
+    log = (tmp_path / "log").read_text()
+    assert f"Near-duplicates/{names[0]}... FAIL" in log
+    assert f"Near-duplicates/{names[1]}... FAIL" in log
+    assert f"Near-duplicates/{names[2]}... OK" in log
 
 
 def test_policy(site: Site, tmp_path: Path) -> None:
