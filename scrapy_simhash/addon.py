@@ -11,7 +11,6 @@ from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.links import SimhashDepthMiddleware, SimhashLinksMiddleware
 from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
-from scrapy_simhash.crawl.prometheus import SimhashPrometheus
 from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
@@ -32,7 +31,6 @@ SPIDER_MIDDLEWARE_ORDER = 20
 DEPTH_MIDDLEWARE_ORDER = 910
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510
-PROMETHEUS_ORDER = 520
 
 # The loggers that tell of an exception which ended a start: tasks of asyncio, Deferreds of Twisted.
 START_LOGGERS = ("asyncio", "twisted")
@@ -55,7 +53,6 @@ class Addon:
             ("SPIDER_MIDDLEWARES", SimhashDepthMiddleware, DEPTH_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashAccount, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),
-            ("EXTENSIONS", SimhashPrometheus, PROMETHEUS_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)
         if settings.get("SIMHASH_RULES") != "off":

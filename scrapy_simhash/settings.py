@@ -111,14 +111,11 @@ def _read_path(value: Any) -> str:
     return str(Path(_read_text(value)).expanduser())
 
 
-def _path_with(*ends: str) -> Requirement:
-    def read(value: Any) -> str:
-        path = _read_path(value)
-        if not path.endswith(ends):
-            raise ValueError
-        return path
-
-    return Requirement(f"the path of a file that ends in {ends[0]}", read)
+def _read_html_path(value: Any) -> str:
+    path = _read_path(value)
+    if not path.endswith((".html", ".htm")):
+        raise ValueError
+    return path
 
 
 def _read_workers(value: Any) -> int:
@@ -280,8 +277,9 @@ class SimhashSettings:
     max_waiting: int | None = _setting(None, _number(int, 0))
     page_timeout: float = _setting(10.0, _number(float, 0.1))
     decisions_file: str | None = _setting(None, Requirement("the path of a file", _read_path))
-    report_file: str | None = _setting(None, _path_with(".html", ".htm"))
-    prometheus_file: str | None = _setting(None, _path_with(".prom"))
+    report_file: str | None = _setting(
+        None, Requirement("the path of a file that ends in .html", _read_html_path)
+    )
     # "close", or how many seconds the host of the alarm has a pause.
     on_alarm: Mapping[str, str | float] | None = _setting(
         None,

@@ -325,16 +325,6 @@ class BreaksRules(Links):
             yield request
 
 
-class ForeignStats(Links):
-    """Put the stats of the setting ``FOREIGN_STATS`` beside those of the plug-in."""
-
-    async def start(self) -> AsyncIterator[Request]:
-        for name, value in self.settings.getdict("FOREIGN_STATS").items():
-            self.crawler.stats.set_value(name, value)
-        async for request in super().start():
-            yield request
-
-
 class Listens(Links):
     """Connect to our signal."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_simhash.errors import SettingsError
-from scrapy_simhash.settings import SimhashSettings
+from scrapy_simhash.settings import SimhashSettings, extra_version
 
 
 def read(**settings: Any) -> SimhashSettings:
@@ -157,3 +158,12 @@ def test_misspelt_name_is_refused() -> None:
         read(SIMHASH_ACTON="flag")
     with pytest.raises(SettingsError, match="SIMHASH_XYZZY is not a setting"):
         read(SIMHASH_XYZZY=1)
+
+
+def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("scrapy_simhash.settings.version", missing)
+    with pytest.raises(SettingsError, match=r"needs the package pyarrow: .*-simhash\[batch\]"):
+        extra_version("pyarrow", "A .parquet file", "batch")

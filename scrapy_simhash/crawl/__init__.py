@@ -21,8 +21,8 @@ what judging.py tells it, it learns which addresses lead to one page; by its rul
 parks requests in a file (parked.py).  So it does for requests that lead into traps, or to pages
 that are not there (dead_ends.py).
 
-prometheus.py passes the stats on.  setup.py reads the settings, finds the places of
-files for all components, and limits their warnings.
+setup.py reads the settings, finds the places of files for all components, and limits their
+warnings.
 """
 
 import scrapy

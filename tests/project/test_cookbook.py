@@ -170,6 +170,21 @@ def test_playwright(copies: Site, tmp_path: Path) -> None:
     assert paths(crawl(tmp_path, copies, recipe("Playwright"), more)) == ["/", "/a", "/b"]
 
 
+def test_prometheus(copies: Site, tmp_path: Path) -> None:
+    """Prometheus' own parser reads the file."""
+    parser = pytest.importorskip("prometheus_client.parser", reason="prometheus_client is missing")
+    files = recipe("Prometheus")
+    place = {"/var/lib/node_exporter": str(tmp_path)}
+    files["settings.py"] = files["settings.py"].replace(*place.popitem())
+    crawl(tmp_path, copies, files)
+    text = (tmp_path / "everything.prom").read_text()
+    (family,) = parser.text_string_to_metric_families(text)
+    found = {sample.labels["stat"]: sample.value for sample in family.samples}
+    assert found["simhash/judged"] == 4
+    assert found["simhash/exact_duplicate"] == 1
+    assert {sample.labels["spider"] for sample in family.samples} == {"everything"}
+
+
 def test_spidermon(copies: Site, tmp_path: Path) -> None:
     """One of the expressions is false for a crawl of two pages and eleven copies."""
     pytest.importorskip("spidermon", reason="Spidermon is not installed")
