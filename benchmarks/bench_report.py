@@ -51,6 +51,7 @@ def decisions(seed: int) -> Iterator[dict[str, Any]]:
             "share": None,
             "closest": None,
             "reason": "new_text",
+            "changed": None,
             "action": "pass",
             "fingerprint": f"{chance.getrandbits(64):016x}",
             "tokens": 300,

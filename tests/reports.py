@@ -20,6 +20,7 @@ def line(url: str, twin: str | None = None, second: float = 0, **fields: Any) ->
         "share": 0.97 if twin else None,
         "closest": None,
         "reason": "share_in_common" if twin else "new_text",
+        "changed": None,
         "action": "drop" if twin else "pass",
         "fingerprint": "0123456789abcdef",
         "tokens": 100,

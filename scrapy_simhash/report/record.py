@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -30,8 +29,6 @@ SHARE_DIGITS = 3
 SECONDS_DIGITS = 6
 
 T = TypeVar("T")
-
-_is_fingerprint = re.compile("[0-9a-f]{16}").fullmatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,27 +117,23 @@ class Record:
     def from_json(cls, mapping: Mapping[str, Any]) -> Record:
         """Return the record that a line of the decisions feed holds.
 
-        What the report needs is checked; a reason or an action from a later version is taken as
-        it is.  What it does not need may be missing, and counts as missing if its type is wrong:
-        ``changed``, ``fingerprint``, ``tokens``, ``start_request``, and ``representative`` and
-        ``distance`` of a page that is no duplicate.
+        A reason or an action of a later version is taken as it is.
 
         :raises KeyError, TypeError, ValueError, OverflowError: it is no record.
         """
-        error = mapping["error"]
         return cls(
             url=_url(mapping["url"]),
             decision=_decision_in(mapping),
             body_bytes=int(mapping["body_bytes"]),
             action=cast("Action", str(mapping["action"])),
             judged_at=datetime.fromisoformat(mapping["time"]).timestamp(),
-            is_start_request=mapping.get("start_request") is True,
-            fingerprint=_fingerprint(mapping.get("fingerprint")),
-            tokens=_if_of(int, mapping.get("tokens")),
-            analysis_seconds=_seconds(mapping["analysis_seconds"]),
-            index_seconds=_seconds(mapping["index_seconds"]),
-            error=None if error is None else str(error),
-            redirects=_texts(mapping.get("redirects")),
+            is_start_request=bool(mapping["start_request"]),
+            fingerprint=_optional(_fingerprint, mapping["fingerprint"]),
+            tokens=_optional(int, mapping["tokens"]),
+            analysis_seconds=_optional(float, mapping["analysis_seconds"]),
+            index_seconds=_optional(float, mapping["index_seconds"]),
+            error=_optional(str, mapping["error"]),
+            redirects=tuple(map(_url, mapping.get("redirects", ()))),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -209,68 +202,51 @@ def _rounded(decision: Decision) -> Decision:
 
 
 def _decision_in(mapping: Mapping[str, Any]) -> Decision:
-    verdict = mapping["verdict"]
+    verdict, closest = mapping["verdict"], mapping["closest"]
     if verdict not in VERDICTS:
         raise ValueError(f"unknown verdict: {verdict!r}")
-    representative: str | None
-    distance: int | None
-    if verdict in DUPLICATES:
-        representative = _url(mapping["representative"])
-        distance = int(_within(mapping["distance"], FINGERPRINT_BITS))
-    else:
-        representative = _if_of(str, mapping.get("representative"))
-        distance = _if_of(int, mapping.get("distance"))
-    share, closest = mapping["share"], mapping["closest"]
-    near = None
-    if closest is not None:
-        near = NearMiss(
-            float(_within(closest["share"], 1)),
-            int(_within(closest["distance"], FINGERPRINT_BITS)),
-            str(closest["url"]),
-        )
+    kept, distance = mapping["representative"], mapping["distance"]
+    if verdict in DUPLICATES and (kept is None or distance is None):
+        raise ValueError("a duplicate must have a representative and a distance")
+    near = closest and NearMiss(
+        _share(closest["share"]), _bits(closest["distance"]), _url(closest["url"])
+    )
     return Decision(
         verdict,
         cast("Reason", str(mapping["reason"])),  # a later version may have others
-        representative,
-        distance,
-        None if share is None else float(_within(share, 1)),
-        _if_of(bool, mapping.get("changed")),
+        _optional(_url, kept),
+        _optional(_bits, distance),
+        _optional(_share, mapping["share"]),
+        _optional(bool, mapping["changed"]),
         near,
         new=tuple(
-            Told(*(str(one[name]) for name in Told._fields)) for one in mapping.get("new") or ()
+            Told(*(str(one[name]) for name in Told._fields)) for one in mapping.get("new", ())
         ),
-        better=_texts(mapping.get("better")),
+        better=tuple(map(str, mapping.get("better", ()))),
     )
+
+
+def _optional(read: Callable[[Any], T], value: Any) -> T | None:
+    return None if value is None else read(value)
 
 
 def _url(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("url and representative must be strings")
+        raise TypeError(f"an address must be a string: got {value!r}")
     return value
 
 
-def _within(number: float, high: int) -> float:
-    if not 0 <= number <= high:
-        raise ValueError(f"must be from 0 to {high}: got {number!r}")
-    return number
+def _fingerprint(digits: str) -> int:
+    return int(digits, 16)
 
 
-def _fingerprint(digits: object) -> int | None:
-    return int(digits, 16) if isinstance(digits, str) and _is_fingerprint(digits) else None
+def _share(value: Any) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"must be from 0 to 1: got {value!r}")
+    return float(value)
 
 
-def _seconds(value: Any) -> float | None:
-    return None if value is None else float(value or 0)
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    """Return a list as strings.
-
-    :raises KeyError, TypeError: it is neither a list nor a string.
-    """
-    return (str(values[0]), *map(str, values[1:])) if values else ()
-
-
-def _if_of(kind: type[T], value: object) -> T | None:
-    """Return *value*, or None if it is of another type."""
-    return value if isinstance(value, kind) else None
+def _bits(value: Any) -> int:
+    if not 0 <= value <= FINGERPRINT_BITS:
+        raise ValueError(f"must be from 0 to {FINGERPRINT_BITS}: got {value!r}")
+    return int(value)
