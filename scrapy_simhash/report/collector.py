@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
-from scrapy_simhash.report.counting import Distinct, Heaviest, Timeline, keep_largest
+from scrapy_simhash.report.counting import Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.record import Outcome, Record
-from scrapy_simhash.urls import MAX_URL, Address
+from scrapy_simhash.urls import MAX_URL
 
 # With these limits a collector of 10 million pages takes less than 30 MB
 # (benchmarks/bench_report.py).
@@ -19,14 +18,11 @@ GROUPS = 2000
 SITES = 2000
 PATTERNS = 2000
 SECTIONS = 2000
-PARAMETERS = 1000
 NOVELTIES = 500
-REDIRECTS = 500
 REASONS = 50
 
 GROUP_URLS = 5
 EXAMPLES = 3
-SLOWEST = 10
 NEAR_MISSES = 10
 # Shares are counted in steps of 5 %.
 SHARE_STEPS = 20
@@ -54,11 +50,14 @@ class Group:
     exact: int = 0
     body_bytes: int = 0
     urls: list[str] = field(default_factory=list)
+    # Why one of them may be the better copy.
+    better: tuple[str, ...] = ()
 
     def add(self, record: Record) -> None:
         self.pages += 1
         self.exact += record.decision.verdict == "exact_duplicate"
         self.body_bytes += record.body_bytes
+        self.better = tuple({*self.better, *record.decision.better})
         if len(self.urls) < GROUP_URLS:
             self.urls.append(shortened(record.url))
 
@@ -81,7 +80,7 @@ class Novelty:
 
 @dataclass(slots=True)
 class SourceCount:
-    """Judged pages of a site, of a pattern, or with a parameter; *body_bytes* of the duplicates."""
+    """Judged pages of a site or of a pattern; *body_bytes* of the duplicates."""
 
     pages: int = 0
     duplicates: int = 0
@@ -93,19 +92,6 @@ class SourceCount:
         if record.is_duplicate:
             self.duplicates += 1
             self.body_bytes += record.body_bytes
-
-
-@dataclass(slots=True)
-class RedirectCount(SourceCount):
-    """Judged pages that were reached by a redirect from one pattern to another."""
-
-    examples: list[dict[str, str]] = field(default_factory=list)
-
-    def add(self, record: Record) -> None:
-        SourceCount.add(self, record)
-        if record.is_duplicate and len(self.examples) < EXAMPLES:
-            urls = {"asked": record.redirects[0], "duplicate": record.url, "kept": record.kept_url}
-            self.examples.append({name: shortened(url) for name, url in urls.items()})
 
 
 @dataclass(slots=True)
@@ -138,25 +124,16 @@ class Collector:
         self.analysis_seconds = 0.0
         self.index_seconds = 0.0
         self.timeline = Timeline()
-        self.distances: Counter[int] = Counter()
         self.shares: Counter[int] = Counter()
         self.missed_shares: Counter[int] = Counter()
-        # Of each a few, the largest last: a share with a page and its closest, the time of a page.
+        # The kept pages that share most, the last one the most: share, page, closest, distance.
         self.near_misses: list[tuple[float, str, str, int]] = []
-        self.slowest: list[tuple[float, str]] = []
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
-        # Kept pages of which a duplicate may be the better copy, by why.
-        self.better: defaultdict[str, Distinct] = defaultdict(Distinct)
         self.sites: Heaviest[str, SourceCount] = Heaviest(SITES, SourceCount)
         self.patterns: Heaviest[str, SourceCount] = Heaviest(PATTERNS, SourceCount)
         # By kind and place: what holds variants apart from their kept pages.
         self.novelties: Heaviest[tuple[str, str], Novelty] = Heaviest(NOVELTIES, Novelty)
         self.sections: Heaviest[str, Counter[str]] = Heaviest(SECTIONS, Counter, Counter.total)
-        self.parameters: Heaviest[tuple[str, str], SourceCount] = Heaviest(PARAMETERS, SourceCount)
-        self.redirected = 0
-        self.redirects: Heaviest[tuple[str, str], RedirectCount] = Heaviest(
-            REDIRECTS, RedirectCount
-        )
         # A crawl knows this number; no record says it.
         self.links_not_followed: int | None = None
         self.skipped: Heaviest[str, Skipped] = Heaviest(REASONS, Skipped)
@@ -212,7 +189,6 @@ class Collector:
         self.sites[record.address.host].skipped += 1
 
     def _add_judged(self, record: Record) -> None:
-        analysis_seconds = record.analysis_seconds or 0.0
         if record.decision.verdict == "variant":
             self.variants[record.decision.reason] += 1
             first_of = {
@@ -222,21 +198,12 @@ class Collector:
                 self.novelties[key].add(record, told.text)
         # A body that is known is not analysed again, and takes no time (workers/recall.py).
         self.analyses_avoided += record.analysis_seconds == 0
-        self.analysis_seconds += analysis_seconds
+        self.analysis_seconds += record.analysis_seconds or 0.0
         self.index_seconds += record.index_seconds or 0.0
-        keep_largest(self.slowest, (analysis_seconds, shortened(record.url)), SLOWEST)
-        address = record.address
-        self.sites[address.host].add(record)
+        self.sites[record.address.host].add(record)
         self.patterns[record.pattern].add(record)
-        for name in address.names:
-            self.parameters[address.host, name].add(record)
-        if record.asked_url is not None:
-            self.redirected += 1
-            pattern = Address.of(record.asked_url).pattern
-            self.redirects[pattern, record.pattern].add(record)
-        if (replaced := record.decision.replaces) is not None:
-            for kept in self.better.values():
-                kept.hashes.discard(hash_of(replaced))
+        if group := self.groups.get(shortened(record.decision.replaces or "")):
+            group.better = ()
         if record.is_duplicate:
             self._add_duplicate(record)
         elif record.decision.closest is not None:
@@ -246,12 +213,9 @@ class Collector:
             keep_largest(self.near_misses, near, NEAR_MISSES)
 
     def _add_duplicate(self, record: Record) -> None:
-        self.distances[record.decision.distance or 0] += 1
         if record.decision.share is not None:
             self.shares[int(record.decision.share * SHARE_STEPS)] += 1
         self.groups[shortened(record.kept_url)].add(record)
-        for why in record.decision.better:
-            self.better[why].add(record.kept_url)
 
 
 def shortened(text: str) -> str:

@@ -12,14 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from scrapy_simhash.hashes import hash_of
-
 Key = TypeVar("Key")
 Row = TypeVar("Row", bound=Any)
 
-# Adaptive sampling of m values errs by about 1.2 / sqrt(m) (Flajolet, "On adaptive sampling",
-# Computing 43, 1990): by 8 % with 256.  Up to 256 strings the count is exact.
-DISTINCT_KEPT = 256
 # In a chart as wide as a page, 60 bars can still be told apart.
 BINS = 60
 # In a bin, beside the pages by outcome.
@@ -38,35 +33,6 @@ def counted(number: int, what: str) -> str:
 def listed(counts: Iterable[tuple[int, str]]) -> str:
     """Return the numbers, each with what it counts, without zeros."""
     return ", ".join(counted(number, what) for number, what in counts if number)
-
-
-class Distinct:
-    """An estimate of how many different strings were added.
-
-    It keeps the hashes that end with *level* zero bits.  *level* is 0, and the count exact, up to
-    :data:`DISTINCT_KEPT` strings; each time there are more hashes, *level* grows by 1, which
-    forgets about half of them.
-    """
-
-    __slots__ = ("hashes", "level")
-
-    def __init__(self) -> None:
-        self.level = 0
-        self.hashes: set[int] = set()
-
-    def add(self, value: str) -> None:
-        """Count *value* once; O(1), amortised."""
-        hashed = hash_of(value)
-        if hashed & ((1 << self.level) - 1):
-            return
-        self.hashes.add(hashed)
-        while len(self.hashes) > DISTINCT_KEPT:
-            self.level += 1
-            self.hashes = {one for one in self.hashes if not one & ((1 << self.level) - 1)}
-
-    def estimate(self) -> int:
-        """Return the estimate."""
-        return len(self.hashes) << self.level
 
 
 class Heaviest(dict[Key, Row]):

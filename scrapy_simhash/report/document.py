@@ -8,15 +8,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from itertools import islice
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from scrapy_simhash.decision.page import VARIANT_REASONS, Verdict
 from scrapy_simhash.report.collector import SHARE_STEPS, Collector, SourceCount
 from scrapy_simhash.report.counting import Heaviest, counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
-
-Key = TypeVar("Key")
-Source = TypeVar("Source", bound=SourceCount)
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
 SCHEMA = 2
@@ -28,7 +25,7 @@ ALARMS_SHOWN = 50
 CRAWLS_SHOWN = 10
 CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
 # The rows of a collector that may be too low, under the names that the report has for them, too.
-BOUNDED = ("novelties", "groups", "sections", "sites", "patterns", "parameters", "redirects")
+BOUNDED = ("novelties", "groups", "sections", "sites", "patterns")
 # Rules are the next step if they make at least this share of the downloads needless.
 LEAST_NEEDLESS = 0.05
 # The totals that are compared between two reports; times and bytes differ by accident.
@@ -95,10 +92,6 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
                 for start, pages, duplicates in collector.timeline.rows()
             ],
         },
-        "distances": [
-            {"distance": distance, "duplicates": collector.distances[distance]}
-            for distance in range(max(collector.distances, default=-1) + 1)
-        ],
         "shares": _shares(collector),
         "near_misses": [
             {"url": url, "closest": closest, "share": share, "distance": distance}
@@ -115,21 +108,9 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "side_by_side": list(about.side_by_side),
         "sites": _sources(collector.sites, "site"),
         "patterns": _sources(collector.patterns, "pattern"),
-        "parameters": [
-            {"host": host, "parameter": name, **asdict(source)}
-            for (host, name), source in _with_most_duplicates(collector.parameters)
-        ],
-        "redirects": [
-            {"from": start, "to": end, **asdict(count)}
-            for (start, end), count in _with_most_duplicates(collector.redirects)
-            if count.duplicates
-        ],
         "skipped": [
             {"reason": reason, **asdict(skipped)}
             for reason, skipped in islice(collector.skipped.top(), ROWS)
-        ],
-        "slowest": [
-            {"url": url, "seconds": seconds} for seconds, url in collector.slowest[::-1] if seconds
         ],
         "settings": dict(about.settings),
         "versions": dict(about.versions),
@@ -201,8 +182,8 @@ def _totals(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "unchanged": spent["unchanged"].pages,
         "moved": spent["moved"].pages,
         "replaced": spent["canonical"].pages,
-        "not_canonical": collector.better["canonical"].estimate(),
-        "shorter": collector.better["longer"].estimate(),
+        "not_canonical": sum("canonical" in group.better for group in collector.groups.values()),
+        "shorter": sum("longer" in group.better for group in collector.groups.values()),
         **{reason: collector.variants[reason] for reason in VARIANT_REASONS},
         "duplicates": duplicates,
         "duplicate_share": duplicates / judged if judged else 0.0,
@@ -213,7 +194,6 @@ def _totals(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "observed_bytes": spent["observed"].body_bytes,
         "observed_seconds": spent["observed"].analysis_seconds,
         "flagged": spent["flagged"].pages,
-        "redirected": collector.redirected,
         "links_not_followed": collector.links_not_followed,
         "parked": sum(map(_not_sent, about.rules)),
         "analyses_avoided": collector.analyses_avoided,
@@ -255,11 +235,8 @@ def _shares(collector: Collector) -> list[dict[str, Any]]:
 
 
 def _sources(sources: Heaviest[str, SourceCount], name: str) -> list[dict[str, Any]]:
-    return [{name: key, **asdict(source)} for key, source in _with_most_duplicates(sources)]
-
-
-def _with_most_duplicates(sources: Heaviest[Key, Source]) -> list[tuple[Key, Source]]:
-    return sorted(sources.top(), key=lambda item: -item[1].duplicates)[:ROWS]
+    most = sorted(sources.top(), key=lambda item: -item[1].duplicates)[:ROWS]
+    return [{name: key, **asdict(source)} for key, source in most]
 
 
 def iso_time(seconds: float) -> str:

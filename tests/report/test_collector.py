@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.counting import BINS, Distinct, Heaviest, Timeline, keep_largest
+from scrapy_simhash.report.counting import BINS, Heaviest, Timeline, keep_largest
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of, text_of
 from scrapy_simhash.report.record import Record
@@ -35,21 +35,6 @@ class Count:
     """A row that counts."""
 
     pages = 0
-
-
-def test_distinct_is_exact_while_they_are_few() -> None:
-    distinct = Distinct()
-    for i in range(500):
-        distinct.add(str(i % 250))
-    assert distinct.estimate() == 250
-
-
-def test_distinct_is_about_right_when_they_are_many() -> None:
-    distinct = Distinct()
-    for i in range(100_000):
-        distinct.add(str(i))
-    assert len(distinct.hashes) <= 256
-    assert distinct.estimate() == pytest.approx(100_000, rel=0.25)
 
 
 def test_heaviest_rows_stay_and_the_rest_is_bounded() -> None:
@@ -144,9 +129,6 @@ def test_counts_are_those_of_the_crawl() -> None:
     }
     assert collector.spent["dropped"].body_bytes == 1000
     assert collector.analysis_seconds == pytest.approx(0.06)
-    ((parameter, count),) = collector.parameters.top()
-    assert parameter == ("a.example", "sid")
-    assert (count.pages, count.duplicates, count.body_bytes) == (2, 2, 2000)
     ((kept, group),) = collector.groups.top()
     assert (kept, group.pages, group.exact) == (SITE + "/a", 2, 1)
     assert group.urls == [SITE + "/a?sid=1", SITE + "/a?sid=2"]
@@ -210,7 +192,6 @@ def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: boo
     for one in records:
         rules.add(one)
     report = report_of(collector, CrawlInfo(rules=rules.rows()))
-    assert len(report["distances"]) <= 65
     html_of(report)
 
 
