@@ -135,18 +135,16 @@ class Source:
         pipeline: Pipeline,
         known: Index,
         spider: str,
-        pick: Callable[[Fetched], Fetched | None] = lambda page: page,
     ) -> AsyncIterator[AnalysedPages]:
-        """Give what *pick* returns of the pages, analysed, while a progress bar counts them all."""
+        """Give the pages, analysed, while a progress bar counts them."""
         with progress("Analysing pages", self.count) as advance:
 
-            def picked() -> Iterator[Fetched]:
+            def counted() -> Iterator[Fetched]:
                 for page in self.read():
                     advance(1)
-                    if (wanted := pick(page)) is not None:
-                        yield wanted
+                    yield page
 
-            async with aclosing(analysed_pages(picked(), pipeline, known, spider)) as pages:
+            async with aclosing(analysed_pages(counted(), pipeline, known, spider)) as pages:
                 yield pages
 
 

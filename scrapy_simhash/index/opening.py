@@ -5,7 +5,6 @@ Each kind of index is imported when one is opened: a crawl needs one kind.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -81,19 +80,6 @@ def is_index(place: str) -> bool:
     from scrapy_simhash.index.sqlite.schema import is_index_file
 
     return is_index_file(Path(place))
-
-
-async def exists(place: str) -> bool:
-    """Whether there is an index at *place*, or something else.
-
-    :raises SimhashError: the server that it is in cannot be asked.
-    """
-    if not is_in_redis(place):
-        return Path(place).exists()
-    with suppress(IndexUnavailableError):
-        await open_existing(place).close()
-        return True
-    return False
 
 
 def file_of(place: str, doing: str) -> Path:

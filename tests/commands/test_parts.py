@@ -1,27 +1,20 @@
-"""What the subcommands share: lines of an export, stored pages analysed, settings, progress."""
+"""What the subcommands share: stored pages analysed, settings, progress."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.commands.base import pipeline_of, progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
-from scrapy_simhash.commands.transfer import Line, page_from, record_of
-from scrapy_simhash.decision.page import STORED, Kind, Page, Row
-from scrapy_simhash.decision.sketch import sketch_of
+from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
@@ -29,112 +22,6 @@ from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import WAITING, Workers
 from tests.archives import record
 from tests.conftest import article, prose
-
-VALUES: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.TEXT: st.text(),
-    Kind.BYTES: st.binary(),
-    Kind.SKETCH: st.dictionaries(st.integers(0, (1 << 64) - 1), st.integers(0, 5)).map(
-        lambda shingles: sketch_of(shingles)
-    ),
-    Kind.DIGEST: st.binary(min_size=16, max_size=16),
-    Kind.BITS: st.integers(0, (1 << 64) - 1),
-    Kind.COUNT: st.integers(0, (1 << 32) - 1),
-    Kind.NUMBER: st.integers(1, (1 << 32) - 1),
-    Kind.SECONDS: st.integers(0, 1 << 32) | st.floats(0, 1e10),
-}
-PAGES = st.builds(
-    Page,
-    **{
-        field.name: VALUES[field.kind] | st.none() if field.optional else VALUES[field.kind]
-        for field in STORED
-    },
-)
-
-PAGE = Page(
-    url="http://a.example/",
-    request_fingerprint=b"\x01\xff",
-    scope="a.example",
-    fingerprint=0xAB,
-    digest=bytes(15) + b"\x10",
-    tokens=300,
-    judged_at=1_700_000_000,
-    crawl=4,
-    content_fingerprint=1 << 63,
-    addresses=b"\x00\x00\x00\x01",
-    own_values=b"\x00\xff",
-    heading=0xAB,
-    purpose=bytes(range(16)),
-    depth=2,
-    canonical="http://a.example/a",
-    validators=b"\x01\xff",
-    sketch=b"\x01",
-)
-RECORD = {
-    "id": 7,
-    "representative": 3,
-    "url": "http://a.example/",
-    "request_fingerprint": "01ff",
-    "scope": "a.example",
-    "fingerprint": "00000000000000ab",
-    "digest": "00000000000000000000000000000010",
-    "tokens": 300,
-    "judged_at": 1_700_000_000,
-    "content_fingerprint": "8000000000000000",
-    "addresses": "00000001",
-    "own_values": "00ff",
-    "heading": "00000000000000ab",
-    "purpose": "000102030405060708090a0b0c0d0e0f",
-    "depth": 2,
-    "canonical": "http://a.example/a",
-    "validators": "01ff",
-    "sketch": "AQ==",
-}
-
-
-def test_line_of_an_export_has_the_stored_fields_of_a_page() -> None:
-    assert list(record_of(Row(7, PAGE, 3)).items()) == list(RECORD.items())
-
-
-@given(PAGES)
-def test_line_of_an_export_holds_every_page_without_its_crawl(page: Page) -> None:
-    text = json.dumps(record_of(Row(1, page)))
-    assert page_from(Line("", json.loads(text))) == replace(page, crawl=None, met_by=None)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("url", None, "text: got None"),
-        ("scope", 5, "text: got 5"),
-        ("request_fingerprint", "0", "bytes in hexadecimal: got '0'"),
-        ("request_fingerprint", 1, "bytes in hexadecimal: got 1"),
-        ("fingerprint", "ab", "16 hexadecimal digits: got 'ab'"),
-        ("fingerprint", "0x000000000000ab", "16 hexadecimal digits"),
-        ("fingerprint", 171, "16 hexadecimal digits: got 171"),
-        ("digest", "10", "16 bytes in hexadecimal: got '10'"),
-        ("tokens", -1, "a whole number of at least 0: got -1"),
-        ("tokens", 1.5, "a whole number of at least 0"),
-        ("tokens", True, "a whole number of at least 0"),
-        ("judged_at", "now", "a number of seconds: got 'now'"),
-        ("judged_at", float("nan"), "a number of seconds: got nan"),
-        ("judged_at", False, "a number of seconds"),
-        ("content_fingerprint", 0, "16 hexadecimal digits"),
-        ("sketch", "AQ=", "a sketch in base64"),
-        ("sketch", "AQAA", "a sketch in base64"),
-        ("sketch", 1, "a sketch in base64"),
-    ],
-)
-def test_value_that_is_not_of_its_kind_is_refused(name: str, value: object, words: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        page_from(Line("a.jsonl, line 2,", RECORD | {name: value}))
-    assert f"a.jsonl, line 2, must be whole: {name} must be {words}" in str(caught.value)
-
-
-@pytest.mark.parametrize("name", sorted(RECORD.keys() - {"id", "representative"}))
-def test_line_without_a_field_is_refused(name: str) -> None:
-    record = {key: value for key, value in RECORD.items() if key != name}
-    with pytest.raises(SourceError, match=f"must be whole: {name} is missing"):
-        page_from(Line("a.jsonl, line 2,", record))
 
 
 @pytest.mark.parametrize(

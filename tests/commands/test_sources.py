@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dbm
 import gzip
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -121,44 +120,12 @@ def test_folder_is_imported_by_worker_processes(tmp_path: Path) -> None:
     assert found == {"pages": 12, "unique": 4, "exact_duplicate": 8}
 
 
-def test_export_is_imported_and_what_is_known_is_not_taken_twice(
-    pages: Site, crawl: CrawlFixture, tmp_path: Path
-) -> None:
-    crawl()
-    simhash_json(tmp_path, "export", str(INDEX), "pages.jsonl")
-    for verdict in ("unique", "refresh"):
-        found = simhash_json(tmp_path, "import", "new.simhash", "pages.jsonl", *FAST)
-        assert found == {"pages": 4, verdict: 3, "exact_duplicate": 1}
-    simhash_json(tmp_path, "export", "new.simhash", "again.jsonl")
-    lines = [(tmp_path / name).read_text() for name in ("pages.jsonl", "again.jsonl")]
-    first, again = ([without_numbers(line) for line in text.splitlines()] for text in lines)
-    assert first == again
-
-
-def without_numbers(line: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(line)
-    return {name: value for name, value in record.items() if name != "id"}
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("none", None, "must be an HTTP cache of Scrapy"),
         ("empty.warc", "no WARC at all", "cannot be read"),
-        ("decisions.jsonl", '{"url": "http://a.example/"}', "A decisions feed does not hold"),
-        ("broken.jsonl", "{", "line 1, must be JSON"),
-        ("list.jsonl", "[]", "line 1, must be a JSON object"),
-        ("missing.jsonl", None, "cannot be read"),
-        (
-            "half.jsonl",
-            '{"simhash_index": 1, "scheme": "x", "scope": "global"}\n{"url": "u"}',
-            "must be whole",
-        ),
-        (
-            "newer.jsonl",
-            '{"simhash_index": 2, "scheme": "x", "scope": "global"}',
-            "simhash_index 2",
-        ),
+        ("decisions.jsonl", '{"url": "http://a.example/"}', "must be an HTTP cache of Scrapy"),
     ],
 )
 def test_source_that_cannot_be_read_is_refused(
@@ -169,17 +136,6 @@ def test_source_that_cannot_be_read_is_refused(
     done = simhash(tmp_path, "import", "new.simhash", name)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
-
-
-def test_export_of_another_scheme_is_refused(
-    pages: Site, crawl: CrawlFixture, tmp_path: Path
-) -> None:
-    crawl()
-    header = {"simhash_index": 1, "scheme": "other", "scope": "global"}
-    (tmp_path / "other.jsonl").write_text(json.dumps(header))
-    done = simhash(tmp_path, "import", str(INDEX), "other.jsonl")
-    assert done.returncode == 2
-    assert "made with scheme 'other'" in done.stderr
 
 
 @pytest.fixture
@@ -249,26 +205,14 @@ def test_calibrate_counts_what_is_kept_although_its_text_is_known(
     assert "kept as variants (new_links): 1" in shown
 
 
-def test_rebuild_makes_a_new_index_and_lists_what_has_no_source(
+def test_an_index_of_other_settings_is_made_of_the_pages(
     pages: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
     cache = cached(crawl, tmp_path)
-    pages["/"] = article(prose("start"), ["/new"])
-    pages["/new"] = article(prose("later"))
-    crawl()
-    before = (tmp_path / INDEX).read_bytes()
     words = ("-s", "SIMHASH_FEATURES=words-2")
-    arguments = ("import", "new.simhash", str(cache), "--like", str(INDEX), *FAST)
-    found = simhash_json(tmp_path, *arguments, *words)
-    assert found == {
-        "pages": 4,
-        "unique": 3,
-        "exact_duplicate": 1,
-        "without_source": [pages.url + "/new"],
-    }
-    assert (tmp_path / INDEX).read_bytes() == before
-    stats = simhash_json(tmp_path, "stats", "new.simhash")
-    assert "words-2" in stats["scheme"]
-    shown = simhash(tmp_path, *arguments)
-    assert shown.returncode == 2
-    assert "is there already" in shown.stderr
+    refused = simhash(tmp_path, "import", str(INDEX), str(cache), *FAST, *words)
+    assert refused.returncode == 2
+    assert 'or make it anew by "scrapy simhash import"' in " ".join(refused.stderr.split())
+    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST, *words)
+    assert found == {"pages": 4, "unique": 3, "exact_duplicate": 1}
+    assert "words-2" in simhash_json(tmp_path, "stats", "new.simhash")["scheme"]

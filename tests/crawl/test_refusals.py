@@ -164,7 +164,7 @@ def test_commands_find_the_index_of_a_spider_by_its_name(project: Path) -> None:
     assert by_path.returncode == 0
     assert simhash(project, "stats", "--spider", "shop", "--json").stdout == by_path.stdout
     assert simhash(project, "export", "--spider", "shop", "pages.jsonl").returncode == 0
-    assert len((project / "pages.jsonl").read_text().splitlines()) == 2
+    assert len((project / "pages.jsonl").read_text().splitlines()) == 1
     unknown = simhash(project, "stats", "--spider", "nobody")
     assert unknown.returncode == 2
     assert "no spider 'nobody' in this project, and no index of one" in unknown.stderr

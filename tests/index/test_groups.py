@@ -106,7 +106,7 @@ def test_groups_are_written_as_a_table(
 ) -> None:
     result = crawl()
     file = tmp_path / f"groups{form}"
-    assert simhash_json(tmp_path, "export", str(INDEX), file.name, "--groups")["pages"] == 5
+    assert simhash_json(tmp_path, "export", str(INDEX), file.name)["pages"] == 5
     if form == ".jsonl":
         rows = [json.loads(line) for line in file.read_text().splitlines()]
     elif form == ".csv":
@@ -129,7 +129,7 @@ def test_groups_are_written_as_a_table(
 
 
 def test_no_file_is_made_of_an_index_that_is_not_there(tmp_path: Path) -> None:
-    done = simhash(tmp_path, "export", "none.simhash", "groups.csv", "--groups")
+    done = simhash(tmp_path, "export", "none.simhash", "groups.csv")
     assert done.returncode == 2
     assert not [*tmp_path.glob("*.csv")]
 

@@ -187,7 +187,7 @@ def checked(path: Path, parameters: Parameters | None) -> Parameters:
             raise IndexMismatchError(
                 f"{path} was built with {name} {has}; this crawl asks for {asked}. "
                 f"{_KEEP}, set what it was built with, or make it anew by "
-                f'"scrapy simhash import --like".'
+                f'"scrapy simhash import".'
             )
     return parameters
 
