@@ -23,7 +23,6 @@ from loky import cpu_count
 from scrapy_simhash.errors import SettingsError
 
 PREFIX = "SIMHASH_"
-SECONDS_A_MINUTE = 60
 ACTIONS = ("drop", "flag", "observe")
 # What the spider takes from pages: fields, links and files, or texts alone.
 ITEMS, TEXT = "items", "text"
@@ -137,19 +136,14 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_text(name).strip() for name in names)
 
 
-def _read_alarm_actions(value: Any) -> dict[str, str | float]:
+def _read_alarm_actions(value: Any) -> dict[str, str]:
     actions = json.loads(value) if isinstance(value, str) else value
     if not isinstance(actions, Mapping):
         raise ValueError
-    minutes = _number(float, 0)
-    found: dict[str, str | float] = {}
     for name, action in actions.items():
-        if name not in (ALARMS if action == "close" else SITE_ALARMS):
+        if name not in {"close": ALARMS, "pause": SITE_ALARMS}[action]:
             raise ValueError
-        if action != "close":
-            action = inf if action == "pause" else SECONDS_A_MINUTE * minutes.read(action)
-        found[name] = action
-    return found
+    return dict(actions)
 
 
 def _read_header_names(value: Any) -> tuple[str, ...]:
@@ -280,12 +274,11 @@ class SimhashSettings:
     report_file: str | None = _setting(
         None, Requirement("the path of a file that ends in .html", _read_html_path)
     )
-    # "close", or how many seconds the host of the alarm has a pause.
-    on_alarm: Mapping[str, str | float] | None = _setting(
+    on_alarm: Mapping[str, str] | None = _setting(
         None,
         Requirement(
-            f"a mapping of {', '.join(SITE_ALARMS)} to 'close', 'pause' or minutes, and of "
-            "duplicates to 'close'",
+            f"a mapping of {', '.join(SITE_ALARMS)} to 'close' or 'pause', and of duplicates to "
+            "'close'",
             _read_alarm_actions,
         ),
     )
@@ -295,17 +288,10 @@ class SimhashSettings:
         """Whether pages are compared beyond their fingerprints."""
         return self.share > 0
 
-    @property
-    def closing_alarms(self) -> frozenset[str]:
-        """The alarms that close the spider."""
+    def alarms_that(self, act: str) -> frozenset[str]:
+        """Return the alarms that "close" the spider, or "pause" their host."""
         actions = self.on_alarm or {}
-        return frozenset(name for name, action in actions.items() if action == "close")
-
-    @property
-    def pauses(self) -> dict[str, float]:
-        """For how many seconds an alarm pauses its host; ``inf`` means to the end of the crawl."""
-        actions = (self.on_alarm or {}).items()
-        return {name: action for name, action in actions if not isinstance(action, str)}
+        return frozenset(name for name, action in actions.items() if action == act)
 
     @classmethod
     def is_enabled(cls, source: Mapping[Any, Any]) -> bool:

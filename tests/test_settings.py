@@ -126,8 +126,9 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_DECISIONS_FILE", 7),
         ("SIMHASH_ON_ALARM", 7),
         ("SIMHASH_ON_ALARM", ["trap"]),
-        ("SIMHASH_ON_ALARM", {"trap": -1}),
+        ("SIMHASH_ON_ALARM", {"trap": 30}),
         ("SIMHASH_ON_ALARM", {"trap": "stop"}),
+        ("SIMHASH_ON_ALARM", {"duplicates": "pause"}),
         ("SIMHASH_ON_ALARM", "trap"),
     ],
 )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from math import inf
-from time import monotonic
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from scrapy import Spider
@@ -16,7 +14,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.exceptions import SitePaused
-from scrapy_simhash.crawl.setup import RareWarning, active_settings
+from scrapy_simhash.crawl.setup import active_settings
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.urls import Address
 
@@ -30,44 +28,39 @@ logger = logging.getLogger(__name__)
 class SimhashPauseMiddleware:
     """Ignore the requests to a host after an alarm that pauses it, by ``SIMHASH_ON_ALARM``.
 
-    The pause lasts for some minutes, or to the end of the crawl.  Such a request is counted as
+    The pause lasts to the end of the crawl.  Such a request is counted as
     ``simhash/paused_requests``; its errback gets a
     :class:`~scrapy_simhash.crawl.exceptions.SitePaused`.
     Requests without a callback (robots.txt, media pipelines) pass.
     """
 
-    def __init__(self, stats: StatsCollector, pauses: Mapping[str, float]) -> None:
+    def __init__(self, stats: StatsCollector, pausing: Set[str]) -> None:
         self.stats = stats
-        self.pauses = pauses
-        self._again = RareWarning(logger)
-        self._ends: dict[str, float] = {}  # host -> end of its pause, by monotonic()
+        self.pausing = pausing
+        self._hosts: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = active_settings(crawler)
-        if not settings.pauses:
+        pausing = active_settings(crawler).alarms_that("pause")
+        if not pausing:
             raise NotConfigured  # without a message: this is the default
-        middleware = cls(crawler.stats, settings.pauses)
+        middleware = cls(crawler.stats, pausing)
         crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
         return middleware
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
-        seconds = self.pauses.get(alarm.name)
-        if seconds is None:
-            return
-        until = "to the end of the crawl" if seconds == inf else f"for {seconds:g} s"
-        message = f"No more requests to {alarm.host} {until}, after the alarm {alarm.name}"
-        extra: dict[str, object] = {"spider": spider}
-        if alarm.host in self._ends:
-            self._again.log(message, extra)
-        else:
-            logger.warning("%s", message, extra=extra)
-        self._ends[alarm.host] = monotonic() + seconds
+        if alarm.name in self.pausing and alarm.host not in self._hosts:
+            self._hosts.add(alarm.host)
+            logger.warning(
+                "No more requests to %s, after the alarm %s",
+                alarm.host,
+                alarm.name,
+                extra={"spider": spider},
+            )
 
     def process_request(self, request: Request) -> None:
-        if not self._ends or request.callback is NO_CALLBACK:
+        if not self._hosts or request.callback is NO_CALLBACK:
             return
-        host = Address.of(request.url).host
-        if monotonic() < self._ends.get(host, 0):
+        if (host := Address.of(request.url).host) in self._hosts:
             self.stats.inc_value("simhash/paused_requests")
             raise SitePaused(request.url, host)

@@ -85,8 +85,8 @@ class SimhashReport:
             writing = Writing(path, workers, settings.page_timeout)
         state: JobState[Collector] = JobState(crawler, "report")
         collector = state.load() or Collector()
-        collector.watch = collector.watch.resumed(settings.pauses)
-        extension = cls(crawler, collector, state, settings.closing_alarms, writing)
+        collector.watch = collector.watch.resumed()
+        extension = cls(crawler, collector, state, settings.alarms_that("close"), writing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import inf
 
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
@@ -109,16 +108,13 @@ class AlarmWatch:
     """Looks at each decision and raises an alarm once for each subject and host.
 
     An alarm is raised if the share of duplicates among the last :data:`SHARE_WINDOW` judged pages
-    is above *share*.  *pauses* maps names of alarms to seconds: such an alarm is raised again when
-    they are over and its cause still exists.  At most :data:`WATCHED` subjects have alarms.
+    is above *share*.  At most :data:`WATCHED` subjects have alarms.
     """
 
-    def __init__(self, share: float, pauses: Mapping[str, float] | None = None) -> None:
+    def __init__(self, share: float) -> None:
         self.share = share
-        self.pauses = pauses or {}
         self.pages = 0
-        # When each alarm may be raised again, in the time of the decisions.
-        self._quiet_until: dict[tuple[AlarmName, str, str], float] = {}
+        self._raised: set[tuple[AlarmName, str, str]] = set()
         # The latest duplicates: the number of the page, its text, and its name.
         self._recent: deque[tuple[int, str, str]] = deque()
         # Whether each of the latest judged pages was a duplicate.
@@ -126,13 +122,13 @@ class AlarmWatch:
         self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
-    def resumed(self, pauses: Mapping[str, float]) -> AlarmWatch:
+    def resumed(self) -> AlarmWatch:
         """Return the watch for a crawl that begins, or is resumed.
 
         It raises alarms for what it sees itself: the pages that closed the crawl before must not
         close it again.  It knows the hosts that had text before.
         """
-        watch = AlarmWatch(self.share, pauses)
+        watch = AlarmWatch(self.share)
         watch.pages = self.pages
         watch._hosts = self._hosts
         return watch
@@ -145,10 +141,8 @@ class AlarmWatch:
             if name in SITE_ALARMS:
                 host = Address.of(record.asked_url or record.url).host
             key = name, subject, host
-            if key not in self._quiet_until and len(self._quiet_until) >= WATCHED:
-                continue
-            if record.judged_at >= self._quiet_until.get(key, -inf):
-                self._quiet_until[key] = record.judged_at + self.pauses.get(name, inf)
+            if key not in self._raised and len(self._raised) < WATCHED:
+                self._raised.add(key)
                 message = MESSAGES[name].format(self._verdicts.count(True))
                 yield Alarm(name, subject, message, self.pages, record.url[:MAX_URL], host)
 
