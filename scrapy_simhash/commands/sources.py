@@ -5,10 +5,8 @@ Pages are stored in Scrapy's HTTP cache, in WARC files, or in a folder.
 
 from __future__ import annotations
 
-import dbm
 import gzip
 import os
-import pickle
 import re
 import zlib
 from ast import literal_eval
@@ -17,7 +15,6 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
-from io import BytesIO
 from pathlib import Path
 from urllib.request import Request as UrlRequest
 from urllib.request import urlopen
@@ -57,8 +54,6 @@ _BROKEN = (
     zlib.error,
     IgnoreRequest,
     AttributeError,
-    IndexError,
-    pickle.UnpicklingError,
 )
 
 # What may be a URL without its scheme: a host with a dot, or with a port.
@@ -156,17 +151,14 @@ def source_at(place: Path) -> Source:
     if place.name.endswith((".warc", ".warc.gz")) and place.is_file():
         unread = Unread()
         return Source(None, partial(_warc_pages, place, unread), unread)
-    if place.suffix == ".db" and dbm.whichdb(os.fspath(place)):
-        return Source(None, partial(_dbm_pages, place))
     if place.is_dir():
         if entries := sorted(path.parent for path in place.rglob("pickled_meta")):
-            readers = [(entry.name, partial(_folder_entry, entry)) for entry in entries]
-            return Source(len(entries), partial(_cached, readers))
+            return Source(len(entries), partial(_cached, entries))
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
             return Source(len(files), partial(_files, files))
     raise SourceError(
-        f"{place} must be an HTTP cache of Scrapy (a folder, or a .db file), a "
-        f"folder with .html files, or a .warc or .warc.gz file"
+        f"{place} must be an HTTP cache of Scrapy in files, a folder with .html files, or a .warc "
+        f"or .warc.gz file"
     )
 
 
@@ -196,26 +188,22 @@ async def analysed_pages(
         await workers.close()
 
 
-# Returns the request and the response of an entry of an HTTP cache, or raises one of _BROKEN.
-_Reader = Callable[[], tuple[Request, Response]]
-
-
-def _cached(entries: Iterable[tuple[str, _Reader]]) -> Iterator[Fetched]:
-    """Yield the pages in an HTTP cache: each entry has its request fingerprint and its reader."""
+def _cached(entries: Iterable[Path]) -> Iterator[Fetched]:
+    """Yield the pages in an HTTP cache: each is a folder, named by its request fingerprint."""
     crawler = Crawler(Spider)
     crawler.stats = DummyStatsCollector(crawler)
     compression = HttpCompressionMiddleware.from_crawler(crawler)
-    for name, read in entries:
+    for entry in entries:
         try:
-            unpacked = compression.process_response(*read())
-            request_fingerprint = bytes.fromhex(name)
+            unpacked = compression.process_response(*_entry(entry))
+            request_fingerprint = bytes.fromhex(entry.name)
         except _BROKEN:
             continue  # Scrapy could not use this entry either
         if isinstance(unpacked, Response):
             yield from _page(unpacked, request_fingerprint)
 
 
-def _folder_entry(entry: Path) -> tuple[Request, Response]:
+def _entry(entry: Path) -> tuple[Request, Response]:
     """Read what Scrapy's FilesystemCacheStorage wrote to a folder.
 
     Nothing is unpickled: the folder has the same facts as text, too.
@@ -227,37 +215,6 @@ def _folder_entry(entry: Path) -> tuple[Request, Response]:
     body = read((entry / "response_body").read_bytes())
     response = Response(facts["response_url"], facts["status"], Headers(headers), body)
     return Request(facts["url"], method=facts["method"]), response
-
-
-class _PlainValues(pickle.Unpickler):
-    """Reads plain Python values only, so that no file can run code."""
-
-    def find_class(self, module: str, name: str) -> type[str]:
-        if module == "ipaddress":  # IPv4Address and IPv6Address take their text
-            return str
-        raise pickle.UnpicklingError(f"{module}.{name} is no part of a response")
-
-
-def _dbm_pages(path: Path) -> Iterator[Fetched]:
-    """Yield what Scrapy's DbmCacheStorage wrote: a response for each request fingerprint."""
-
-    def read(key: bytes | str) -> tuple[Request, Response]:
-        facts = _PlainValues(BytesIO(cache[key])).load()
-        headers = Headers(facts["headers"])
-        response = Response(facts["url"], facts["status"], headers, facts["body"])
-        return Request(facts["url"]), response
-
-    try:
-        with dbm.open(os.fspath(path), "r") as cache:
-            # Not every kind of file can be iterated, but for its keys.
-            names = ((key, os.fsdecode(key)) for key in cache.keys())  # noqa: SIM118
-            yield from _cached(
-                (name.removesuffix("_data"), partial(read, key))
-                for key, name in names
-                if name.endswith("_data")
-            )
-    except (OSError, *dbm.error) as exc:
-        raise SourceError(f"{path} cannot be read: {exc}") from exc
 
 
 def _files(files: list[Path]) -> Iterator[Fetched]:

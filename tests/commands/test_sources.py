@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dbm
 import gzip
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +55,6 @@ def test_entry_of_the_cache_that_is_broken_is_left_out(
     broken[2].unlink()
     found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
     assert found["pages"] <= 3
-
-
-DBM = {"HTTPCACHE_STORAGE": "scrapy.extensions.httpcache.DbmCacheStorage"}
-
-
-@pytest.mark.parametrize("module", ["dbm", "dbm.dumb"])
-def test_http_cache_in_a_database_is_imported(
-    pages: Site, crawl: CrawlFixture, tmp_path: Path, module: str
-) -> None:
-    cache = cached(crawl, tmp_path, HTTPCACHE_DBM_MODULE=module, **DBM).with_suffix(".db")
-    with dbm.open(str(cache), "w") as entries:
-        entries[f"{'00' * 20}_data"] = pickle.dumps({"url": Path("x")})
-        entries[f"{'01' * 20}_data"] = b"no pickle"
-    found = simhash_json(tmp_path, "import", "new.simhash", str(cache), *FAST)
-    assert found == {"pages": 4, "unique": 3, "exact_duplicate": 1}
-    again = simhash_json(tmp_path, "import", str(INDEX), str(cache), *FAST)
-    assert again == {"pages": 4, "refresh": 3, "exact_duplicate": 1}
 
 
 @pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
