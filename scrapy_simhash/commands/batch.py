@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.batch.records import Input
 
 
-# From so many pages on, their analysis takes days.
-MANY_PAGES = 50_000_000
-
-
 @dataclass(frozen=True)
 class BatchResult:
     """The pages of an archive by verdict, reason and whether they are crowded.
@@ -168,8 +164,6 @@ class BatchCommand(Subcommand[BatchResult]):
                 f"{crowded:,} kept pages were not compared with all that are like them: "
                 f"there are too many"
             )
-        if counts["pages"] > MANY_PAGES:
-            console.print("One machine takes days for so many pages: see docs/archives.md")
         print_line(console, f"Each decision is in {found.output}")
 
 

@@ -17,7 +17,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.run import WORKERS, JobState
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path
 from scrapy_simhash.files import replacing
@@ -140,17 +139,10 @@ class SimhashReport:
                 with replacing(path.with_suffix(suffix)) as unfinished:
                     unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
         except OSError as exc:
-            account = self.crawler.get_extension(SimhashAccount)
-            feed = account and account.feed and account.feed.path
-            way = (
-                f"Make it elsewhere: scrapy simhash report {feed} --output report.html"
-                if feed
-                else "With SIMHASH_DECISIONS_FILE, the next one can be made again from that file"
-            )
             logger.error(
-                "The report of near-duplicates could not be written: %s. %s",
+                "The report of near-duplicates could not be written: %s. With "
+                "SIMHASH_DECISIONS_FILE, it can be made again: scrapy simhash report FILE",
                 exc,
-                way,
                 extra={"spider": spider},
             )
         else:

@@ -24,21 +24,21 @@ from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.urls import Address, value_pattern
 from scrapy_simhash.workers.pool import Workers
 
-# So many for the whole crawl, and this share of its pages.
+# At most this many second visits in a crawl, and beyond them this share of its pages.
 FREE_VISITS = 20
 MOST_SHARE = 0.02
 # Sections that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
-# On a host where something changes by itself, a section is visited once it has so many pages.
+# On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
 
-# The bodies of kept pages that are remembered, in bytes, and so many pages.
+# The latest kept pages are remembered: at most this number, with this many bytes of bodies.
 MAX_KEPT_BYTES = 32_000_000
 MAX_KEPT = 1_000
-# Of those that have changed since, so many are read again for one page that is like them.
+# At most this many of them are read again for one page that is like them.
 MOST_READ_AGAIN = 3
-# They are like it if the fingerprints of their main texts differ in so many bits.
+# A page is like them within this distance of the fingerprints of their main texts.
 LIKE = 7
 
 
@@ -54,23 +54,27 @@ class SecondVisits:
     """Asks for a page that was just met once more, and compares the two answers.
 
     The request is a copy of the page's own, so it goes through the crawl's scheduler, delays and
-    middlewares as any other; its answer never reaches the spider.  Of the pages of a section that
-    are kept although their text is known, those are visited that follow the last one by a
-    *probes*-th of all; by as many as there were, after a visit that has taught nothing, or while
-    *probes* are under way.  If something changes by itself elsewhere on the host, a page of the
-    section is visited before there are such.  Where something is cut, the first page of a kind of
-    addresses that is dropped is visited, the second, the fourth, and so on.
+    middlewares as any other; its answer never reaches the spider.  Which pages are visited:
+
+    - In each section, some of the pages that are kept although their text is known.  After a visit
+      that has taught something, the next one comes when their number has grown by one *probes*-th.
+      After one that has taught nothing, or while *probes* visits are under way, it comes when their
+      number has doubled.
+    - Before there are such pages, one page of a section if something changes by itself elsewhere
+      on its host.
+    - Where something is cut as noise, the first, second, fourth, ... dropped page of each kind of
+      addresses, to see if it is noise there.
     """
 
     def __init__(self, crawler: Crawler, index: Index, probes: int) -> None:
         self._crawler = crawler
         self._index = index
         self._probes = probes
-        # Of each section: the pages that might be visited, and at which the next one is.
+        # By section: the number of pages that might be visited, and at which one the next is due.
         self._met: FIFOCache[str, tuple[int, int]] = FIFOCache(MAX_SECTIONS)
-        # Of each section that was not visited yet its kept pages; of each kind of addresses the
-        # dropped ones, where something is cut.
+        # Kept pages by section, where none was visited yet.
         self._early: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        # Dropped pages by kind of addresses, where something is cut.
         self._dropped: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
         self._asked = self._judged = 0
@@ -107,14 +111,14 @@ class SecondVisits:
             self._wait(section, waiting < self._probes)
 
     def _is_first(self, section: str) -> bool:
-        """Whether a section is to be visited, of which one more page is kept."""
+        """Count one more kept page of a section; return whether it is to be visited."""
         pages = self._early[section] = self._early.get(section, 0) + 1
         return pages >= FIRST_VISIT_AT and self._index.learned.is_noisy(section)
 
     def _is_audit(self, url: str) -> bool:
-        """Whether one more page that is dropped is to be visited.
+        """Count one more dropped page; return whether it is to be visited.
 
-        What was cut from it may be its own: noise of other pages.
+        What was cut from it as noise of other pages may be content here.
         """
         kind = value_pattern(Address.of(url))
         pages = self._dropped[kind] = self._dropped.get(kind, 0) + 1
@@ -152,7 +156,7 @@ class SecondVisits:
         return True
 
     def _wait(self, section: str, may_teach: bool) -> None:
-        """Decide which page of a section is visited next, if one more visit may teach something."""
+        """Set the number of pages of a section at which the next one is visited."""
         met, _ = self._met.get(section, (0, 1))
         self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)
 
@@ -167,14 +171,13 @@ class _Kept(NamedTuple):
 
 
 class KeptPages:
-    """The kept pages of late, to be read again once more is known to change by itself.
+    """The latest kept pages, which are read again when more is known to change by itself.
 
-    What is stored of a kept page is without what was known to change by itself when it was judged.
-    Once more is known, its copies seem to have what it has not.  A page that is read again is
-    given to *store*, with whether the spider was handed what is on it.
+    A kept page is stored without what was known to change by itself when it was judged.  When more
+    is known, a copy has values that the stored page lacks, and would pass.  So the page is analysed
+    again, and given to *store* with whether the spider was handed what is on it.
 
-    Cost: an analysis for each kept page and time that more becomes known, and only if a page comes
-    that is like it; at most :data:`MOST_READ_AGAIN` for one page.
+    Cost: at most :data:`MOST_READ_AGAIN` analyses before a page is judged, of pages like it.
     """
 
     def __init__(self, store: Callable[[Fetched, bool], Awaitable[None]]) -> None:
