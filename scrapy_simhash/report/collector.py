@@ -6,9 +6,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
-from scrapy_simhash.report.counting import Heaviest, Timeline, keep_largest
+from scrapy_simhash.report.counting import Heaviest, Timeline
 from scrapy_simhash.report.record import Outcome, Record
 from scrapy_simhash.urls import MAX_URL
 
@@ -126,7 +127,7 @@ class Collector:
         self.timeline = Timeline()
         self.shares: Counter[int] = Counter()
         self.missed_shares: Counter[int] = Counter()
-        # The kept pages that share most, the last one the most: share, page, closest, distance.
+        # The kept pages that share most, the first one the most: share, page, closest, distance.
         self.near_misses: list[tuple[float, str, str, int]] = []
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
         self.sites: Heaviest[str, SourceCount] = Heaviest(SITES, SourceCount)
@@ -210,7 +211,7 @@ class Collector:
             share, distance, url = record.decision.closest
             self.missed_shares[int(share * SHARE_STEPS)] += 1
             near = share, shortened(record.url), shortened(url), distance
-            keep_largest(self.near_misses, near, NEAR_MISSES)
+            self.near_misses = nlargest(NEAR_MISSES, [*self.near_misses, near])
 
     def _add_duplicate(self, record: Record) -> None:
         if record.decision.share is not None:

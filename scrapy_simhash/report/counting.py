@@ -6,7 +6,6 @@ texts beside each count, and a sketch has no room for them.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
@@ -109,10 +108,3 @@ class Timeline:
         narrow, self.pages = self.pages, defaultdict(Counter)
         for number, pages in narrow.items():
             self.pages[number // 2].update(pages)
-
-
-def keep_largest(kept: list[Row], row: Row, limit: int) -> None:
-    """Put a row in its place among those that are *kept*, of which only the largest stay."""
-    if len(kept) < limit or row > kept[0]:
-        insort(kept, row)
-        del kept[:-limit]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import tracemalloc
 from itertools import islice
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import Collector
-from scrapy_simhash.report.counting import BINS, Heaviest, Timeline, keep_largest
+from scrapy_simhash.report.counting import BINS, Heaviest, Timeline
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of, text_of
 from scrapy_simhash.report.record import Record
@@ -70,11 +71,13 @@ def test_timeline_counts_every_page_in_few_bins(pages: list[tuple[float, bool]])
     assert sum(row[2] for row in rows) == sum(duplicate for _, duplicate in pages)
 
 
-def test_largest_are_kept() -> None:
-    largest: list[tuple[int, str]] = []
-    for number in (3, 9, 1, 7):
-        keep_largest(largest, (number, f"page {number}"), limit=2)
-    assert largest == [(7, "page 7"), (9, "page 9")]
+def test_kept_pages_that_share_most_are_listed_in_order() -> None:
+    shares = [step / 100 for step in range(50, 90)]
+    random.Random(1).shuffle(shares)
+    closest = [{"url": SITE, "share": share, "distance": 3} for share in shares]
+    collector = collect(*(record(f"{SITE}/{i}", closest=one) for i, one in enumerate(closest)))
+    listed = [row["share"] for row in report_of(collector, CrawlInfo())["near_misses"]]
+    assert listed == sorted(shares, reverse=True)[:10]
 
 
 @pytest.mark.parametrize(
