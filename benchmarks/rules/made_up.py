@@ -110,10 +110,15 @@ def handbooks(pages: int) -> dict[str, Site]:
     def with_version(path: str) -> str:
         return f"{HOST}{path}?v={rng.randrange(8)}"
 
-    select: Site = [[(f"{HOST}/select?v={i}", always(f"select {i}"))] for i in range(60)]
-    versions = site(with_version, 10)
-    for at, page in enumerate(select):
-        versions.insert(rng.randrange(len(versions) + at), page)
+    def with_select(alike: int) -> Site:
+        """There is one page of which the version matters, but not at first."""
+        versions = site(with_version, 10)
+        places = sorted(rng.sample(range(pages), 60))
+        for i, at in enumerate(places):
+            content = always(f"select {max(alike, i)}")
+            versions.insert(at + i, [(f"{HOST}/select?v={i}", content)])
+        return versions
+
     places = [f"p{i}" for i in range(12)]
     return {
         "handbook, ref=": site(lambda path: f"{HOST}{path}?ref={rng.choice(places)}", 5),
@@ -129,7 +134,8 @@ def handbooks(pages: int) -> dict[str, Site]:
         "handbook, a token at each link": site(
             lambda path: f"{HOST}{path}?sid={rng.getrandbits(64):x}", 8.5
         ),
-        "handbook, ?v= that matters in /select": versions,
+        "handbook, ?v= that matters in /select": with_select(0),
+        "handbook, ?v= that matters in /select from the sixth on": with_select(5),
     }
 
 

@@ -44,6 +44,8 @@ CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
 # Times the mean of the requests for a key.
 FAR_MORE = 3
+# In place of 1, of a key that had its trial: it was looked at as one with far more requests.
+_CROWDED = 2
 # Files of other runs are removed after this time.
 KEEP_SECONDS = 30 * 86_400
 _APPLICATION_ID = 0x53485044  # "SHPD"
@@ -191,30 +193,50 @@ class ParkedRequests:
         """Return random requests of a rule, each of another key that was not looked at.
 
         They count as asked for now.  There are *each* of every pattern in the sample that is not
-        *tried*.  A key is chosen the sooner the more requests it has, and first of all if it has
-        far more than others: so many pages are lost if it is wrong.
+        *tried*.  A key is chosen the sooner the more requests it has.
         """
-        where = f"""id IN (
+        where = """id IN (
             WITH one AS (
-                SELECT id, template, count(*) AS requests, min(abs(random())) AS place
+                SELECT id, template, min(abs(random())) AS place
                 FROM parked WHERE state = ? AND rule = ? AND NOT looked
                 AND template IN (SELECT value FROM json_each(?)) GROUP BY key
             ), found AS (
                 SELECT id, place, template NOT IN (SELECT value FROM json_each(?))
-                AND row_number() OVER (PARTITION BY template ORDER BY place) <= ? AS is_first,
-                requests > {FAR_MORE} * avg(requests) OVER () AS is_large
+                AND row_number() OVER (PARTITION BY template ORDER BY place) <= ? AS is_first
                 FROM one
             )
-            SELECT id FROM found ORDER BY is_first DESC, is_large DESC, place
+            SELECT id FROM found ORDER BY is_first DESC, place
             LIMIT max((SELECT total(is_first) FROM found), ?)
-        )"""  # noqa: S608 - only our own text
+        )"""
         names = json.dumps(sample.patterns), json.dumps([*tried])
+        return self._look(where, rule, *names, sample.each, sample.limit)
+
+    def crowded(self, rule: AddressRule) -> list[ParkedRequest]:
+        """Return random requests of the keys that have far more than others, from each once.
+
+        They count as asked for now.  Of n requests for a key, there are about the square root of n,
+        even if the key had its trial: two searches that find nothing do not show that all do.
+        """
+        where = f"""id IN (
+            WITH one AS (
+                SELECT id, looked, count(*) OVER (PARTITION BY key) AS requests,
+                row_number() OVER (PARTITION BY key ORDER BY random()) - 1 AS place
+                FROM parked WHERE state = ? AND rule = ?
+            )
+            SELECT id FROM one WHERE looked < {_CROWDED} AND place * place < requests
+            AND requests > {FAR_MORE} * (SELECT count(*) / total(place = 0) FROM one)
+        )"""  # noqa: S608 - only our own text
+        return self._look(where, rule, looked=_CROWDED)
+
+    def _look(
+        self, where: str, rule: AddressRule, *values: object, looked: int = 1
+    ) -> list[ParkedRequest]:
         written = _written(rule)
-        rows = self._take(where, _PARKED, written, *names, sample.each, sample.limit)
+        rows = self._take(where, _PARKED, written, *values)
         self._connection.executemany(
-            "UPDATE parked SET looked = 1 WHERE rule = ?"
+            "UPDATE parked SET looked = ? WHERE rule = ?"
             " AND key = (SELECT key FROM parked WHERE id = ?)",
-            ((written, row.id) for row in rows),
+            ((looked, written, row.id) for row in rows),
         )
         return rows
 

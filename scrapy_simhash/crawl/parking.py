@@ -372,11 +372,12 @@ class Parking:
         one = self._learner.hypothesis(rule)
         trials = {} if one is None else one.trials
         tried = [name for name, of in trials.items() if of.right >= wanted.each]
+        crowded = self._safely(self._store.crowded, rule) if wanted.each else None
         rows = self._safely(self._store.sample, rule, wanted, tried) or []
         self._looked_at[rule] += len(rows)
-        for row in rows:
+        for row in (*(crowded or ()), *rows):
             self._ask(row, "audited")
-        return bool(rows)
+        return bool(crowded or rows)
 
     def _go_on(self) -> None:
         """Ask for what is to be asked for, but not for all at once."""

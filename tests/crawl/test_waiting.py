@@ -192,6 +192,27 @@ def test_a_page_of_one_name_does_not_speak_for_its_folder(waiting: Waiting) -> N
     assert len(waiting.left()) >= 50
 
 
+def test_a_page_with_far_more_addresses_than_others_is_looked_at_though_two_were_one(
+    tmp_path: Path,
+) -> None:
+    """Two searches that find nothing are a trial that is right, and say nothing of the others."""
+    with rules_in_use(tmp_path, HOST) as use:
+        waiting = Waiting(*use)
+        for end in ("?sid=none1", "?sid=none2"):
+            select = PageForRules(f"{HOST}/a/select{end}", f"{HOST}/a/select?sid=none1")
+            waiting.rules._learner.learn(select)
+        assert all(waiting.meet(f"/a/q{i}") for i in range(100))
+        for i in range(60):
+            with pytest.raises(RuledOut):
+                waiting.rules.process_request(
+                    Request(f"{HOST}/a/select?sid={i}x", priority=PRIORITY)
+                )
+        with suppress(pytest.fail.Exception):  # until the spider is idle
+            while waiting.idle():
+                waiting.answer(differs="select")
+        assert not any("select" in url for url in waiting.left())
+
+
 @pytest.mark.parametrize(
     "values",
     [{"cb_kwargs": {"item": 7}}, {"meta": {"list": "x"}}, {"dont_filter": True}, {"body": b"1"}],
