@@ -20,9 +20,10 @@ MAX_RULES = 32
 MAX_SUGGESTED = 100
 # The least recently used is forgotten first; its rules stay with the index.
 MAX_SITES = 200
-# Duplicates of different pages that must suggest a rule before it is put on trial.  They do not
-# count as evidence, since the rule was chosen by them.
-SUGGESTIONS = 2
+# Addresses of duplicates and their kept pages that must suggest a rule before it is put on trial:
+# two of two pages each, or four of one page.  They do not count as evidence, since the rule was
+# chosen by them.
+SUGGESTIONS = 4
 # Values of a folder that suggest that it does not matter.
 VALUES = 3
 # A longer piece of an address is not one that a site gives to all its pages.
@@ -43,7 +44,7 @@ class SiteRules:
         self.hypotheses: dict[AddressRule, Hypothesis] = {}
         # How many were ever put on trial: each one gets a smaller share of the error.
         self.tried = 0
-        self._suggested: LRUCache[AddressRule, set[str]] = LRUCache(MAX_SUGGESTED)
+        self._suggested: LRUCache[AddressRule, set[int]] = LRUCache(MAX_SUGGESTED)
         self._by_host: dict[str, list[Hypothesis]] = {}
 
     def about(self, host: str) -> list[Hypothesis]:
@@ -68,9 +69,9 @@ class SiteRules:
             seen = self._suggested.setdefault(known, set())
             if rule.kind == "segment":
                 at = rule.drop.count("/") - 1
-                seen.update(one.path.split("/")[at] for one in (duplicate, kept))
+                seen.update(hash(one.path.split("/")[at]) for one in (duplicate, kept))
             else:
-                seen.add(f"{kept.path}?{kept.parameters}")
+                seen.update(map(hash, (duplicate, kept)))
             if len(seen) >= (VALUES if rule.kind == "segment" else SUGGESTIONS):
                 del self._suggested[known]
                 begun += self._try(known, now)

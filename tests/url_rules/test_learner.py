@@ -82,6 +82,14 @@ def test_a_rule_acts_after_45_keys() -> None:
     assert rule.rate > 0.9
 
 
+def test_four_addresses_of_one_page_suggest_a_rule() -> None:
+    crawl = Crawl()
+    for value in range(3):
+        assert SID not in crawl.of
+        crawl.alias("p", "/a", f"?sid={value}")
+    assert crawl.of[SID].keys == 0, "they are no trials"
+
+
 def test_a_rule_matches_an_address_of_a_kept_page_only() -> None:
     crawl = learned()
     assert crawl.matches("/a/p1?sid=7")
