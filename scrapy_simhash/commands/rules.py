@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from rich import box
 from rich.console import Console
@@ -31,35 +31,23 @@ from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
-from scrapy_simhash.urls import Address, folder_pattern, site_of_host
+from scrapy_simhash.urls import site_of_host
 
 
-@dataclass(frozen=True)
-class FoundRule:
-    """A rule of a site with the evidence for it, and the address that was asked about."""
+class FoundRule(NamedTuple):
+    """A rule of a site, with the evidence for it."""
 
     site: str
     evidence: Hypothesis
-    asked: Address | None
-
-    @property
-    def canonical(self) -> Address | None:
-        """What the rule makes of the address; None if it leaves it as it is."""
-        return None if self.asked is None else self.evidence.rule.applied(self.asked)
-
-    @property
-    def template(self) -> str | None:
-        """The folder pattern of that."""
-        return None if self.asked is None else folder_pattern(self.canonical or self.asked)
 
     def as_json(self) -> dict[str, Any]:
         """Return all that is known of the rule, in values that JSON has; times are in seconds.
 
         It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.  Of
         its failures, *other_texts* were pages with another text, and *only_links* had only new
-        links or media.  *stage* is how sure it is at the address, or in a folder, if it may act.
+        links or media.  *stage* is how sure it is in a folder, if it may act there.
         """
-        one, canonical, template = self.evidence, self.canonical, self.template
+        one = self.evidence
         return {
             "site": self.site,
             **one.as_row(),
@@ -69,9 +57,6 @@ class FoundRule:
             ],
             "holds": one.acts(),
             "waits_for": one.waits_for(),
-            "canonical": None if canonical is None else canonical.url,
-            "template": template,
-            "stage": None if template is None else one.stage(template),
         }
 
 
@@ -86,20 +71,18 @@ class FoundRules:
 
 
 class RulesCommand(Subcommand["FoundRules | Parked"]):
-    """Lists rules, explains what they make of an address; approves and forgets them.
+    """Lists rules; approves and forgets them.
 
     Or counts the requests that rules have parked, and writes them out.
     """
 
     name = "rules"
-    summary = "List, explain, approve or forget rules; list what they have parked"
+    summary = "List, approve or forget rules; list what they have parked"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
         parser.add_argument("--site", help="only those of this registered domain, or host")
-        parser.add_argument("--approved", action="store_true", help="only those that are approved")
         what = parser.add_mutually_exclusive_group()
-        what.add_argument("--explain", metavar="URL", help="what the rules make of an address")
         numbers: dict[str, Any] = {"type": int, "nargs": "*", "metavar": "N"}
         what.add_argument("--forget", **numbers, help="forget these, or all of a --site")
         what.add_argument("--disapprove", **numbers, help="undo --approve for these, or all")
@@ -126,28 +109,16 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
         if options.forget == [] and options.site is None:
             raise SettingsError("say of which site: --site HOST, or which rules: --forget N")
         site = None if options.site is None else site_of_host(options.site.lower())
-        address = None
-        if options.explain is not None:
-            if "://" not in options.explain:
-                raise SettingsError(
-                    f"--explain needs a whole URL: did you mean http://{options.explain}?"
-                )
-            address = Address.of(options.explain)
-            site = site_of_host(address.host)
-        only_approved = options.approved or options.disapprove is not None
-
-        def is_meant(one: Hypothesis) -> bool:
-            return (
-                (not numbers or one.number in numbers)
-                and (bool(one.approved) or not only_approved)
-                and (address is None or one.rule.is_about(address.host))
-            )
-
         async with open_existing(options.index) as index:
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
                 raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")
-            found = [rule for rule in _found(rules_of, address) if is_meant(rule.evidence)]
+            found = [
+                rule
+                for rule in _found(rules_of)
+                if (not numbers or rule.evidence.number in numbers)
+                and (options.disapprove is None or rule.evidence.approved)
+            ]
             if numbers is not None:
                 return await _changed(index, found, options)
         return FoundRules(found)
@@ -166,10 +137,6 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             console.print(f"{found.disapproved:,} rules are approved no more")
         elif not found.rules:
             console.print("No rule")
-        elif found.rules[0].asked is not None:
-            for rule in found.rules:
-                for line in _explained(rule):
-                    print_line(console, line)
         else:
             for line in _listed(found.rules):
                 print_line(console, line)
@@ -219,16 +186,14 @@ async def _changed(
     if options.disapprove is not None:
         return FoundRules([], disapproved=len(found))
     approved = {(rule.site, rule.evidence.number) for rule in found}
-    now = _found(await rules_in(index, None), None)
+    now = _found(await rules_in(index, None))
     rules = [rule for rule in now if (rule.site, rule.evidence.number) in approved]
     return FoundRules(rules, approved=len(found))
 
 
-def _found(rules_of: Mapping[str, SiteRules], asked: Address | None) -> list[FoundRule]:
+def _found(rules_of: Mapping[str, SiteRules]) -> list[FoundRule]:
     """Return all rules by their sites and numbers."""
-    found = [
-        FoundRule(of, one, asked) for of in rules_of for one in rules_of[of].hypotheses.values()
-    ]
+    found = [FoundRule(of, one) for of in rules_of for one in rules_of[of].hypotheses.values()]
     return sorted(found, key=lambda rule: (rule.site, rule.evidence.number))
 
 
@@ -255,21 +220,6 @@ def _state(one: Hypothesis) -> str:
     if wait := one.waits_for():
         return f"waits: {wait}"
     return "acts nowhere: it was wrong at least once in each folder" if one.failures else "on trial"
-
-
-def _explained(found: FoundRule) -> Iterator[str]:
-    """Yield what a rule makes of the address, and why it may act there or may not."""
-    one, canonical, template = found.evidence, found.canonical, found.template or ""
-    yield f"{one.number}. {one.rule}"
-    yield f"   takes it for {'what it is' if canonical is None else canonical.url}"
-    if (own := one.trials.get(template)) is None:
-        yield f"   nothing is known of {template}"
-    else:
-        yield f"   {template}: {own.right:,} keys, {own.wrong:,} failures"
-        yield f"   everywhere: {one.keys:,} keys, {one.failures:,} failures"
-    stage = one.stage(template)
-    sure = "approved" if one.approved else stage
-    yield f"   it may act: {sure}" if stage else "   it may not act"
 
 
 @dataclass(frozen=True)
