@@ -1,6 +1,7 @@
 """Sites of addresses alone, with aliases of each kind or hostile, crawled without a network.
 
-Pages are judged by what they are; requests pass the rules' own middleware.
+Pages are judged by what they are; requests pass the rules' own middleware.  A wall is known when as
+many pages had it as raise an alarm in a crawl.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.report.alarms import ONE_TEXT_PAGES
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.url_rules.learner import PageForRules
 
@@ -40,6 +42,7 @@ NAMES = ["".join(pair) + "/" for pair in product(_SYLLABLES, repeat=2)]
 MANY_FOLDERS = [f"at-{name[:-1]}" for name in NAMES[:40]]
 ORDERS = ("as linked", "by chance", "aliases last", "aliases first")
 WORTH: int = SimhashSettings().rules_audit
+WALLS = ("wall", "please start a session")
 
 COLUMNS = (
     "avoided",
@@ -151,14 +154,14 @@ def hostile_sites(pages: int) -> dict[str, Site]:
         ]
 
     def opening(content: str) -> ContentAt:
-        return lambda done: "wall" if done < 0.5 else content
+        return lambda done: WALLS[0] if done < 0.5 else content
 
     walled = [
         [(url, opening(content(1.0))) for url, content in page]
         for page in alias_site(ALIASES["session id"], pages)
     ]
     required = [
-        [(page[0][0], always("please start a session")), page[1]]
+        [(page[0][0], always(WALLS[1])), page[1]]
         for page in alias_site(ALIASES["session id"], pages)
     ]
     return {
@@ -231,6 +234,7 @@ class Dry:
         """Download what no rule parks."""
         random.seed(self.seed)
         self._kept: dict[str, str] = {}
+        self._met: Counter[str] = Counter()
         content_at = dict(addresses)
         if self.policy is None:
             for at, (url, content) in enumerate(addresses):
@@ -289,6 +293,11 @@ class Dry:
 
     def _download(self, request: Request, content: str, why: str) -> None:
         kept = self._take(request.url, content, why)
+        self._met[content] += 1
+        if content in WALLS and self._met[content] >= ONE_TEXT_PAGES:
+            self._rules._forget(kept, "")
+            self._rules.request_ended(request, Decision("exact_duplicate", "same_text"))
+            return
         lesson = self._rules._learner.learn(PageForRules(request.url, kept))
         if lesson.learned and self.first_rule is None:
             self.first_rule = lesson.learned[0].keys
