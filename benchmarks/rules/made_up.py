@@ -122,6 +122,13 @@ def handbooks(pages: int) -> dict[str, Site]:
             versions.insert(at + i, [(f"{HOST}/select?v={i}", content)])
         return versions
 
+    def with_language(path: str) -> str:
+        return f"{HOST}{path}?lang={rng.choice('abcd')}"
+
+    translated = site(with_language, 4)
+    for page in rng.sample(translated, 12):
+        path = page[0][0].removeprefix(HOST)
+        page.append((f"{HOST}{path}?lang=z", always(f"{path} in z")))
     places = [f"p{i}" for i in range(12)]
     return {
         "handbook, ref=": site(lambda path: f"{HOST}{path}?ref={rng.choice(places)}", 5),
@@ -139,6 +146,7 @@ def handbooks(pages: int) -> dict[str, Site]:
         ),
         "handbook, ?v= that matters in /select": with_select(0),
         "handbook, ?v= that matters in /select from the sixth on": with_select(5),
+        "handbook, lang= of which one value matters on 12 pages": translated,
     }
 
 

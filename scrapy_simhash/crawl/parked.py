@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS parked (
     request BLOB NOT NULL,
     state INTEGER NOT NULL DEFAULT 0,
     looked INTEGER NOT NULL DEFAULT 0,
-    page TEXT NOT NULL
+    page TEXT NOT NULL,
+    left_out TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS needed (
     rule TEXT NOT NULL, template TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (rule, id)
@@ -42,13 +43,13 @@ CREATE INDEX IF NOT EXISTS parked_by_key ON parked (key);
 CREATE INDEX IF NOT EXISTS parked_by_content ON parked (content);
 CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
-# Times the mean of the requests for a key.
+# Times the mean of the requests for a key; of those with a value, so many times fewer are rare.
 FAR_MORE = 3
 # In place of 1, of a key that had its trial: it was looked at as one with far more requests.
 _CROWDED = 2
 # Files of other runs are removed after this time.
 KEEP_SECONDS = 30 * 86_400
-_APPLICATION_ID = 0x53485044  # "SHPD"
+_APPLICATION_ID = 0x53485045  # "SHPE"
 
 
 class ParkedRequest(NamedTuple):
@@ -71,7 +72,8 @@ class ParkedBy(NamedTuple):
 
     It is parked for a kept page with a *content*.  One that *is_waiting* is parked for a page that
     has no verdict yet.  *others* are rules that had to apply as well, and their patterns.  *page*
-    is the page pattern of the address.  *looked*: the rule had its trial for this key.
+    is the page pattern of the address, and *left_out* what the rule leaves out of it.  *looked*:
+    the rule had its trial for this key.
     """
 
     rule: AddressRule
@@ -82,6 +84,7 @@ class ParkedBy(NamedTuple):
     others: Iterable[tuple[AddressRule, str]] = ()
     page: str = ""
     looked: bool = False
+    left_out: str = ""
 
 
 class ParkedRequests:
@@ -120,15 +123,18 @@ class ParkedRequests:
 
     def park(self, url: str, request: bytes, why: ParkedBy) -> None:
         """Store a request; when this returns, it is there for good."""
-        rule, pattern, key, content, is_waiting, others, page, looked = why
+        rule, pattern, key, content, is_waiting, others, page, looked, left_out = why
         state = _WAITING if is_waiting else _PARKED
         with self._connection:
             self._connection.execute("BEGIN")
             stored = self._connection.execute(
                 "INSERT INTO parked"
-                " (rule, template, key, url, request, content, state, page, looked)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (_written(rule), pattern, _key(key), url, request, content, state, page, looked),
+                " (rule, template, key, url, request, content, state, page, looked, left_out)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(_written(rule), pattern, _key(key), url, request),
+                    *(content, state, page, looked, left_out),
+                ),
             )
             self._connection.executemany(
                 "INSERT INTO needed VALUES (?, ?, ?)",
@@ -193,21 +199,30 @@ class ParkedRequests:
         """Return random requests of a rule, each of another key that was not looked at.
 
         They count as asked for now.  There are *each* of every pattern in the sample that is not
-        *tried*.  A key is chosen the sooner the more requests it has.
+        *tried*.  Of a key, the one is chosen of which the rule leaves out what is rare, if there is
+        one: such a value may matter though the others do not.  If half of the keys had such a one,
+        as where each link has a session of its own, this says nothing.
         """
-        where = """id IN (
-            WITH one AS (
-                SELECT id, template, min(abs(random())) AS place
+        where = f"""id IN (
+            WITH counted AS (
+                SELECT id, key, template, abs(random()) AS place,
+                count(*) OVER (PARTITION BY left_out) AS alike
                 FROM parked WHERE state = ? AND rule = ? AND NOT looked
-                AND template IN (SELECT value FROM json_each(?)) GROUP BY key
+                AND template IN (SELECT value FROM json_each(?))
+            ), rare AS (
+                SELECT *, {FAR_MORE} * alike < avg(alike) OVER () AS is_rare FROM counted
+            ), of_key AS (
+                SELECT id, template, place, row_number() OVER (PARTITION BY key ORDER BY
+                is_rare AND (SELECT 2 * total(is_rare) < count(DISTINCT key) FROM rare) DESC, place
+                ) AS number FROM rare
             ), found AS (
                 SELECT id, place, template NOT IN (SELECT value FROM json_each(?))
                 AND row_number() OVER (PARTITION BY template ORDER BY place) <= ? AS is_first
-                FROM one
+                FROM of_key WHERE number = 1
             )
             SELECT id FROM found ORDER BY is_first DESC, place
             LIMIT max((SELECT total(is_first) FROM found), ?)
-        )"""
+        )"""  # noqa: S608 - only our own text
         names = json.dumps(sample.patterns), json.dumps([*tried])
         return self._look(where, rule, *names, sample.each, sample.limit)
 

@@ -45,7 +45,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, SimhashSettings, is_in_redis
 from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_size
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
-from scrapy_simhash.urls import Address, site_of_host
+from scrapy_simhash.urls import MAX_NAME, Address, page_pattern, site_of_host
 
 if TYPE_CHECKING:
     from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
@@ -200,9 +200,11 @@ class Parking:
             return
         if first is not None:
             self._under_way.wait(first, match.key)
-        page = match.hypothesis.page_of(Address.of(request.url))
-        where = rule, match.pattern, match.key, match.content
-        self.park(request, ParkedBy(*where, first is not None, match.others, page, match.is_tried))
+        own = Address.of(request.url)
+        made = match.hypothesis.applied(own) or own
+        left_out = str(sorted({*own.parameters} - {*made.parameters}))[:MAX_NAME]
+        why = (first is not None, match.others, page_pattern(made), match.is_tried, left_out)
+        self.park(request, ParkedBy(rule, match.pattern, match.key, match.content, *why))
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""

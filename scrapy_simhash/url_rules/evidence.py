@@ -271,10 +271,6 @@ class Hypothesis:
             return pattern, self.stage(page)
         return pattern, self.stage(pattern)
 
-    def page_of(self, address: Address) -> str:
-        """Return the page pattern of an address, as the rule makes it."""
-        return page_pattern(self.applied(address) or address)
-
     def count(
         self,
         pattern: str,

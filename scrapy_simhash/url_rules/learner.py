@@ -438,7 +438,8 @@ class Learner:
         hypothesis = self._book.hypothesis(rule)
         if hypothesis is None:
             return ""
-        page = hypothesis.page_of(Address.of(url))
+        address = Address.of(url)
+        page = page_pattern(hypothesis.applied(address) or address)
         if (url, hypothesis) not in self._refuted:
             hypothesis.count(pattern, False, time.time(), page, is_leading=leads_on)
             self._book.note_trials(rule.host, 1, are_urgent=True)

@@ -452,6 +452,26 @@ def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path:
     store.close()
 
 
+def test_a_sample_has_the_requests_with_values_that_are_rare(tmp_path: Path) -> None:
+    """Of each page, one address of four is taken: a value that few pages have is among them."""
+
+    def sampled(*others: str) -> Counter[str]:
+        """Ten of 40 pages have the last of the other values."""
+        store = ParkedRequests(tmp_path / "parked.sqlite")
+        for key in range(40):
+            for value in ("a", *others) if key < 10 else ("a", *others[:-1]):
+                why = ParkedBy(SID, "/a/*", key, left_out=value.replace("N", str(key)))
+                store.park(f"http://a.example/a/p{key}?sid={value}", b"request", why)
+        rows = store.sample(SID, Sample(["/a/*"], 40, 0), [])
+        store.close()
+        store.path.unlink()
+        return Counter(row.url.partition("=")[2] for row in rows)
+
+    values = sampled("b", "c", "z")
+    assert (values["z"], values.total(), len(values)) == (10, 40, 4)
+    assert sampled("N1", "N2", "N3")["a"], "all others are rare"
+
+
 def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) -> None:
     path = tmp_path / "parked.sqlite"
     store = ParkedRequests(path)
