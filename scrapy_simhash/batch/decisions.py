@@ -119,7 +119,7 @@ class Groups:
                 self._filled[group] += 1
 
 
-# The matches of so many classes are remembered, for pages of theirs that come later.
+# The number of classes whose matches are remembered, for later pages of the same class.
 CLASSES_KEPT = 100_000
 
 

@@ -90,12 +90,11 @@ COMPARED = (
     *("content_fingerprint", "heading", "sketch"),
 )
 
-# Sampled pages are read for so many pages of an archive at once: 60 blocks of 8 bytes each.
+# The sampled pages of this many pages are in memory at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
 # A page has about 5 KB while it is not seen.
 ROWS_AT_ONCE = 5_000
-# So many are put in order, searched or written at once, by columns: each time costs as much as a
-# thousand pages.
+# This many rows are written at once, by columns: each time costs as much as a thousand rows.
 COLUMNS_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
 UNPACKED_KEPT = 50_000
@@ -564,7 +563,7 @@ def not_read(features: Sequence[Path]) -> Unread:
 def _mapped_by_processes(
     function: Callable[..., None], jobs: Sequence[Sequence[object]], processes: int
 ) -> Iterator[None]:
-    """Call a function for each job, in so many processes, or in this one."""
+    """Call a function for each job, in some processes, or in this one if their number is 0."""
     if not processes or not jobs:
         yield from starmap(function, jobs)
         return

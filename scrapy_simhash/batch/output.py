@@ -96,7 +96,7 @@ def write_kept(decisions: Path, path: Path) -> None:
 
 
 def _by_file(decisions: Path) -> dict[str, Any]:
-    """Return the files of a batch, each with its rows in their order, but for near-duplicates."""
+    """Return the files of a batch, each with its rows in their order, without near-duplicates."""
     files = ["file", "content_file", "representative_file"]
     columns = [name for file in files for name in (file, file.replace("file", "offset"))]
     table = pq.read_table(decisions, columns=[*columns, "verdict"], read_dictionary=files)

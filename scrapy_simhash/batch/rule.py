@@ -33,17 +33,17 @@ from scrapy_simhash.decision.template import Template
 from scrapy_simhash.files import replacing
 from scrapy_simhash.urls import host_of, owner_of, section_of
 
-# So many different pages of a site, and of each of its sections, say what it repeats: twice as many
-# as a crawl looks back on, since those that are nearly the same count once.
+# What a site, or a section, repeats is learned from this number of its different pages.  A crawl
+# looks back on half of that, but here pages that are nearly the same count once.
 SAMPLED = 600
-# Of pages whose main texts have fingerprints within so many bits, one counts.  With 7 bits, a site
+# Of pages whose main texts have fingerprints within this distance, one counts.  With 7 bits, a site
 # whose texts share a notice of three quarters teaches nothing; with 0, the versions of one page are
 # taken for what the site repeats (recall 98.4 instead of 99.2 on one of five sites).
 NEAR_BITS = 3
 # A shorter text has no meaningful fingerprint (Parameters.min_tokens).
 MIN_TOKENS = 50
-# A key that more different pages have is left out: no page is compared with more than nine times
-# as many.  A crawl compares with 100.
+# A key that more different pages have is left out.  A page has nine keys, so it is compared with at
+# most nine times this number of pages.  A crawl compares with 100.
 MOST_OF_KEY = 100
 
 _ID_BYTES = 16

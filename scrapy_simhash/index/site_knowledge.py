@@ -55,7 +55,7 @@ _RULES = " rules"
 _LIES = " validators"
 _VALUES, _BESIDE = " values", " beside"
 
-# What stands beside the content is known to be repeated in a folder after so many pages.
+# After this many pages of a folder, it is known what stands beside the content on all of them.
 BESIDE_PAGES = 10
 # After this many pages of a section, only one page of four is learned from: learning takes 0.1 ms
 # for each 200 values.

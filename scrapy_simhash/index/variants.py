@@ -1,7 +1,7 @@
-"""The kept pages that have a rare value, among more pages alike than one is compared with.
+"""Finds the kept page of a copy among thousands of variants of one text.
 
-Of thousands of variants with one text, all are near a copy of one, and its kept page would not be
-among those that it is compared with.  But it has the values that the others have not.
+All of them are near the copy, and only 100 are compared with it.  The page that it is a copy of has
+values that the others have not, and is found by these.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from heapq import nsmallest
 
 from scrapy_simhash.decision.holdings import PLACE
 
-# Each kept page is found by so many of its values, those that the fewest before it had.
+# The number of values by which a kept page is found: those that the fewest pages before it had.
 RARE_OF_PAGE = 4
-# Of all pages together so many values are remembered: about 30 MB.  The oldest are forgotten first.
+# The number of values that are remembered, about 30 MB.  The oldest are forgotten first.
 MOST_VALUES = 1 << 18
 # How often each was met, up to 255: values that share a byte seem less rare than they are.
 _COUNTS = 1 << 20
-# So many kept pages are found for a page, those with most of its rare values first.
+# The number of kept pages that are found for a page, those with most of its rare values first.
 MOST_FOUND = 8
 
 

@@ -35,8 +35,8 @@ from scrapy_simhash.spark.engine import Batches, Engine
 from scrapy_simhash.spark.pages import marked
 
 CROWDED = pa.schema({"key": pa.int64()})
-# The tables of so many fingerprints take 1.4 GB in each worker.  Beside more of them, all known
-# pages are put in order with those of the batch.
+# The tables of this many fingerprints take 1.4 GB in each worker.  If a batch has more, all known
+# pages take part in it.
 MOST_QUERIES = 50_000_000
 _LOWEST_RANK = -(1 << 62)
 

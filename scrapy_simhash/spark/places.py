@@ -19,7 +19,7 @@ import numpy as np
 
 from scrapy_simhash.tables.design import BITS, blocks
 
-# In a place with as many, a search takes 10 us instead of 1.
+# A place with more fingerprints is divided: with this number, a search takes 10 us instead of 1.
 MOST_OF_PLACE = 20_000
 # A place of the sample with fewer may be one by chance.
 LEAST_CROWD = 100

@@ -27,9 +27,9 @@ from scrapy_simhash.spark.rounds import Graph, decided
 from scrapy_simhash.tables import PermutedTables, Table, design
 
 ROWS_OF_BUCKET = 200_000
-# Buckets go to tasks by a hash: a task has about as many.
+# The mean number of buckets of a task: they go to tasks by a hash.
 BUCKETS_OF_TASK = 8
-# The driver learns from as many fingerprints where they crowd.
+# The driver learns from this many fingerprints where they crowd.
 SAMPLED = 1_000_000
 TABLE_BYTES = 64
 

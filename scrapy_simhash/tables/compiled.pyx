@@ -7,7 +7,7 @@ A table is an array of lines (_scan.h), addressed by the key.  It grows by linea
 entries of at most one line.  Entries that do not fit into a line are in one run elsewhere::
 
     key bits         k31 ... k16 | k15 ... k0
-    address          k15^k31, ..., k0^k16          the lowest bits of it, as many as needed
+    address          k15^k31, ..., k0^k16          its lowest bits, enough for all lines
 
 By this folding, all bits of the key count, even if they are unevenly distributed.  A key one bit
 away still has an address one bit away: a table with radius 1 reads as many lines as its addresses

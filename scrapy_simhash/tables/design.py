@@ -219,9 +219,9 @@ def covering_design(distance: int, count: int, keys: str) -> Design:
     """Return tables with keys of which at least one stays the same if any *distance* blocks change.
 
     The sets of blocks that the keys leave out form a covering design C(count, size, distance):
-    every set of *distance* blocks is within one of those sets.  So many differing bits are in at
-    most as many blocks, and at least one key has none of these blocks.  There are fewer tables than
-    the paper's for keys of the same width.
+    every set of *distance* blocks is within one of those sets.  At most *distance* bits differ, so
+    they are in at most *distance* blocks, and at least one key has none of these blocks.  There are
+    fewer tables than the paper's for keys of the same width.
     """
     masks = blocks(count)
     tables = tuple(

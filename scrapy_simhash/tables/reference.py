@@ -124,8 +124,8 @@ class ReferenceTables:
     def matches(self, fingerprint: int, most: int = ALL_MATCHES) -> list[Match]:
         """Return every item within the distance, closest first, then oldest.
 
-        *most* bounds the work: a search that has met so many stored fingerprints stops (one may be
-        met in several tables), and of one fingerprint's items about so many are returned.
+        *most* bounds the work: a search stops at this number of stored fingerprints (one may be met
+        in several tables), and returns about this number of the items of each.
         """
         check_fingerprint(fingerprint)
         return sorted(
@@ -195,7 +195,7 @@ class ReferenceTables:
 
 
 def _check_range(name: str, bits: int, value: int) -> None:
-    """Refuse a value that has not so many bits.
+    """Refuse a value that does not fit into a number of bits.
 
     :raises TypeError: it is not an int.
     :raises ValueError: it is not from 0 to 2**bits - 1.
