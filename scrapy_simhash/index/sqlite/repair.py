@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scrapy_simhash.decision.sketch import is_sketch
 from scrapy_simhash.index.sqlite import schema
+from scrapy_simhash.index.sqlite.rows import COLUMNS_OF_ROW, is_row
 from scrapy_simhash.index.sqlite.segments import good_segments
 
 # Number of ids to show.
@@ -43,21 +44,20 @@ _NEXT = (
     f" coalesce((SELECT max(change) FROM pages WHERE change {_IS_NUMBER}), 0),"
     " coalesce((SELECT CAST(value AS INTEGER) FROM parameters WHERE name = 'last_change'), 0)))"
 )
-_KEPT = "SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
 
-# In this order: the last rule is for pages that pointed to a page which an earlier rule removed.
+# In this order: a page is not removed for its sketch alone, and the last rule is for pages that
+# pointed to a page which an earlier rule removed.
 RULES = [
     Invariant(
-        "fingerprint, digest, tokens, time and address of a page are of their kind",
-        "typeof(fingerprint) != 'integer' OR typeof(digest) != 'blob' OR length(digest) != 16"
-        " OR typeof(tokens) != 'integer' OR tokens < 0 OR typeof(judged_at) != 'integer'"
-        " OR typeof(url) != 'text' OR typeof(scope) != 'text'"
-        " OR typeof(request_fingerprint) != 'blob'",
-        "DELETE FROM pages",
+        "a page has both a sketch and a fingerprint of its content, or none",
+        "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
+        " (VALUES ('null', 'null'), ('blob', 'integer'))"
+        " OR (typeof(sketch) = 'blob' AND NOT is_sketch(sketch))",
+        "UPDATE pages SET sketch = NULL, content_fingerprint = NULL",
     ),
     Invariant(
-        "a page has a number of 32 bits",
-        f"id NOT {_IS_NUMBER}",
+        "a page can be read",
+        f"NOT is_row({COLUMNS_OF_ROW})",
         "DELETE FROM pages",
     ),
     Invariant(
@@ -71,13 +71,6 @@ RULES = [
         "DELETE FROM pages",
     ),
     Invariant(
-        "a page has both a sketch and a fingerprint of its content, or none",
-        "(typeof(sketch), typeof(content_fingerprint)) NOT IN"
-        " (VALUES ('null', 'null'), ('blob', 'integer'))"
-        " OR (typeof(sketch) = 'blob' AND NOT is_sketch(sketch))",
-        "UPDATE pages SET sketch = NULL, content_fingerprint = NULL",
-    ),
-    Invariant(
         "the crawl that judged a page is known",
         "crawl IS NOT NULL AND crawl NOT IN (SELECT id FROM crawls)",
         "UPDATE pages SET crawl = NULL",
@@ -85,7 +78,8 @@ RULES = [
     Invariant(
         "a duplicate points to a kept page of its scope",
         "representative IS NOT NULL AND NOT EXISTS"
-        f" ({_KEPT} AND kept.representative IS NULL AND kept.scope = pages.scope)",
+        " (SELECT 1 FROM pages AS kept WHERE kept.id = pages.representative"
+        " AND kept.representative IS NULL AND kept.scope = pages.scope)",
         f"UPDATE pages SET representative = NULL, crawl = NULL, change = {_NEXT}",  # noqa: S608
     ),
 ]
@@ -105,6 +99,7 @@ def repair(path: Path) -> list[Problem]:
         closing(schema.writable(path, advice)) as connection,
     ):
         connection.create_function("is_sketch", 1, is_sketch, deterministic=True)
+        connection.create_function("is_row", -1, is_row, deterministic=True)
         problems = _check_structure(connection)
         if all(problem.repaired for problem in problems):
             problems += [found for rule in RULES for found in _check_rule(connection, rule)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -50,7 +51,8 @@ def _reader(kind: type[T], is_right: Callable[[T], bool] | None = None) -> Calla
 integer = _reader(int)
 text = _reader(str)
 # The number of a row or of a change, which has 32 bits in the tables.
-row_number = _reader(int, lambda number: 0 <= number < 1 << 32)
+row_number = _reader(int, lambda number: 0 < number < 1 << 32)
+_count = _reader(int, lambda number: number >= 0)
 _bytes = _reader(bytes)
 _digest = _reader(bytes, lambda digest: len(digest) == DIGEST_BYTES)
 _sketch = _reader(bytes, is_sketch)
@@ -76,7 +78,7 @@ _COLUMN: dict[Kind, tuple[str, Callable[[Any], Any]]] = {
     Kind.SKETCH: ("BLOB", _sketch),
     Kind.DIGEST: ("BLOB", _digest),
     Kind.BITS: ("INTEGER", unsigned),
-    Kind.COUNT: ("INTEGER", integer),
+    Kind.COUNT: ("INTEGER", _count),
     Kind.NUMBER: ("INTEGER", integer),
     Kind.SECONDS: ("INTEGER", integer),
 }
@@ -97,20 +99,28 @@ _WRITTEN = [
 ]
 
 _NAMES = ["representative", *(field.name for field in STORED)]
-_SELECT = f"SELECT id, {', '.join(_NAMES)} FROM pages "  # noqa: S608 - constants
+COLUMNS_OF_ROW = f"id, {', '.join(_NAMES)}"
+_SELECT = f"SELECT {COLUMNS_OF_ROW} FROM pages "  # noqa: S608 - constants
 _INSERT = f"INSERT INTO pages (id, {', '.join(_NAMES)}) VALUES (?{', ?' * len(_NAMES)})"  # noqa: S608
 _SET = ", ".join(f"{name} = ?" for name in _NAMES)
 _UPDATE = f"UPDATE pages SET change = coalesce(?, change), {_SET} WHERE id = ?"  # noqa: S608
 
 
 def row_of(stored: tuple[Any, ...]) -> Row:
-    """Return a row from its id, its representative and the columns of :data:`STORED`, in order.
+    """Return a row from :data:`COLUMNS_OF_ROW`.
 
     :raises sqlite3.DatabaseError: it is damaged.
     """
     row_id, representative, *values = stored
     page = Page(*[read(value) for read, value in zip(_READ, values, strict=True)])
     return Row(row_number(row_id), page, representative)
+
+
+def is_row(*stored: Any) -> bool:
+    """Whether :func:`row_of` can read a row."""
+    with suppress(sqlite3.DatabaseError):
+        return row_of(stored) is not None
+    return False
 
 
 def _values(page: Page, representative: int | None) -> list[Any]:

@@ -59,7 +59,8 @@ ViewsOf = Callable[[int, int, "int | None"], "list[tuple[View, int]]"]
 
 def last_number(connection: sqlite3.Connection) -> int:
     """Return the highest number that a row has or had."""
-    return row_number(connection.execute(_LAST).fetchone()[0])
+    (last,) = connection.execute(_LAST).fetchone()
+    return row_number(last) if last else 0
 
 
 def written(
