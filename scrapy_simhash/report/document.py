@@ -33,7 +33,7 @@ COMPARED = (
     *("pages", "judged", "unique", "variant", "near_duplicate", "exact_duplicate"),
     *("refresh", "unchanged", "moved"),
     *VARIANT_REASONS,
-    *("skipped", "duplicate_share", "dropped", "flagged", "redirected"),
+    *("skipped", "duplicate_share", "dropped", "flagged"),
 )
 
 
