@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
+from itertools import accumulate
 from operator import eq
 from types import MappingProxyType
 from typing import NamedTuple
@@ -49,6 +50,9 @@ NEAR_WORDS = 3
 MOST_ALIGNED = 200
 # A text of less letters is a name: another one in its place may have some of its words.
 MIN_SENTENCE = 60
+# A text of more words is no field, and so many words are told of all places.
+MOST_WORDS = 100
+MOST_LEFT_OUT = 1_000
 # An address between slashes: the scheme, nothing, the host, the first folder.
 _HOST = 2
 
@@ -81,7 +85,6 @@ class Atom(NamedTuple):
 # The atoms of a page by their places, in order.
 Atoms = Mapping[int, list[Atom]]
 
-
 # Hashes of the words that cuts take from the first and from the second visit.
 LeftOut = tuple[frozenset[int], frozenset[int]]
 
@@ -92,7 +95,7 @@ class Differences(NamedTuple):
     *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
     places of those that are near a text.  *names* are those of the parameters in the addresses of
     each place that does not differ.  *left_out* are hashes of the words that cuts take from each
-    visit, in places and boxes that show one thing.
+    visit, in places and boxes that show one thing: at most :data:`MOST_LEFT_OUT`.
     """
 
     changed: frozenset[tuple[int, Cut]]
@@ -193,24 +196,27 @@ def differences(
         of_places = [_left_out(one, two, lambda text: "") for one, two in shown[box]]
         if None not in of_places:
             left_out[box] = everywhere(filter(None, of_places))
+    sizes = accumulate(len(first) + len(second) for first, second in left_out.values())
+    told = (one for one, size in zip(left_out.items(), sizes, strict=True) if size <= MOST_LEFT_OUT)
     wide = {place: wide[place] for place, _ in changed if place in wide}
     same_parameters = frozenset(common - of_visit)
     return Differences(
-        frozenset(changed), frozenset(same), same_parameters, values, wide, names, left_out
+        frozenset(changed), frozenset(same), same_parameters, values, wide, names, dict(told)
     )
 
 
 def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> LeftOut | None:
     """Return the words that are left out of what two visits show in one place.
 
-    None if more than one of its texts has changed.
+    None if more than one of its texts has changed, or if it has more than :data:`MOST_WORDS`.
     """
     mine, its = Counter(one) - Counter(two), Counter(two) - Counter(one)
     if not mine and not its:
         mine = its = Counter(text for text in one if keep(text) != text)
     if max(mine.total(), its.total()) > 1:
         return None
-    return _words_in(mine, keep), _words_in(its, keep)
+    left_out = _words_in(mine, keep), _words_in(its, keep)
+    return left_out if max(map(len, left_out)) <= MOST_WORDS else None
 
 
 def everywhere(left_out: Iterable[LeftOut]) -> LeftOut:

@@ -56,6 +56,7 @@ class Noise:
         self._wide: dict[int, int] = {}
         # What was left out at the visits to the last pages.
         self._left_out: deque[Mapping[int, LeftOut]] = deque(maxlen=MAX_COMPARED)
+        self._own: set[int] = set()  # the places that seem to show something of the pages' own
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
         self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
@@ -133,10 +134,11 @@ class Noise:
         self._decide()
 
     def to_bytes(self) -> bytes:
-        """Return the state to store."""
+        """Return the state to store, without what seems to be the pages' own for now."""
         rows = [
-            [place, self._wide.get(place, 0), list(cut), *seen]
-            for (place, cut), seen in self._seen.items()
+            [place, self._wide.get(place, 0), list(cut), visits, changes]
+            for (place, cut), (visits, changes) in self._seen.items()
+            if changes < AGREEING or place not in self._own
         ]
         return json.dumps(rows).encode()
 
@@ -185,10 +187,12 @@ class Noise:
         places: dict[int, list[Cut]] = defaultdict(list)
         agreed: Counter[int] = Counter()
         near: Counter[int] = Counter()
+        self._own = set()
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
                 continue
-            if changes >= AGREEING and self._is_own(place):
+            if changes >= AGREEING and (place in self._own or self._is_own(place)):
+                self._own.add(place)
                 if self.has_cut(place, cut):
                     self._seen[place, cut] = NEVER_NOISE, 0
                     self.refuted += 1

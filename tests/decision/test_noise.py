@@ -26,7 +26,9 @@ from scrapy_simhash.decision.cuts import (
 from scrapy_simhash.decision.differences import (
     MOST_ALIGNED,
     MOST_CUTS,
+    MOST_LEFT_OUT,
     MOST_RUNS,
+    MOST_WORDS,
     Atom,
     Differences,
     Place,
@@ -730,6 +732,27 @@ def test_what_is_the_same_at_some_visits_alone_is_no_noise() -> None:
 
     assert not noise_of(html, 8).cuts
     assert noise_of(lambda number, visit: f"<p>{visit} views</p>", 8).cuts
+
+
+def test_what_is_no_noise_is_none_after_a_restart() -> None:
+    html = either("<p>{} EUR</p>", "<p>EUR {}</p>", "<p>Only {}.00 EUR</p>")
+    noise = noise_of(html, 8)
+    assert not Noise.from_bytes(noise.to_bytes()).cuts
+    other = Noise()
+    other.merge(Noise.from_bytes(noise.to_bytes()))
+    assert not other.cuts
+
+
+def test_what_is_told_of_two_visits_is_bounded() -> None:
+    def page_of(visit_number: int) -> dict[int, list[Atom]]:
+        shown: dict[int, Sequence[str]]
+        shown = {place: [f"{visit_number * place} views"] for place in range(1, 5_000)}
+        long = " ".join(f"word{visit_number * i}" for i in range(MOST_WORDS + 1))
+        return visit("text", shown | {5_000: [long]})
+
+    left_out = differences(page_of(7), page_of(11)).left_out
+    assert 5_000 not in left_out
+    assert 0 < sum(len(words) for both in left_out.values() for words in both) <= MOST_LEFT_OUT
 
 
 def test_what_turns_out_to_be_no_noise_is_counted_as_refuted() -> None:
