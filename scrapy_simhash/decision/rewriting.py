@@ -1,9 +1,9 @@
 """What an address on a copy of a page would be on the kept page.
 
-The addresses of the two pages differ in the scheme, the host, a folder, the end of a name, or a
-parameter.  An address on the copy that has what is the copy's own would have what is the kept
-page's.  That says that two links are alike, not that they lead to one page: the crawl asks for
-itself whether the spider has been handed an address.
+The addresses of the two pages differ in the scheme, the host, a folder, the end of a name, a name
+at the end, or a parameter.  An address on the copy that has what is the copy's own would have what
+is the kept page's.  That says that two links are alike, not that they lead to one page: the crawl
+asks for itself whether the spider has been handed an address.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Rewriting:
         self._swaps = _folders(folders, kept_folders)
         name, kept_name = re.split("[.;]", last)[0], re.split("[.;]", kept_last)[0]
         self._end = self._kept_end = ""
-        if name == kept_name:  # of two names, each may be the number of a page
+        if ends := _ends(own.path, kept.path):
+            self._swaps, (self._end, self._kept_end) = [], ends
+        elif name == kept_name:  # of two names, each may be the number of a page
             self._end, self._kept_end = last[len(name) :], kept_last[len(name) :]
         self._session = Session(url, kept_url)
 
@@ -80,7 +82,7 @@ class Rewriting:
             start, mark, query = moved.partition("?")
             for origin in origins:
                 yield origin + moved
-                if self._end and start.endswith(self._end):
+                if self._end != self._kept_end and start.endswith(self._end):
                     yield origin + start.removesuffix(self._end) + self._kept_end + mark + query
 
 
@@ -161,6 +163,19 @@ def _split(address: str) -> tuple[str, str]:
     host_at = address.find("://") + 3
     path_at = (address.find("/", host_at) + 1 or len(address) + 1) - 1
     return address[:path_at], address[path_at:]
+
+
+def _ends(own: str, kept: str) -> tuple[str, str] | None:
+    """Return what two paths end with, of which one is the other and a name more; None if none is.
+
+    A number may be that of a page.
+    """
+    start = min(own, kept, key=len)
+    ends = own[len(start) :], kept[len(start) :]
+    name = ends[0] or ends[1]
+    is_end = own.startswith(start) and kept.startswith(start) and len(start) > 1
+    is_name = bool(name.strip("/")) and "/" not in name.strip("/") and not re.search(r"\d", name)
+    return ends if is_end and is_name and "/" in (start[-1], name[0]) else None
 
 
 def _folders(own: list[str], kept: list[str]) -> list[tuple[str, str]]:
