@@ -22,7 +22,8 @@ from demo_site.magazine import ARTICLES, Magazine
 from demo_site.server import serve
 
 ADDRESSES = 1_900
-MOST_REQUESTS = 600
+# 529 on a quiet machine; on a busy one 602, since more is under way when a copy is found.
+MOST_REQUESTS = 650
 
 
 class Counting(Magazine):

@@ -131,15 +131,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "The distances are only compared with one another.",
     ),
     (
-        "scrapy_simhash/decision/sketch.py",
-        "up_to",
-        """
--        return samples if self.limit <= limit else {value for value in samples if value <= limit}
-+        return samples if (self.limit < limit) else {value for value in samples if value <= limit}
-        """,
-        "All samples are up to the sketch's own limit.",
-    ),
-    (
         "scrapy_simhash/decision/template.py",
         "__init__",
         """
@@ -201,15 +192,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
 +    return zip(numbers, numbers, numbers, strict=(False))
         """,
         "Each entry has three numbers; it is only checked.",
-    ),
-    (
-        "scrapy_simhash/hashes.py",
-        "lowest",
-        """
--    limit = (2 * count << bits) // max(1, len(hashes))
-+    limit = ((1) * count << bits) // max(1, len(hashes))
-        """,
-        "If too few are below it, all are sorted, which takes longer and finds the same.",
     ),
     (
         "scrapy_simhash/decision/template.py",
