@@ -195,7 +195,7 @@ def differences(
     for box in shown.keys() & {*rotating, *watched}:
         of_places = [_left_out(one, two, lambda text: "") for one, two in shown[box]]
         if None not in of_places:
-            left_out[box] = everywhere(filter(None, of_places))
+            left_out[box] = everywhere([*filter(None, of_places)])
     sizes = accumulate(len(first) + len(second) for first, second in left_out.values())
     told = (one for one, size in zip(left_out.items(), sizes, strict=True) if size <= MOST_LEFT_OUT)
     wide = {place: wide[place] for place, _ in changed if place in wide}
@@ -219,10 +219,10 @@ def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> Lef
     return left_out if max(map(len, left_out)) <= MOST_WORDS else None
 
 
-def everywhere(left_out: Iterable[LeftOut]) -> LeftOut:
+def everywhere(left_out: Collection[LeftOut]) -> LeftOut:
     """Return the words that are left out of each of two visits in several places."""
-    first, second = zip(*left_out, strict=True)
-    return frozenset().union(*first), frozenset().union(*second)
+    first = frozenset[int]().union(*(one for one, _ in left_out))
+    return first, frozenset[int]().union(*(other for _, other in left_out))
 
 
 def _words_in(texts: Iterable[str], keep: Callable[[str], str]) -> frozenset[int]:

@@ -54,8 +54,8 @@ class Noise:
         self._values: dict[tuple[int, Cut], set[int]] = {}
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
-        # What was left out at the visits to the last pages.
-        self._left_out: deque[Mapping[int, LeftOut]] = deque(maxlen=MAX_COMPARED)
+        # What was left out at the visits to the last pages: by place, and everywhere.
+        self._left_out: deque[tuple[Mapping[int, LeftOut], LeftOut]] = deque(maxlen=MAX_COMPARED)
         self._own: set[int] = set()  # the places that seem to show something of the pages' own
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
@@ -83,7 +83,7 @@ class Noise:
         for key in returning:  # never again
             self._seen[key] = NEVER_NOISE, 0
         self._wide |= found.wide
-        self._left_out.append(found.left_out)
+        self._left_out.append((found.left_out, everywhere(found.left_out.values())))
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
             if key in elsewhere:
@@ -110,7 +110,7 @@ class Noise:
         known: list[tuple[int, Cut]]
         known = [(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts]
         known += ((EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters)
-        self._left_out.append(found.left_out)
+        self._left_out.append((found.left_out, everywhere(found.left_out.values())))
         for key in known:
             stays = self._stays.setdefault(key, Counter())
             if key in found.changed:
@@ -176,7 +176,11 @@ class Noise:
         Then both visits to a page show words there, or anywhere if one of them shows nothing there,
         that visits to other pages do not, nor only one of two.
         """
-        shown = [_shown(one, place) for one in self._left_out if any(one.get(place, ()))]
+        shown = [
+            _shown(left_out[place], of_all)
+            for left_out, of_all in self._left_out
+            if any(left_out.get(place, ()))
+        ]
         both = Counter(word for words, _ in shown for word in words)
         once = Counter(word for _, words in shown for word in words)
         own = {w for w, pages in both.items() if once[w] < pages < len(shown) - once[w]}
@@ -187,12 +191,13 @@ class Noise:
         places: dict[int, list[Cut]] = defaultdict(list)
         agreed: Counter[int] = Counter()
         near: Counter[int] = Counter()
-        self._own = set()
+        seen = self._seen.items()
+        agreeing = {place for (place, _), (n, many) in seen if many >= max(AGREEING, SHARE * n)}
+        self._own = {*filter(self._is_own, agreeing)}
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
                 continue
-            if changes >= AGREEING and (place in self._own or self._is_own(place)):
-                self._own.add(place)
+            if changes >= AGREEING and place in self._own:
                 if self.has_cut(place, cut):
                     self._seen[place, cut] = NEVER_NOISE, 0
                     self.refuted += 1
@@ -220,11 +225,10 @@ class Noise:
             self.cuts = cuts
 
 
-def _shown(left_out: Mapping[int, LeftOut], place: int) -> LeftOut:
+def _shown(left_out: LeftOut, of_all: LeftOut) -> LeftOut:
     """Return the words that are left out in a place of both visits to a page, and of one alone."""
-    first, second = before, after = left_out[place]
-    if not first or not second:  # it may be elsewhere
-        before, after = everywhere(left_out.values())
+    first, second = left_out
+    before, after = left_out if first and second else of_all  # it may be elsewhere
     both = (first & after) | (second & before)
     return both, (first | second) - both
 
