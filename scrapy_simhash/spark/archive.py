@@ -133,7 +133,7 @@ class KnownBatches:
         if asked.count() > MOST_QUERIES:
             return known
         packed = io.BytesIO()
-        # Ascending, so that differences are stored: 5.6 bytes each of a million, as in "pack".
+        # Ascending, so that differences are stored: 5.6 bytes each of a million.
         pq.write_table(
             queries(asked.toArrow()),
             packed,
