@@ -12,16 +12,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis, view_from
-from scrapy_simhash.analysis.content import Content
-from scrapy_simhash.analysis.fingerprint import majority
+from scrapy_simhash.analysis.analyser import (
+    Analyser,
+    Background,
+    PageAnalysis,
+    second_fingerprint,
+    view_from,
+)
 from scrapy_simhash.decision.holdings import PageValues
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page, View, met_by
 from scrapy_simhash.errors import AnalysisError
 from scrapy_simhash.index.base import Run
 from scrapy_simhash.index.site_knowledge import Learned
-from scrapy_simhash.settings import ITEMS, SimhashSettings
+from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.urls import canonical_url, folder_of, host_of, scope_key, section_of
 from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, Workers
 from scrapy_simhash.workers.recall import RecallingWorkers
@@ -148,9 +152,9 @@ class Pipeline:
             judged_at=time.time(),
             crawl=None if run is None else run.id,
             met_by=self._met_by(run),
-            content_fingerprint=_second_fingerprint(content, analysis.values),
+            content_fingerprint=analysis.content_fingerprint,
             addresses=analysis.addresses,
-            own_values=analysis.values.pack() if content and self.settings.takes == ITEMS else None,
+            own_values=analysis.own_values,
             heading=None if content is None else content.heading,
             purpose=fetched.purpose,
             depth=fetched.depth,
@@ -189,17 +193,4 @@ def _view(source: bytes, held: PageValues, template: Collection[int]) -> View | 
     values = replace(
         values, addresses=held.addresses, told_values=held.told_values, loose=held.loose
     )
-    fingerprint = _second_fingerprint(content, values) or 0
-    return View(fingerprint, content.sketch, stored, values)
-
-
-def _second_fingerprint(content: Content | None, values: PageValues) -> int | None:
-    """Return the fingerprint by which a page is found beside that of its main text.
-
-    It is that of the page's own values, once it is known what the section repeats: thousands of
-    pages may share the rest.
-    """
-    if content is None:
-        return None
-    is_known = values.own and values.repeated
-    return majority(values.own) if is_known else content.fingerprint
+    return View(second_fingerprint(content, values), content.sketch, stored, values)

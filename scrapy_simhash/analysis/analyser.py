@@ -34,7 +34,7 @@ from scrapy_simhash.analysis.extraction import (
     trafilatura_text,
 )
 from scrapy_simhash.analysis.features import DEFAULT_SCHEME, FeatureScheme
-from scrapy_simhash.analysis.fingerprint import fingerprint_text
+from scrapy_simhash.analysis.fingerprint import fingerprint_text, majority
 from scrapy_simhash.analysis.own_values import NO_STATE, values_under
 from scrapy_simhash.analysis.tree import canonical_of, decode, is_deeper, parse, title_of, walk
 from scrapy_simhash.analysis.values import Reader, atoms_of, base_of, links_of, read_values
@@ -80,10 +80,12 @@ class PageAnalysis:
     do not ask for it.  *canonical* is the address that the page gives as its own, as it is written
     there.  *values* are those of the page (:mod:`scrapy_simhash.analysis.values`): where the spider
     takes texts alone, its links; without verification, none.  *addresses* are what is stored of its
-    links.  *source* is what content and values can be computed from again (:func:`view_from`), if
-    no template was given.  *gist* are the words and numbers of a page with little text; None if
-    there are more.  *recalled* says that this is the analysis of an earlier page with the same
-    bytes.
+    links, *own_values* of its values, *content_fingerprint* is that by which it is found beside the
+    one of its main text.  *in_template* says of each of :attr:`repeatable` whether the template
+    holds it that was given.  *source* is what content and values can be computed from again
+    (:func:`view_from`), if no template was given.  *gist* are the words and numbers of a page with
+    little text; None if there are more.  *recalled* says that this is the analysis of an earlier
+    page with the same bytes.
     """
 
     fingerprint: int
@@ -95,6 +97,9 @@ class PageAnalysis:
     canonical: str | None = None
     values: PageValues = NO_VALUES
     addresses: bytes | None = None
+    own_values: bytes | None = None
+    content_fingerprint: int | None = None
+    in_template: bytes = b""
     source: bytes | None = None
     gist: Gist | None = None
 
@@ -109,6 +114,10 @@ class PageAnalysis:
     def repeatable(self) -> tuple[int, ...]:
         """The ids of all on which the analysis depends: blocks and values."""
         return (*self.blocks, *self.values.loose)
+
+    def within(self, template: Collection[int]) -> bytes:
+        """Return of each of :attr:`repeatable` whether a template holds it."""
+        return bytes(map(template.__contains__, self.repeatable))
 
     def with_headers(
         self, headers: Iterable[bytes], url: str, takes: str, cuts: Cuts = NO_CUTS
@@ -209,7 +218,7 @@ class Analyser:
         template, cuts = background
         page = self._parsed(body, encoding, url)
         content, canonical, values = None, None, NO_VALUES
-        addresses, source, gist = None, None, None
+        addresses, stored, source, gist = None, None, None, None
         if page.tree is not None:  # before an extractor changes the tree
             canonical = canonical_of(page.tree)
             if self.verify:
@@ -222,22 +231,27 @@ class Analyser:
                 else:
                     reader = read_values(page.events, url, base, cuts)
                     values = reader.values(template)
+                    stored = values.pack() if content is not None else None
                     if not template:
                         state = reader.state()
                 if not template:
                     source = pack_source(page.blocks, title, state)
                 gist = self._gist(page, title, values)
                 addresses = _stored_links(values)
-        return PageAnalysis(
+        analysis = PageAnalysis(
             *fingerprint_text(main_text(self.extractor, page), self.scheme),
-            seconds=perf_counter() - started,
+            seconds=0,
             content=content,
             canonical=canonical,
             values=values,
             addresses=addresses,
+            own_values=stored,
+            content_fingerprint=None if content is None else second_fingerprint(content, values),
             source=source,
             gist=gist,
         )
+        in_template = analysis.within(template)
+        return replace(analysis, in_template=in_template, seconds=perf_counter() - started)
 
     def _gist(self, page: ParsedPage, title: str, values: PageValues) -> Gist | None:
         texts = [title, *(block.text for block in page.blocks if not block.is_beside)]
@@ -302,6 +316,16 @@ def _stored_links(values: PageValues) -> bytes | None:
     if not values.is_whole:
         return None
     return values.addresses.pack()
+
+
+def second_fingerprint(content: Content, values: PageValues) -> int:
+    """Return the fingerprint by which a page is found beside that of its main text.
+
+    It is that of the page's own values, once it is known what the section repeats: thousands of
+    pages may share the rest.
+    """
+    is_known = values.own and values.repeated
+    return majority(values.own) if is_known else content.fingerprint
 
 
 def view_from(source: bytes, template: Collection[int]) -> tuple[Content, PageValues] | None:

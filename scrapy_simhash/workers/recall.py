@@ -6,7 +6,7 @@ import asyncio
 import pickle
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from scrapy_simhash.workers.pool import Workers
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
-# The memory of an entry without its two strings of bytes, by tracemalloc.
+# The memory of an entry without its string of bytes, by tracemalloc.
 ENTRY_BYTES = 500
 
 
@@ -28,33 +28,6 @@ class _Key(NamedTuple):
     tag: bytes
     encoding: str | None
     place: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What came of a body: its analysis or the error, pickled, which takes a third of the memory.
-
-    *in_template* says of each block of the page whether the site's template held it.
-    """
-
-    pickled: bytes
-    in_template: bytes
-
-    @property
-    def size_bytes(self) -> int:
-        return ENTRY_BYTES + len(self.pickled) + len(self.in_template)
-
-    def analysis(self, template: frozenset[int]) -> PageAnalysis | None:
-        """Return the analysis; None where *template* would change it.
-
-        :raises AnalysisError: that is what came of the body.
-        """
-        outcome: PageAnalysis | AnalysisError = pickle.loads(self.pickled)  # noqa: S301 - our own
-        if isinstance(outcome, AnalysisError):
-            raise outcome
-        if _in_template(outcome, template) != self.in_template:
-            return None
-        return replace(outcome, seconds=0.0, recalled=True)
 
 
 class RecallingWorkers(Workers):
@@ -71,9 +44,8 @@ class RecallingWorkers(Workers):
         self._workers = workers
         self._url_counts = url_counts
         # What is cut from a page is a part of the key: a number.
-        self._known: LRUCache[tuple[_Key, int], _Known] = LRUCache(
-            max_bytes, lambda known: known.size_bytes
-        )
+        # Pickled, an analysis or an error takes a third of the memory.
+        self._known: LRUCache[tuple[_Key, int], bytes] = LRUCache(max_bytes, _size_of)
         self._twins: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
         # Without the key, nobody can make a page that passes for another one.
         self._key = token_bytes(32)
@@ -112,8 +84,19 @@ class RecallingWorkers(Workers):
         await self._workers.close()
 
     def _recalled(self, key: _Key, background: Background) -> PageAnalysis | None:
+        """Return the analysis that is known; None where the template would change it.
+
+        :raises AnalysisError: that is what came of the body.
+        """
         known = self._known.get((key, background.cuts.number))
-        return None if known is None else known.analysis(background.template)
+        if known is None:
+            return None
+        outcome: PageAnalysis | AnalysisError = pickle.loads(known)  # noqa: S301 - our own
+        if isinstance(outcome, AnalysisError):
+            raise outcome
+        if outcome.within(background.template) != outcome.in_template:
+            return None
+        return replace(outcome, seconds=0.0, recalled=True)
 
     async def _analysed(
         self, key: _Key, body: bytes, url: str, background: Background
@@ -123,17 +106,16 @@ class RecallingWorkers(Workers):
             pickled = await self._workers.run(None, body, key.encoding, url, background)
         except AnalysisError as exc:
             if exc.reason != "worker_died":  # the cause is not the body
-                self._remember(key, background, _Known(pickle.dumps(exc, protocol=5), b""))
+                self._remember(key, background, pickle.dumps(exc, protocol=5))
             raise
+        self._remember(key, background, pickled)
         analysis: PageAnalysis = pickle.loads(pickled)  # noqa: S301 - our own
-        in_template = _in_template(analysis, background.template)
-        self._remember(key, background, _Known(pickled, in_template))
         return analysis
 
-    def _remember(self, key: _Key, background: Background, known: _Known) -> None:
-        if known.size_bytes <= self._known.maxsize:
-            self._known[key, background.cuts.number] = known
+    def _remember(self, key: _Key, background: Background, pickled: bytes) -> None:
+        if _size_of(pickled) <= self._known.maxsize:
+            self._known[key, background.cuts.number] = pickled
 
 
-def _in_template(analysis: PageAnalysis, template: frozenset[int]) -> bytes:
-    return bytes(map(template.__contains__, analysis.repeatable))
+def _size_of(pickled: bytes) -> int:
+    return ENTRY_BYTES + len(pickled)

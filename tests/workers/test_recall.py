@@ -19,7 +19,7 @@ from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
 from scrapy_simhash.workers.pool import InProcess
-from scrapy_simhash.workers.recall import RecallingWorkers, _Known
+from scrapy_simhash.workers.recall import ENTRY_BYTES, RecallingWorkers
 from tests.conftest import CrawlFixture, Site, article, prose
 
 URL = "http://site.example/"
@@ -91,7 +91,7 @@ def test_what_a_worker_sent_is_kept_as_it_came(
     monkeypatch.setattr(counting, "run", run)
     analysis = asyncio.run(recalling.analyse(PAGE, "utf-8", URL))
     assert analysis == pickle.loads(sent)
-    assert [known.pickled is sent for known in recalling._known.values()] == [True]
+    assert [known is sent for known in recalling._known.values()] == [True]
 
 
 def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWorkers) -> None:
@@ -266,8 +266,7 @@ def test_page_that_is_given_up_leaves_its_twins_to_themselves(
 def test_memory_is_bounded(counting: Counting, room: int, asked: int) -> None:
     known = frozenset({1})  # with a template, the analyses of both pages are equally large
     analysis = ANALYSER.analyse(PAGE, "utf-8", URL, Background(known))
-    held = bytes(len(analysis.repeatable))
-    entry = _Known(pickle.dumps(analysis, protocol=5), held).size_bytes + 1
+    entry = ENTRY_BYTES + len(pickle.dumps(analysis, protocol=5)) + 1
     workers = RecallingWorkers(counting, url_counts=False, max_bytes=room * entry)
     other = PAGE.replace(b"One.", b"Two.")
 
