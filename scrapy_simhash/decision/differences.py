@@ -444,8 +444,7 @@ def _letters_in(words: list[str], blocks: list[tuple[int, int]]) -> int:
 def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int]] | None:
     """Return where the words of one value differ from those of another; None if they are too many.
 
-    Two sentences (*is_said*) that have half of their words in common, or less, are two.  So are two
-    names with other numbers of words, some of which are the same: then, there are no runs.
+    Two sentences (*is_said*) that have half of their words in common, or less, are two.
     """
     before = common_beginning(mine, its)
     behind = common_beginning(mine[::-1], its[::-1])
@@ -453,18 +452,17 @@ def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int
     one, other = mine[before : len(mine) - behind], its[before : len(its) - behind]
     is_long = max(len(one), len(other)) > MOST_ALIGNED
     is_name = is_said and _letters(mine) < MIN_SENTENCE
+    is_sentence = is_said and not is_name
     most = max(_letters(one), _letters(other))
-    if is_name and len(one) != len(other) and _letters({*one} & {*other}):
-        return []
-    if is_said and not is_name and 2 * _letters((Counter(one) & Counter(other)).elements()) < most:
+    if is_sentence and 2 * _letters((Counter(one) & Counter(other)).elements()) < most:
         blocks = []
-    elif is_name or (is_long and len(one) == len(other)):
+    elif (is_name or is_long) and len(one) == len(other):
         blocks = _in_place(one, other)
     elif is_long:
         return None
     else:
         blocks = _staying(one, other)
-        if is_said and 2 * _letters_in(one, blocks) < most:
+        if is_sentence and 2 * _letters_in(one, blocks) < most:
             blocks = []
     starts = [0, *(end for _, end in blocks)]
     ends = [*(start for start, _ in blocks), len(one)]

@@ -632,6 +632,9 @@ BESIDE_NOISE: dict[str, test_noise.Page] = {
     "field behind a token on some pages": lambda n, v: (
         f"""<div data-of='{{"t": {v}{f', "seat": "B{n}"' * (n >= 50)}}}'></div>"""
     ),
+    "price that most pages have between such tokens": lambda n, v: (
+        f"<p>{parted(v)} · {500 + n // 51} EUR · {parted(v + 3)}</p>"
+    ),
     "number before a number": lambda n, v: f'<p class="q"><b>{n}:{v}</b></p>',
     "numbers of a script": lambda n, v: f"<script>x='a',q='{n},39.90,{v}'</script>",
     "file in no folder": lambda n, v: f'<img src="/{f"{pad(v)}/photo" if n < 50 else n}.jpg">',
