@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import eq
 from types import MappingProxyType
 from typing import NamedTuple
@@ -193,9 +193,9 @@ def differences(
         if box not in rotating and (_STAYS in found or _CUT not in found)
     )
     for box in shown.keys() & {*rotating, *watched}:
-        of_places = [_left_out(one, two, lambda text: "") for one, two in shown[box]]
-        if None not in of_places:
-            left_out[box] = everywhere([*filter(None, of_places)])
+        words = everywhere([_in_box(one, two) for one, two in shown[box]])
+        if max(map(len, words)) <= MOST_WORDS:
+            left_out[box] = words
     sizes = accumulate(len(first) + len(second) for first, second in left_out.values())
     told = (one for one, size in zip(left_out.items(), sizes, strict=True) if size <= MOST_LEFT_OUT)
     wide = {place: wide[place] for place, _ in changed if place in wide}
@@ -217,6 +217,25 @@ def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> Lef
         return None
     left_out = _words_in(mine, keep), _words_in(its, keep)
     return left_out if max(map(len, left_out)) <= MOST_WORDS else None
+
+
+def _in_box(one: list[str], two: list[str]) -> LeftOut:
+    """Return the words of what two visits show in one place of a box.
+
+    If more than one text has changed, both show the words of those alone that stay where they were,
+    from the first or from the last.
+    """
+    changed = _left_out(one, two, _nothing)
+    if changed is None:
+        mine, its = _words_in({*one}, _nothing), _words_in({*two}, _nothing)
+        changed = mine, its - mine
+    pairs = chain(zip(one, two, strict=False), zip(one[::-1], two[::-1], strict=False))
+    staying = _words_in({text for text, other in pairs if text == other}, _nothing)
+    return changed[0] | staying, changed[1] | staying
+
+
+def _nothing(_text: str) -> str:
+    return ""
 
 
 def everywhere(left_out: Collection[LeftOut]) -> LeftOut:

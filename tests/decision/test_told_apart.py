@@ -635,6 +635,10 @@ BESIDE_NOISE: dict[str, test_noise.Page] = {
     "price that most pages have between such tokens": lambda n, v: (
         f"<p>{parted(v)} · {500 + n // 51} EUR · {parted(v + 3)}</p>"
     ),
+    "number among counters, in a box of others": lambda n, v: (
+        f'<div class="now"><img src="/of/{pad(v)}.jpg"><img src="/of/{pad(v + 5)}.jpg">'
+        f"<p>{v}</p><p>{7 * v}</p><p>{v * v}</p><p>{3_000 + n}</p></div>"
+    ),
     "number before a number": lambda n, v: f'<p class="q"><b>{n}:{v}</b></p>',
     "numbers of a script": lambda n, v: f"<script>x='a',q='{n},39.90,{v}'</script>",
     "file in no folder": lambda n, v: f'<img src="/{f"{pad(v)}/photo" if n < 50 else n}.jpg">',
