@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -60,6 +60,10 @@ MAX_BYTES = 1 + _PLACE_BYTES + TABLE_BYTES
 
 # A page is compared with so many kept pages of which there are tables: each takes 0.2 ms.
 MAX_TABLES_COMPARED = 20
+# With so many of them also as the page would be at their addresses, with so many addresses: each of
+# these takes 20 us.
+MAX_TABLES_RENAMED = 4
+MAX_RENAMED = 2_000
 
 # Of what is told of a value, in characters.
 MAX_TOLD = 100
@@ -327,7 +331,7 @@ class Comparable:
         self._packed = packed
         self._section = section
         self._template_of = template_of
-        self._tables_compared = 0
+        self._tables_compared = self._tables_renamed = 0
         # The numbers of the addresses that the last kept page has only under another name.
         self.renamed: list[int] = []
 
@@ -344,7 +348,7 @@ class Comparable:
         is_elsewhere = section != self._section
         if stored == self._packed and not is_elsewhere:  # elsewhere, other values are left out
             return []
-        kept = self._values_in(stored)
+        kept = self._values_in(url, stored)
         if kept is None:
             return None
         template = self._template_of(section) if is_elsewhere else frozenset()
@@ -391,31 +395,55 @@ class Comparable:
         """Whether a page at *url* has the same values, and none that this one has not."""
         if stored is None or stored == self._packed:
             return stored == self._packed
-        kept = self._values_in(stored)
+        kept = self._values_in(url, stored)
         if kept is None or self.new_beside(url, stored, section, 1) != []:
             return False
         of = self._values
         mine = of.hashes() | of.bare_hashes | {value >> 32 for value in of.loose}
         return mine.issuperset(kept.hashes)
 
-    def _values_in(self, stored: bytes) -> _Kept | None:
+    def _values_in(self, url: str, stored: bytes) -> _Kept | None:
         """Return the values of a kept page; None if they differ from the page's in too many."""
         if is_all(stored):
             return _unpacked(stored)
         self._tables_compared += 1
         if self._tables_compared > MAX_TABLES_COMPARED:
             return None
-        has_place = partial(_has_place, stored[1 : 1 + _PLACE_BYTES])
+        table = stored[1 + _PLACE_BYTES :]
         mine = self._values.hashes()
-        differing = difference(mine, stored[1 + _PLACE_BYTES :])
+        differing = difference(mine, table)
+        if differing is None and (renamed := self._renamed(mine, url)):
+            mine, differing = renamed, difference(renamed, table)
         if differing is None:
             return None
+        has_place = partial(_has_place, stored[1 : 1 + _PLACE_BYTES])
         more, less = differing
         places = {
             value & PLACE
             for value in chain(self._values.own, self._values.chained, self._values.repeated)
         }
         return _Kept(frozenset(filter(has_place, places)), (mine - more) | less)
+
+    def _renamed(self, hashes: set[int], url: str) -> set[int] | None:
+        """Return the hashes of the values of a copy at *url*, as far as can be said of its links.
+
+        A page with hundreds of links differs from its copy in another folder in all of them.  None
+        if no link of the copy has another name, or too many do.
+        """
+        rewriting, held = Rewriting(self._url, url), self._values.addresses
+        numbers = [
+            (value, number)
+            for value, (number, *_) in self._addresses.items()
+            if rewriting.may_rename(self._texts[held.rows[number]])
+        ]
+        self._tables_renamed += bool(numbers)
+        if not numbers or len(numbers) > MAX_RENAMED or self._tables_renamed > MAX_TABLES_RENAMED:
+            return None
+        renamed = hashes - {value >> 32 for value, _ in numbers}
+        for _, number in numbers:
+            *_, name = self._names_of(number, rewriting)
+            renamed.add(address_id(name, held.anchors[number], held.places[number]) >> 32)
+        return renamed
 
     @cached_property
     def _by_hash(self) -> dict[int, list[int]]:
@@ -469,15 +497,19 @@ class Comparable:
         nobody knows what it leads to.
         """
         held = self._values.addresses
-        text = self._texts[held.rows[number]]
-        is_data = KINDS[held.kinds[number]] == "data"
-        for address in rewriting.own(text) if is_data else rewriting(text):
+        for address in self._names_of(number, rewriting):
             value = address_id(address, held.anchors[number], held.places[number])
             if value >> 32 in kept.hashes or value in template:
-                if not is_data and address not in rewriting.own(text):
+                if address not in rewriting.own(self._texts[held.rows[number]]):
                     self.renamed.append(number)
                 return True
         return False
+
+    def _names_of(self, number: int, rewriting: Rewriting) -> Iterator[str]:
+        """Yield the names that an address may have on a kept page."""
+        held = self._values.addresses
+        text = self._texts[held.rows[number]]
+        return rewriting.own(text) if KINDS[held.kinds[number]] == "data" else rewriting(text)
 
 
 def pack_addresses(hashes: Collection[int]) -> bytes:

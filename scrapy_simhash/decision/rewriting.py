@@ -48,6 +48,14 @@ class Rewriting:
             self._end, self._kept_end = last[len(name) :], kept_last[len(name) :]
         self._session = Session(url, kept_url)
 
+    def may_rename(self, address: str) -> bool:
+        """Whether a link may have another name on the kept page: quick, where most have none."""
+        if self._origins is not None and address.startswith(self._origins[0]):
+            return True
+        if self._end != self._kept_end and address.partition("?")[0].endswith(self._end):
+            return True
+        return bool(self._session.names) or any(own in address for own, _ in self._swaps)
+
     def __call__(self, address: str) -> Iterator[str]:
         """Yield what an address may be on the kept page, itself first, as a value is written."""
         kept = own_address(self.kept_url)

@@ -235,6 +235,23 @@ def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     assert judge(copy + "/40", price(40)).verdict == "variant"
 
 
+def test_a_copy_of_a_page_with_hundreds_of_links_is_dropped_in_another_folder(
+    judge: Judge,
+) -> None:
+    """All its links differ from those of the kept page, of which there is but a table."""
+    for folder in ("/en", "/de"):
+        settled(judge, folder)
+
+    def listing(folder: str, price: int) -> str:
+        links = (f'<li><a href="{folder}/part{n}">Part {n}</a></li>' for n in range(280))
+        return shop_page(f"<p>{price} EUR</p><ul>{''.join(links)}</ul>", prose("listing", 60))
+
+    judge("/en/all", listing("/en", 39))
+    found = judge("/de/all", listing("/de", 39))
+    assert (found.verdict, found.representative) == ("exact_duplicate", f"{SITE}/en/all")
+    assert judge("/de/others", listing("/de", 40)).is_kept
+
+
 @pytest.mark.parametrize("takes", [ITEMS, TEXT])
 def test_for_texts_alone_values_do_not_count(takes: str) -> None:
     judge = Judge(takes)
