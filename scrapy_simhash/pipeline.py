@@ -39,7 +39,7 @@ class Fetched(NamedTuple):
     """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
 
     *purpose*, *depth*, *is_asked_again*, *is_poll* and *validators* are those of
-    :class:`~scrapy_simhash.decision.page.Page`. *links* are the page's HTTP headers ``Link``.
+    :class:`~scrapy_simhash.decision.page.Page`. *links* are the HTTP headers that lead on.
     """
 
     url: str

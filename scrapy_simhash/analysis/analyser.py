@@ -54,6 +54,9 @@ MAX_DEPTH = 255
 # A target and its parameters, up to the next comma outside of quotes (RFC 8288, section 3).
 _LINK = re.compile(r'<([^<>]*)>((?:[^",<]|"[^"]*")*)')
 _RELATION = re.compile(r';\s*rel\s*=\s*"?([^";]*)', re.I)
+# A header "Refresh": seconds, and where the page leads then.
+_REFRESH = re.compile(r"""\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']*)""", re.I)
+LEADING_HEADERS = "Link", "Refresh"
 
 
 class Background(NamedTuple):
@@ -122,14 +125,16 @@ class PageAnalysis:
     def with_headers(
         self, headers: Iterable[bytes], url: str, takes: str, cuts: Cuts = NO_CUTS
     ) -> PageAnalysis:
-        """Return the analysis of the page at *url* with what its HTTP headers ``Link`` lead to.
+        """Return the analysis of the page at *url* with what its :data:`LEADING_HEADERS` lead to.
 
         They count as links in its head do; *cuts* say what changes by itself in them.
         """
         wanted = {"next"} if takes == TEXT else LINK_RELATIONS
         written: list[str] = []
-        for header in headers:
-            for target, parameters in _LINK.findall(header.decode("latin-1")):
+        for text in (header.decode("latin-1") for header in headers):
+            if refresh := _REFRESH.match(text):
+                written.append(refresh[1].strip())
+            for target, parameters in _LINK.findall(text):
                 relation = _RELATION.search(parameters)
                 if relation is not None and not wanted.isdisjoint(relation[1].lower().split()):
                     written.append(target.strip())

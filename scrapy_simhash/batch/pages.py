@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
+from scrapy_simhash.analysis.analyser import LEADING_HEADERS
 from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, WarcFile, WarcRecord, fields_of
 
 # Types of records in ISO 28500; a file may have any text there.
@@ -54,10 +55,10 @@ class ArchivedPage(NamedTuple):
     *file* is the path as it was given.  *offset* is where the record begins: bytes in a WARC or WET
     file (of the record's own member of gzip), else the number of the line or row, from 0, or the id
     in an index.  *date* is in microseconds since the epoch, UTC.  *encoding* is that of the HTML,
-    if the server said one.  *links* are the headers ``Link``.  *column* is the value of the column
-    by which pages are ordered.  *names* are those of its content, by which a revisit refers to it.
-    A revisit has no content here, but *refers*: the names of what it is a visit of, the surest
-    first.
+    if the server said one.  *links* are the headers that lead on.  *column* is the value of the
+    column by which pages are ordered.  *names* are those of its content, by which a revisit refers
+    to it.  A revisit has no content here, but *refers*: the names of what it is a visit of, the
+    surest first.
     """
 
     file: str
@@ -150,7 +151,8 @@ def page_of(record: WarcRecord, file: str) -> ArchivedPage:
     kind = headers.get("content-type", [b""])[0].decode("latin-1")
     if not is_html(kind, body):
         raise UnreadableError("not_html")
-    encoding, links = http_content_type_encoding(kind), headers.get("link", ())
+    encoding = http_content_type_encoding(kind)
+    links = tuple(one for name in LEADING_HEADERS for one in headers.get(name.lower(), ()))
     return ArchivedPage(file, record.offset, url, date, body, encoding, links, names=names)
 
 

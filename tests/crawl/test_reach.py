@@ -65,6 +65,27 @@ def test_links_in_headers_are_links_of_the_page(
         assert new in second["new"][0]["text"]
 
 
+@pytest.mark.parametrize(
+    ("header", "is_new"),
+    [
+        ("5; url=/b", True),
+        ("0, URL = '/b'", True),
+        ("0;/b", True),
+        ("5; url=/a", False),  # a link of the first page
+        ("5", False),  # the page itself
+        ("5; url=", False),
+    ],
+)
+def test_refresh_in_a_header_is_a_link_of_the_page(
+    site: Site, crawl: CrawlFixture, header: str, is_new: bool
+) -> None:
+    site["/"] = article(prose("start"), ["/1", "/2"])
+    text = article(prose("lamp"), ["/a"])
+    site["/1"], site["/2"] = text, Reply(text, headers={"Refresh": header})
+    (second,) = [one for one in crawl().decisions if one["url"] == f"{site.url}/2"]
+    assert second["reason"] == ("new_links" if is_new else "same_text"), second
+
+
 def test_copy_of_what_another_process_kept_is_dropped(site: Site, crawl: CrawlFixture) -> None:
     site["/first"] = listing(["/a", "/b"])
     settings = {"SIMHASH_INDEX": "shared.simhash", "SIMHASH_CRAWL": "one"}
