@@ -109,11 +109,12 @@ class Session:
         differing = {name for name, _ in self._own.items() ^ self._kept.items()}
         # The parameters that the two addresses differ in, if they are few.
         self.names = differing if len(differing) <= MOST_PARAMETERS else set()
-        self._named = [
-            (one, other)
-            for one, other in zip(_names_of(url), _names_of(kept_url), strict=True)
-            if len(one) > 1
-        ]
+        self._urls = url, kept_url
+
+    @cached_property
+    def _named(self) -> list[tuple[str, str]]:  # few links have a query that may name a page
+        own, kept = map(_names_of, self._urls)
+        return [(one, other) for one, other in zip(own, kept, strict=True) if len(one) > 1]
 
     def carried(self, links: Iterable[str]) -> set[str]:
         """Return the parameters that differ and that nearly all links of the copy have as it has.
@@ -139,7 +140,7 @@ class Session:
     def named(self, address: str) -> Iterator[str]:
         """Yield what a link that names the copy would be on the kept page."""
         start, mark, query = address.partition("?")
-        for own, kept in self._named:
+        for own, kept in self._named if query else ():
             if own in query:
                 yield start + mark + query.replace(own, kept, 1)
                 return
@@ -228,28 +229,29 @@ class OwnAddress:
         parts = urlsplit(url)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         self._rest = url.partition(":")[2]
-        forms = [url]
-        if len(path) > 1:
-            forms += [self._rest, path]
-        written: dict[str, None] = {}
-        for one in forms:
-            for form in (one, quote(one, safe=""), quote(one, safe="/"), one.replace("/", "\\/")):
-                for ampersand in ("&", *ESCAPED_AND):
-                    written[form.replace("&", ampersand)] = None
+        self._forms = [url, self._rest, path] if len(path) > 1 else [url]
         encoded = base64.b64encode(url.encode("utf-8", "surrogatepass")).decode().rstrip("=")
         web_safe = encoded.replace("+", "-").replace("/", "_")
         self._encoded = encoded[:ENCODED]
         self._both_encoded = encoded, web_safe
-        # Where one goes on, it is that of another page.
-        self._written = sorted(written, key=len, reverse=True)
         # Every form has one of these, and few values have.
         last = path.rpartition("/")[2].partition("&")[0]
-        needles = (
-            {last, quote(last, safe="")} if len(last) >= MIN_NEEDLE else {*written, self._rest}
-        )
+        is_long = len(last) >= MIN_NEEDLE
+        needles = {last, quote(last, safe="")} if is_long else {*self._written, self._rest}
         self.needles = (*sorted(needles, key=len), self._encoded)
 
     # Few values name their page, and to compile a pattern takes a millisecond.
+
+    @cached_property
+    def _written(self) -> list[str]:
+        written = {
+            form.replace("&", ampersand)
+            for one in self._forms
+            for form in (one, quote(one, safe=""), quote(one, safe="/"), one.replace("/", "\\/"))
+            for ampersand in ("&", *ESCAPED_AND)
+        }
+        # Where one goes on, it is that of another page.
+        return sorted(written, key=len, reverse=True)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -286,7 +288,8 @@ class OwnAddress:
         return value
 
 
-@lru_cache(100)
+# Each page may be compared with the same hundred.
+@lru_cache(300)
 def own_address(url: str) -> OwnAddress:
     """Return what a page calls itself."""
     return OwnAddress(url)
