@@ -10,7 +10,9 @@ from typing import NamedTuple
 from cachetools import FIFOCache
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter
 from scrapy.http import Request, Response
+from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.reach import KnownAddresses
@@ -223,6 +225,9 @@ class Walls:
         self._asked_as: FIFOCache[str, str] = FIFOCache(MAX_WALLS)
         self._places = TellingPlaces()
         self._requests = self._unfiltered = 0
+        dupefilter = load_object(crawler.settings["DUPEFILTER_CLASS"])
+        seen = getattr(dupefilter, "request_seen", None)
+        self._is_filtered = seen is not BaseDupeFilter.request_seen
         crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
@@ -242,7 +247,8 @@ class Walls:
         origin = response.request
         if origin is None:
             return
-        if request.dont_filter or request.method != "GET":
+        is_again = not self._is_filtered and request.url == origin.url
+        if request.dont_filter or request.method != "GET" or is_again:
             before = origin.meta.get(ORIGINS_META_KEY, ())
             origins = [one.hex() for one in self._fingerprints(origin)]
             request.meta[ORIGINS_META_KEY] = [*origins, *before][:MOST_ORIGINS]
@@ -255,20 +261,22 @@ class Walls:
         """Look whether a request was answered before, in which case that answer was a wall.
 
         Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
-        If a spider sends most requests with ``dont_filter``, it must come from the page itself.
+        If a spider sends most requests with ``dont_filter``, or nothing filters them, it must come
+        from the page itself.
         """
         self._requests += 1
         self._unfiltered += request.dont_filter
         is_habit = self._unfiltered > MOST_UNFILTERED * self._requests
         is_again = request.dont_filter or request.meta.get("retry_times")
-        if not is_again or ASKED_AGAIN_META_KEY in request.meta:
+        origins = request.meta.get(ORIGINS_META_KEY, ())
+        if not (is_again or origins) or ASKED_AGAIN_META_KEY in request.meta:
             return
         own = self._fingerprint(request)
         text = self._text_of.get(own)
         if text is None:
             return
-        origins = request.meta.get(ORIGINS_META_KEY, ())
-        if request.meta.get("retry_times") or not is_habit or own.hex() in origins:
+        is_meant = request.meta.get("retry_times") or (is_again and not is_habit)
+        if is_meant or own.hex() in origins:
             self._add(text)
 
     def seen(self, request: Request, page: Page, decision: Decision) -> Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -721,6 +722,15 @@ def test_a_dropped_address_that_was_not_asked_for_on_purpose_is_dropped_again(
     result = crawl("Asks", DUPEFILTER_CLASS="scrapy.dupefilters.BaseDupeFilter")
     assert verdicts_on(result, "/b") == ["exact_duplicate"] * (1 + len(POLLS))
     assert "/b" not in result.seen()
+
+
+def test_polls_by_callbacks_pass_where_no_filter_holds_them_back(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/a", "/b"])
+    site["/a"] = site["/b"] = article(prose("same"))
+    result = crawl("Polls", DUPEFILTER_CLASS="scrapy.dupefilters.BaseDupeFilter")
+    assert Counter(path_of(one["url"]) for one in result.items) == {"/": 1, "/a": 4, "/b": 4}
 
 
 def test_the_first_of_several_polls_passes_if_the_others_were_made_before_its_answer(
