@@ -66,7 +66,8 @@ SOURCES := setup.cfg setup.py pyproject.toml $(patsubst %.pxd,%.py,$(wildcard sc
 
 # Compiling takes longer than all the rest: the twins in Python do for these.  What make test has
 # compiled stays.
-$(VENV)/demo.done $(VENV)/lint.done .venv/docs/docs.done .venv/oldest/oldest.done: export SIMHASH_BUILD := pure
+$(VENV)/demo.done $(VENV)/spark.done $(VENV)/lint.done: export SIMHASH_BUILD := pure
+.venv/docs/docs.done .venv/oldest/oldest.done: export SIMHASH_BUILD := pure
 
 $(VENV)/demo.done: $(SOURCES) | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
