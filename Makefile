@@ -53,8 +53,8 @@ docs: .venv/docs/docs.done
 oldest: .venv/oldest/oldest.done
 	.venv/oldest/bin/python -m pytest -n logical tests/crawl/test_judging.py tests/crawl/test_redirects.py tests/crawl/test_resume.py
 
-# All that lint, docs and oldest need; installed one after the other, they can be run side by side.
-environments: $(VENV)/test.done $(VENV)/lint.done .venv/docs/docs.done .venv/oldest/oldest.done
+# All that lint and test-spark need: they have one environment, where only one may install.
+environments: $(VENV)/test.done $(VENV)/spark.done $(VENV)/lint.done
 
 wheels:
 	nice -n 10 .ci/wheels
