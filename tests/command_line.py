@@ -23,8 +23,7 @@ _TAKES = ("-s", f"SIMHASH_TAKES={TEXT}")
 def simhash(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a subcommand in *folder*."""
     # Of an option that is given twice, the last one counts.
-    words = 2 if arguments[:1] == ("tables",) else 1
-    return forking.run([SCRAPY, "simhash", *arguments[:words], *_TAKES, *arguments[words:]], folder)
+    return forking.run([SCRAPY, "simhash", *arguments[:1], *_TAKES, *arguments[1:]], folder)
 
 
 def simhash_json(folder: Path, *arguments: str, code: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""``scrapy simhash ...``: plan, ask and tend an index from the shell.
+"""``scrapy simhash ...``: ask and tend an index from the shell.
 
 How a command moves through this package: Scrapy loads :class:`SimhashCommand`, which lets each
 subcommand declare its arguments (``add_arguments``) and runs the one that the user names.  Its
@@ -42,7 +42,6 @@ SUBCOMMANDS = (
     "transfer:ExportCommand",
     "tending:RepairCommand",
     "batch:BatchCommand",
-    "design:DesignCommand",
 )
 
 
@@ -66,7 +65,7 @@ class SimhashCommand(ScrapyCommand):
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012 - as Scrapy's commands have it
 
     def short_desc(self) -> str:
-        return "Plan, ask and tend an index of near-duplicate pages"
+        return "Ask and tend an index of near-duplicate pages"
 
     def syntax(self) -> str:
         return "<subcommand> [options]"
