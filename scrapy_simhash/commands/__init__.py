@@ -7,7 +7,7 @@ programs, or ``show`` prints it for people, and ``exit_code`` says whether what 
 A :class:`~scrapy_simhash.errors.SimhashError` on the way becomes a line on standard error.
 
 :func:`subcommands` lists them all, and :mod:`~scrapy_simhash.commands.base` says what each must
-have.  :mod:`~scrapy_simhash.commands.sources` has the pages that several of them analyse.
+have.  :mod:`~scrapy_simhash.commands.sources` has the pages that they analyse.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ SUBCOMMANDS = (
     "check:ExplainCommand",
     "tending:StatsCommand",
     "rules:RulesCommand",
-    "calibrate:CalibrateCommand",
     "tending:ForgetCommand",
     "transfer:ImportCommand",
     "transfer:ExportCommand",

@@ -10,8 +10,8 @@ import os
 import re
 import zlib
 from ast import literal_eval
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
@@ -34,15 +34,11 @@ from scrapy_simhash.analysis.analyser import LEADING_HEADERS
 from scrapy_simhash.batch.pages import page_of, pages
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.batch.warc import WarcFile
-from scrapy_simhash.commands.base import progress
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError, SourceError
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.workers.pool import InProcess, in_order
-
-# The URL of each page, and the page, None if an index cannot judge it.
-AnalysedPages = AsyncGenerator[tuple[str, Page | None], None]
 
 # What a broken entry of an HTTP cache makes the readers of its parts raise.
 _BROKEN = (
@@ -125,24 +121,6 @@ class Source:
     read: Callable[[], Iterator[Fetched]]
     unread: Unread = field(default_factory=Unread)
 
-    @asynccontextmanager
-    async def analysed(
-        self,
-        pipeline: Pipeline,
-        known: Index,
-        spider: str,
-    ) -> AsyncIterator[AnalysedPages]:
-        """Give the pages, analysed, while a progress bar counts them."""
-        with progress("Analysing pages", self.count) as advance:
-
-            def counted() -> Iterator[Fetched]:
-                for page in self.read():
-                    advance(1)
-                    yield page
-
-            async with aclosing(analysed_pages(counted(), pipeline, known, spider)) as pages:
-                yield pages
-
 
 def source_at(place: Path) -> Source:
     """Return what is at *place*: an HTTP cache, a folder of HTML files, or a WARC file.
@@ -165,26 +143,25 @@ def source_at(place: Path) -> Source:
 
 async def analysed_pages(
     pages: Iterable[Fetched], pipeline: Pipeline, known: Index, spider: str
-) -> AnalysedPages:
-    """Yield the URL of each page, and the page as an index sees it.
+) -> AsyncGenerator[Page | None, None]:
+    """Yield each page as an index sees it, in their order.
 
-    This is None for a page that has no text, or that cannot be analysed.  The pages keep their
-    order.  The workers are those of a crawl, with its time limit.  Close the generator
-    (``aclosing``): that stops the workers.
+    This is None for a page that has no text, or that cannot be analysed.  The workers are those of
+    a crawl, with its time limit.  Close the generator (``aclosing``): that stops the workers.
     """
     workers = pipeline.workers()
 
-    async def analysed(fetched: Fetched) -> tuple[str, Page | None]:
+    async def analysed(fetched: Fetched) -> Page | None:
         try:
             page, _ = await pipeline.page(fetched, workers, known.learned, spider)
         except AnalysisError:
-            return fetched.url, None
-        return fetched.url, page
+            return None
+        return page
 
     try:
         async with aclosing(in_order(analysed, pages, pipeline.settings.workers)) as found:
-            async for one in found:
-                yield one
+            async for page in found:
+                yield page
     finally:
         await workers.close()
 

@@ -12,7 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -29,7 +29,7 @@ from scrapy_simhash.commands.base import (
     print_line,
     progress,
 )
-from scrapy_simhash.commands.sources import Source, source_at
+from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index.base import LastingIndex
@@ -190,11 +190,13 @@ async def _import_source(
 ) -> Counter[str]:
     """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
     verdicts: Counter[str] = Counter()
-    async with (
-        open_index(index_place, pipeline.parameters) as index,
-        source.analysed(pipeline, index, spider) as pages,
-    ):
-        async for _, page in pages:
-            judged = "skipped" if page is None else (await index.check_and_add(page)).verdict
-            verdicts[judged] += 1
+    with progress("Analysing pages", source.count) as advance:
+        async with (
+            open_index(index_place, pipeline.parameters) as index,
+            aclosing(analysed_pages(source.read(), pipeline, index, spider)) as pages,
+        ):
+            async for page in pages:
+                judged = "skipped" if page is None else (await index.check_and_add(page)).verdict
+                verdicts[judged] += 1
+                advance(1)
     return verdicts

@@ -73,9 +73,7 @@ def test_warc_is_imported_and_what_of_it_is_not_read_is_said(tmp_path: Path, nam
     counts = {"unique": 1, "exact_duplicate": 1, "skipped": 1}
     assert found == {"pages": 3, **counts, "unread": unread}
     said = f"not read (truncated): 1, the first in {name} at {cut:,}"
-    for command in (("import", "again.simhash", name), ("calibrate", name)):
-        assert said in simhash(tmp_path, *command, *FAST).stdout
-    assert simhash_json(tmp_path, "calibrate", name, *FAST)["unread"] == unread
+    assert said in simhash(tmp_path, "import", "again.simhash", name, *FAST).stdout
 
 
 def test_revisit_is_the_page_before_it_in_its_file(tmp_path: Path) -> None:
@@ -117,73 +115,6 @@ def test_source_that_cannot_be_read_is_refused(
     done = simhash(tmp_path, "import", "new.simhash", name)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
-
-
-@pytest.fixture
-def similar(tmp_path: Path) -> Path:
-    """Four texts, each three times: the second is the same, the third has two more words."""
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    for i in range(4):
-        (folder / f"{i}.html").write_text(article(prose(f"topic{i}x", 400)))
-        (folder / f"{i}a.html").write_text(article(prose(f"topic{i}x", 400)))
-        (folder / f"{i}b.html").write_text(article(prose(f"topic{i}x", 400) + f" end {i}"))
-    return folder
-
-
-def test_calibrate_says_what_a_crawl_would_drop_and_what_with_another_share(
-    similar: Path, tmp_path: Path
-) -> None:
-    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST)
-    assert (found["pages"], found["kept"], found["dropped"]) == (12, 4, 8)
-    assert found["setting"] == "SIMHASH_SHARE"
-    dropped = {row["value"]: row["dropped"] for row in found["others"]}
-    assert 4 <= dropped.pop(1.0) < 8
-    assert dropped == {0.97: 8, 0.95: 8, 0.9: 8, 0.85: 8, 0.8: 8}
-    assert [bool(row["samples"]) for row in found["others"]] == [True, True, *[False] * 4]
-    shown = simhash(tmp_path, "calibrate", similar.name, *FAST).stdout
-    assert "12 pages: 8 would be dropped (66.7%), 4 kept" in shown
-    assert "0a.html beside" in shown.replace("\n", " ")
-    assert list(tmp_path.glob("*.simhash")) == []
-
-
-def test_calibrate_shows_other_distances_where_nothing_is_verified(
-    similar: Path, tmp_path: Path
-) -> None:
-    plain = ("-s", "SIMHASH_SHARE=0", "-s", "SIMHASH_DISTANCE=0")
-    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *plain)
-    assert found["setting"] == "SIMHASH_DISTANCE"
-    dropped = [row["dropped"] for row in found["others"]]
-    assert [row["value"] for row in found["others"]] == list(range(8))
-    assert found["dropped"] == dropped[0] <= dropped[7] == 8
-
-
-def test_calibrate_has_no_share_for_items(similar: Path, tmp_path: Path) -> None:
-    items = ("-s", "SIMHASH_TAKES=items")
-    found = simhash_json(tmp_path, "calibrate", similar.name, *FAST, *items)
-    assert (found["dropped"], found["variant"]["new_text"], found["others"]) == (4, 4, [])
-    shown = simhash(tmp_path, "calibrate", similar.name, *FAST, *items).stdout
-    assert "12 pages: 4 would be dropped (33.3%), 8 kept" in shown
-    assert "no share decides that" in shown
-
-
-def test_calibrate_counts_what_is_kept_although_its_text_is_known(
-    site: Site, crawl: CrawlFixture, tmp_path: Path
-) -> None:
-    text = prose("one", 400)
-    site["/"] = article(prose("start"), ["/a", "/b", "/c"])
-    site["/a"] = article(text, ["/next/1"])
-    site["/b"] = article(text, ["/next/2"])
-    site["/c"] = article(text, ["/next/1"])
-    cache = cached(crawl, tmp_path)
-    found = simhash_json(tmp_path, "calibrate", str(cache), *FAST)
-    assert found["pages"] == 4
-    others = dict.fromkeys(("new_text", "new_media", "new_data", "other_request", "other_site"), 0)
-    assert found["variant"] == {"new_links": 1, **others}
-    (pair,) = found["examples"]["new_links"]
-    assert {pair["url"], pair["representative"]} < {f"{site.url}/{name}" for name in "abc"}
-    shown = simhash(tmp_path, "calibrate", str(cache), *FAST).stdout
-    assert "kept as variants (new_links): 1" in shown
 
 
 def test_an_index_of_other_settings_is_made_of_the_pages(
