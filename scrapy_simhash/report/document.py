@@ -1,4 +1,4 @@
-"""The report as one JSON document, from which its pages and tables are made, and two of them."""
+"""The report as one JSON document, from which its pages and tables are made."""
 
 from __future__ import annotations
 
@@ -28,13 +28,6 @@ CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
 BOUNDED = ("novelties", "groups", "sections", "sites", "patterns")
 # Rules are the next step if they make at least this share of the downloads needless.
 LEAST_NEEDLESS = 0.05
-# The totals that are compared between two reports; times and bytes differ by accident.
-COMPARED = (
-    *("pages", "judged", "unique", "variant", "near_duplicate", "exact_duplicate"),
-    *("refresh", "unchanged", "moved"),
-    *VARIANT_REASONS,
-    *("skipped", "duplicate_share", "dropped", "flagged"),
-)
 
 
 @dataclass(frozen=True)
@@ -242,26 +235,3 @@ def _sources(sources: Heaviest[str, SourceCount], name: str) -> list[dict[str, A
 def iso_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as reports have it, in UTC."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
-
-
-def comparison_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return rows of what both reports count: their *section*, *name*, and the two numbers.
-
-    Sites and rules of either report have a row, with 0 for the report that lacks them.
-    """
-    counts, others = _compared(one), _compared(other)
-    rows = [
-        {"section": section, "name": name, "one": first.get(name, 0), "other": second.get(name, 0)}
-        for (section, first), second in zip(counts.items(), others.values(), strict=True)
-        for name in {**first, **second}
-    ]
-    return {"schema": SCHEMA, "names": [one["name"], other["name"]], "rows": rows}
-
-
-def _compared(report: dict[str, Any]) -> dict[str, dict[str, float]]:
-    return {
-        "totals": {name: report["totals"][name] for name in COMPARED},
-        "skipped": {row["reason"]: row["pages"] for row in report["skipped"]},
-        "sites": {row["site"]: row["duplicates"] for row in report["sites"]},
-        "rules": {row["advice"]: row["duplicates"] for row in report["rules"]},
-    }
