@@ -208,9 +208,6 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
     kept, distance = mapping["representative"], mapping["distance"]
     if verdict in DUPLICATES and (kept is None or distance is None):
         raise ValueError("a duplicate must have a representative and a distance")
-    near = closest and NearMiss(
-        _share(closest["share"]), _bits(closest["distance"]), _url(closest["url"])
-    )
     return Decision(
         verdict,
         cast("Reason", str(mapping["reason"])),  # a later version may have others
@@ -218,7 +215,7 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
         _optional(_bits, distance),
         _optional(_share, mapping["share"]),
         _optional(bool, mapping["changed"]),
-        near,
+        _optional(_near_miss, closest),
         new=tuple(
             Told(*(str(one[name]) for name in Told._fields)) for one in mapping.get("new", ())
         ),
@@ -228,6 +225,10 @@ def _decision_in(mapping: Mapping[str, Any]) -> Decision:
 
 def _optional(read: Callable[[Any], T], value: Any) -> T | None:
     return None if value is None else read(value)
+
+
+def _near_miss(found: Mapping[str, Any]) -> NearMiss:
+    return NearMiss(_share(found["share"]), _bits(found["distance"]), _url(found["url"]))
 
 
 def _url(value: Any) -> str:

@@ -9,7 +9,7 @@ import tracemalloc
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_simhash.report.collector import Collector
@@ -184,6 +184,8 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(sorted(line(SITE))), JSON), st.booleans())
+@example({"closest": False}, False)
+@example({"closest": []}, False)
 def test_any_line_is_counted_or_unreadable(changed: dict[str, object], twin: bool) -> None:
     collector, rules = collect(), FeedRules()
     odd = {**line(SITE + "/a", SITE + "/b" if twin else None), **changed}
