@@ -7,17 +7,8 @@ A bucket is one field of a Redis hash, a string of entries of one width::
 
 A page is found by its request, by its text, and by what is near it: by permuted tables, or by keys.
 
-With the paper's plain rule, :class:`NearTables` finds all pages within the distance.  The key of a
-table is one block of the fingerprint, here rotated to the front::
-
-    | number of the bucket | rest of the key | all other bits |
-                           '------------ entry ---------------' + id of the page
-
-A look-up reads the bucket of its own key.  If the table's radius is 1, one bit of the rest may
-differ in that bucket.  The look-up then also reads the buckets with a number that differs in one
-bit; there the rest must be the same.  Each of these is a search for a few bytes, which Redis does
-30 times in a microsecond.  If a bucket's number is the whole key, all its entries are compared, 15
-in a microsecond.
+With the paper's plain rule, :class:`NearTables` finds all pages within the distance: in each table,
+the bucket of the fingerprint's bits that are the key of that table.  All its entries are compared.
 
 With verification, a page needs the kept pages that share nearly all of its content.
 :class:`NearKeys` finds them by the keys of its sketch
@@ -29,14 +20,14 @@ share 0.9 of their shingles are within 7 bits in half of the cases, and have a k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from math import log2
 from typing import NamedTuple, TypeAlias
 
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.sketch import keys
-from scrapy_simhash.tables.design import BITS, Design, Table, block_design, split_design
+from scrapy_simhash.tables.design import Design, designs
 
 # With 1 million pages, buckets of 15 entries were the quickest to read: reading one at random took
 # 0.55 us.  With 8 entries it took 0.9 us (more buckets than the processor's cache holds), with 60
@@ -55,10 +46,6 @@ ID_BYTES = 4
 # for a bucket at a random place, which is not in the processor's cache; for an entry to compare.
 READ_MICROSECONDS = 1.0
 ENTRY_MICROSECONDS = 0.07
-
-_ALL = (1 << BITS) - 1
-# What changes no bit of a number, or one.
-_FLIPS = [0, *(1 << bit for bit in range(BITS))]
 
 REQUESTS, TEXTS, NEAR = 1, 2, 16
 
@@ -124,8 +111,7 @@ class Buckets:
 
     def _of_request(self, request_fingerprint: bytes) -> BucketEntry:
         # A request fingerprinter other than Scrapy's may give bytes of any kind.
-        digest = blake2b(request_fingerprint, digest_size=8).digest()
-        return entry_of(REQUESTS, self._width, digest)
+        return entry_of(REQUESTS, self._width, _hash(request_fingerprint))
 
     def _of_text(self, digest: bytes) -> BucketEntry:
         return entry_of(TEXTS, self._width, digest)
@@ -137,70 +123,21 @@ def _listed(entries: Iterable[BucketEntry], row_id: bytes) -> bytes:
 
 
 def plan(distance: int, pages: int) -> Design:
-    """Return the quicker one for *pages* of the two designs with the fewest entries a page.
+    """Return the quickest design for *pages* of those that read one bucket for each table.
 
-    Each entry costs memory that all crawlers share.  With few tables of radius 1, a look-up reads
-    many buckets and compares few entries in each.  With one table more than the distance, it reads
-    few buckets and compares many entries.
+    More tables have wider keys, so that fewer entries are compared, but a page has one in each.
 
     >>> plan(3, 1_000_000).name, plan(3, 100_000_000).name, plan(7, 1_000_000).name
-    ('blocks 4', 'split 2', 'split 4')
+    ('blocks 4', 'covering 8', 'blocks 9')
     """
 
     def microseconds(design: Design) -> float:
-        tables = _packed(design, pages)
-        reads = sum(table.fields for table in tables)
-        compared = sum(pages * t.fields / (1 << t.number_bits) for t in tables if not t.rest_bits)
-        return reads * READ_MICROSECONDS + compared * ENTRY_MICROSECONDS
+        bits = [min(table.key_bits, number_bits(pages)) for table in design.tables]
+        compared = sum(pages / (1 << one) for one in bits)
+        return len(bits) * READ_MICROSECONDS + compared * ENTRY_MICROSECONDS
 
-    return min(split_design(distance), block_design(distance, distance + 1), key=microseconds)
-
-
-class PackedTable:
-    """A table whose key is one block, in buckets whose numbers have *width* bits."""
-
-    def __init__(self, table: Table, tag: int, width: int) -> None:
-        self._tag = tag
-        self._key_bits = table.key_bits
-        # To the left, which brings the key to the front.
-        self._turn = BITS - table.mask.bit_length()
-        self.number_bits = min(width, table.key_bits)
-        self.rest_bits = table.key_bits - self.number_bits
-        self.rest_bytes = -(-self.rest_bits // 8)
-        self.other_bytes = -(-(BITS - table.key_bits) // 8)
-        # How many buckets a look-up reads, and how many rests it looks for in that of its own key.
-        self.fields = 1 + table.radius * self.number_bits
-        self.rests = 1 + table.radius * self.rest_bits if self.rest_bits else 0
-
-    def parts(self, fingerprint: int) -> tuple[int, int, int]:
-        """Return the number of the bucket, the rest of the key, and all other bits."""
-        turned = (fingerprint << self._turn | fingerprint >> BITS - self._turn) & _ALL
-        other_bits = BITS - self._key_bits
-        key = turned >> other_bits
-        number, rest = key >> self.rest_bits, key & (1 << self.rest_bits) - 1
-        return number, rest, turned & (1 << other_bits) - 1
-
-    def question(self, fingerprint: int) -> tuple[bytes, bytes]:
-        """Return the names of the buckets to read, and what near_tables.lua has to know."""
-        number, rest, other = self.parts(fingerprint)
-        name = self._tag << MAX_NUMBER_BITS | number
-        names = [(name ^ flip).to_bytes(4, "big") for flip in _FLIPS[: self.fields]]
-        rests = [(rest ^ flip).to_bytes(self.rest_bytes, "big") for flip in _FLIPS[: self.rests]]
-        layout = bytes((self.rest_bytes, self.other_bytes, self.fields, self.rests))
-        return b"".join(names), b"".join([layout, *rests, other.to_bytes(self.other_bytes, "big")])
-
-    def entry(self, fingerprint: int) -> BucketEntry:
-        """Return the entry of a fingerprint."""
-        number, rest, other = self.parts(fingerprint)
-        name = self._tag << MAX_NUMBER_BITS | number
-        entry = rest.to_bytes(self.rest_bytes, "big") + other.to_bytes(self.other_bytes, "big")
-        return name.to_bytes(4, "big"), entry
-
-
-def _packed(design: Design, pages: int) -> list[PackedTable]:
-    """Return the tables of a design, with buckets for *pages* in a scope."""
-    width = number_bits(pages)
-    return [PackedTable(table, NEAR + i, width) for i, table in enumerate(design.tables)]
+    exact = (one for one in designs(distance) if not any(table.radius for table in one.tables))
+    return min(exact, key=microseconds)
 
 
 class NearTables:
@@ -215,7 +152,8 @@ class NearTables:
         design = plan(distance, pages)
         self.name = design.name
         self._min_tokens = min_tokens
-        self._tables = _packed(design, pages)
+        self._width = number_bits(pages)
+        self._masks = [table.mask for table in design.tables]
 
     def has_text(self, page: Page) -> bool:
         """Whether a page is found by its text."""
@@ -223,15 +161,24 @@ class NearTables:
 
     def question(self, page: Page) -> tuple[bytes, bytes]:
         """Return the names of the buckets to read, and what to look for there."""
-        asked = [table.question(page.fingerprint) for table in self._of(page)]
-        return b"".join(names for names, _ in asked), b"".join(wanted for _, wanted in asked)
+        entries = self.entries(page)
+        return b"".join(name for name, _ in entries), entries[0][1] if entries else b""
 
     def entries(self, page: Page) -> list[BucketEntry]:
         """Return all entries that a representative may have."""
-        return [table.entry(page.fingerprint) for table in self._of(page)]
+        if page.tokens < self._min_tokens:
+            return []
+        keys = (_packed(page.fingerprint & mask) for mask in self._masks)
+        buckets = (entry_of(tag, self._width, _hash(key)) for tag, key in enumerate(keys, NEAR))
+        return [(name, _packed(page.fingerprint)) for name, _ in buckets]
 
-    def _of(self, page: Page) -> Sequence[PackedTable]:
-        return self._tables if page.tokens >= self._min_tokens else ()
+
+def _packed(bits: int) -> bytes:
+    return bits.to_bytes(8, "big")
+
+
+def _hash(key: bytes) -> bytes:
+    return blake2b(key, digest_size=8).digest()
 
 
 class NearKeys:

@@ -11,22 +11,19 @@ from scrapy_simhash.index.redis.buckets import plan
 from tests.indexes import open_index
 from tests.pages import PARAMETERS, UNIQUE, page
 
-# One of each kind: buckets by all of a key or by a part of it, with a radius of 0 or 1, and of each
-# number of bytes that an entry compares.
+# One of each kind: keys of one block, of several, and of a covering design.
 PLANNED = [
     (0, 1_000, "split 1"),
     (1, 1_000_000, "blocks 2"),
     (2, 100, "blocks 3"),
-    (2, 1_000_000_000, "split 2"),
+    (2, 1_000_000_000, "covering 4"),
     (3, 1_000_000, "blocks 4"),
-    (3, 100_000_000, "split 2"),
+    (3, 100_000_000, "covering 8"),
     (4, 100_000, "blocks 5"),
-    (5, 100_000, "blocks 6"),
-    (5, 100_000_000, "split 3"),
+    (5, 100_000, "covering 12"),
     (6, 10_000, "blocks 7"),
     (7, 1, "blocks 8"),
-    (7, 10_000, "blocks 8"),
-    (7, 1_000_000, "split 4"),
+    (7, 1_000_000, "blocks 9"),
 ]
 NAMES = [f"{distance} bits, {pages:,} pages, {name}" for distance, pages, name in PLANNED]
 
