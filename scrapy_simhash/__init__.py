@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from scrapy_simhash.crawl import signals
     from scrapy_simhash.crawl.choices import Policy
-    from scrapy_simhash.crawl.exceptions import NearDuplicate, RuledOut, SitePaused, UnchangedPage
+    from scrapy_simhash.crawl.exceptions import NearDuplicate, RuledOut, UnchangedPage
     from scrapy_simhash.index.survey import groups
     from scrapy_simhash.tables import Match, PermutedTables
 
@@ -49,7 +49,6 @@ __all__ = [
     "PermutedTables",
     "Policy",
     "RuledOut",
-    "SitePaused",
     "TextFingerprint",
     "UnchangedPage",
     "__version__",
@@ -73,7 +72,6 @@ _MODULES = {
     "PermutedTables": "tables",
     "Policy": "crawl.choices",
     "RuledOut": "crawl.exceptions",
-    "SitePaused": "crawl.exceptions",
     "TextFingerprint": "analysis.fingerprint",
     "UnchangedPage": "crawl.exceptions",
     "bit_sums": "analysis.fingerprint",

@@ -10,7 +10,6 @@ from scrapy.settings import BaseSettings
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.links import SimhashDepthMiddleware, SimhashLinksMiddleware
-from scrapy_simhash.crawl.pausing import SimhashPauseMiddleware
 from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
@@ -19,9 +18,6 @@ from scrapy_simhash.settings import SimhashSettings
 # spider gets: as a project's own middlewares (at 543, or anywhere) have changed it, and only if
 # neither they nor a retry (550) nor a redirect (600) have put it aside.
 DOWNLOADER_MIDDLEWARE_ORDER = 70
-# After Scrapy's middleware for hosts that must not be crawled (50), and before all others that
-# handle requests: no robots.txt (100) is fetched for a request that is not sent.
-PAUSE_MIDDLEWARE_ORDER = 60
 # Before a project's own middlewares (543) do anything for a request, which may be parked; but after
 # Scrapy's for robots.txt (100).
 RULES_MIDDLEWARE_ORDER = 541
@@ -48,7 +44,6 @@ class Addon:
             raise NotConfigured("SIMHASH_ENABLED is off")
         for name, component, order in (
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
-            ("DOWNLOADER_MIDDLEWARES", SimhashPauseMiddleware, PAUSE_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashDepthMiddleware, DEPTH_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashAccount, EXTENSION_ORDER),

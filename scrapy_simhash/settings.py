@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from loky import cpu_count
 
@@ -32,10 +32,9 @@ PREFERENCES = FIRST, CANONICAL = "first", "canonical"
 # By these headers of a request, a site knows who asks.
 IDENTITY_HEADERS = ("authorization", "cookie", "x-api-key", "x-auth-token", "x-access-token")
 SCOPES = ("global", "site", "host", "spider")
-# What a crawl may raise an alarm on; the first of them are about a site (report/alarms.py).
+# What a crawl may raise an alarm on (report/alarms.py).
 AlarmName = Literal["one_text", "trap", "no_text", "duplicates"]
-SITE_ALARMS: tuple[AlarmName, ...] = ("one_text", "trap", "no_text")
-ALARMS: tuple[AlarmName, ...] = (*SITE_ALARMS, "duplicates")
+ALARMS: tuple[AlarmName, ...] = get_args(AlarmName)
 
 # The crawl's own process needs a core.  It takes 6 ms for a page of 210 KB, a worker takes 48 ms:
 # more workers than this would wait for it.
@@ -136,14 +135,11 @@ def _read_names(value: Any) -> tuple[str, ...]:
     return tuple(_read_text(name).strip() for name in names)
 
 
-def _read_alarm_actions(value: Any) -> dict[str, str]:
-    actions = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(actions, Mapping):
+def _read_alarms(value: Any) -> tuple[str, ...]:
+    names = _read_names(value)
+    if not set(names) <= {*ALARMS}:
         raise ValueError
-    for name, action in actions.items():
-        if name not in {"close": ALARMS, "pause": SITE_ALARMS}[action]:
-            raise ValueError
-    return dict(actions)
+    return names
 
 
 def _read_header_names(value: Any) -> tuple[str, ...]:
@@ -274,24 +270,14 @@ class SimhashSettings:
     report_file: str | None = _setting(
         None, Requirement("the path of a file that ends in .html", _read_html_path)
     )
-    on_alarm: Mapping[str, str] | None = _setting(
-        None,
-        Requirement(
-            f"a mapping of {', '.join(SITE_ALARMS)} to 'close' or 'pause', and of duplicates to "
-            "'close'",
-            _read_alarm_actions,
-        ),
+    close_on: tuple[str, ...] = _setting(
+        (), Requirement(f"a list of {', '.join(ALARMS)}", _read_alarms)
     )
 
     @property
     def verifies(self) -> bool:
         """Whether pages are compared beyond their fingerprints."""
         return self.share > 0
-
-    def alarms_that(self, act: str) -> frozenset[str]:
-        """Return the alarms that "close" the spider, or "pause" their host."""
-        actions = self.on_alarm or {}
-        return frozenset(name for name, action in actions.items() if action == act)
 
     @classmethod
     def is_enabled(cls, source: Mapping[Any, Any]) -> bool:

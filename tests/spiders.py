@@ -26,7 +26,7 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 from twisted.python.failure import Failure
 
-from scrapy_simhash import NearDuplicate, Policy, SitePaused, UnchangedPage, signals
+from scrapy_simhash import NearDuplicate, Policy, UnchangedPage, signals
 from scrapy_simhash.crawl import requests, validators
 from scrapy_simhash.crawl.dead_ends import CrawlTraps
 from scrapy_simhash.crawl.requests import OWN_META_KEY
@@ -194,7 +194,7 @@ class Errback(Links):
                 "distance": error.distance,
                 "error": str(error),
             }
-        if isinstance(error, (SitePaused, UnchangedPage)):
+        if isinstance(error, UnchangedPage):
             yield {"url": error.url, "error": str(error)}
 
 

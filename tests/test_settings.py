@@ -124,12 +124,8 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_PAGE_TIMEOUT", float("inf")),
         ("SIMHASH_PAGE_TIMEOUT", float("nan")),
         ("SIMHASH_DECISIONS_FILE", 7),
-        ("SIMHASH_ON_ALARM", 7),
-        ("SIMHASH_ON_ALARM", ["trap"]),
-        ("SIMHASH_ON_ALARM", {"trap": 30}),
-        ("SIMHASH_ON_ALARM", {"trap": "stop"}),
-        ("SIMHASH_ON_ALARM", {"duplicates": "pause"}),
-        ("SIMHASH_ON_ALARM", "trap"),
+        ("SIMHASH_CLOSE_ON", 7),
+        ("SIMHASH_CLOSE_ON", ["trap", "fire"]),
     ],
 )
 def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) -> None:

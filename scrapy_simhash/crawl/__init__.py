@@ -12,7 +12,7 @@ duplicate, or ends as an exception of exceptions.py.
 
 Two extensions listen to the signal: account.py counts decisions, and writes each to the decisions
 feed; report.py makes the report, and raises alarms.  links.py drops the requests from flagged
-pages, and tells what the spider asks for.  pausing.py ignores requests to a site after an alarm.
+pages, and tells what the spider asks for.
 If a callback fails, or an item is refused, run.py takes the page out of the index; it also keeps
 what a run knows in its JOBDIR.
 

@@ -52,15 +52,3 @@ class RuledOut(IgnoreRequest):
         self.url = url
         self.rule = rule
         super().__init__(f"{url} is parked: {rule}")
-
-
-class SitePaused(IgnoreRequest):
-    """The request for *url* was not sent: an alarm was raised on its *host*.
-
-    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
-    """
-
-    def __init__(self, url: str, host: str) -> None:
-        self.url = url
-        self.host = host
-        super().__init__(f"{url} is not asked for: {host} is paused after an alarm")

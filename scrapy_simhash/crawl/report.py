@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import platform
+from collections.abc import Collection
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
@@ -50,7 +51,7 @@ class SimhashReport:
     """Collect the decisions; at close, write ``SIMHASH_REPORT_FILE`` and log what stands out.
 
     An alarm is logged, counted as ``simhash/alarms/<name>``, sent as the signal
-    ``alarm_raised``, and closes the spider where ``SIMHASH_ON_ALARM`` says so.  With a ``JOBDIR``,
+    ``alarm_raised``, and closes the spider if ``SIMHASH_CLOSE_ON`` names it.  With a ``JOBDIR``,
     a crawl that is resumed goes on counting, and raises alarms anew.
     """
 
@@ -59,7 +60,7 @@ class SimhashReport:
         crawler: Crawler,
         collector: Collector,
         state: JobState[Collector],
-        closing: frozenset[str],
+        closing: Collection[str],
         writing: Writing | None,
     ) -> None:
         self.crawler = crawler
@@ -85,7 +86,7 @@ class SimhashReport:
         state: JobState[Collector] = JobState(crawler, "report")
         collector = state.load() or Collector()
         collector.watch = collector.watch.resumed()
-        extension = cls(crawler, collector, state, settings.alarms_that("close"), writing)
+        extension = cls(crawler, collector, state, settings.close_on, writing)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension

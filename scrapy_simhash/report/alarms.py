@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.report.record import Record
-from scrapy_simhash.settings import SITE_ALARMS, AlarmName
+from scrapy_simhash.settings import AlarmName
 from scrapy_simhash.urls import MAX_URL, Address
 
 # With these limits a crawl of the LLVM documentation raises no alarm.  It has 1,379 pages, and 767
@@ -138,7 +138,7 @@ class AlarmWatch:
         self.pages += 1
         for name, subject in self._found(record):
             host = ""
-            if name in SITE_ALARMS:
+            if name != "duplicates":  # which is about the whole crawl
                 host = Address.of(record.asked_url or record.url).host
             key = name, subject, host
             if key not in self._raised and len(self._raised) < WATCHED:

@@ -105,7 +105,7 @@ def test_commands_for_single_pages_leave_the_index_alone(
         ("SIMHASH_EXTRACTOR=none", "(SIMHASH_EXTRACTOR) must be 'auto' or"),
         ("SIMHASH_ENABLED=perhaps", "SIMHASH_ENABLED must be True or False: got 'perhaps'"),
         ("SIMHASH_INDEX=settings.py", "settings.py is not an index of scrapy-simhash"),
-        ('SIMHASH_ON_ALARM={"fire": 5}', "SIMHASH_ON_ALARM must be a mapping of one_text"),
+        ("SIMHASH_CLOSE_ON=trap,fire", "SIMHASH_CLOSE_ON must be a list of one_text, trap"),
     ],
 )
 def test_refused_start_says_why_in_one_line(project: Path, setting: str, words: str) -> None:

@@ -182,11 +182,6 @@ def test_report_that_cannot_be_written_at_the_end_is_an_error_in_the_log(
         ({"SIMHASH_REPORT_FILE": "report.txt"}, "must be the path of a file that ends in .html"),
         ({"SIMHASH_REPORT_FILE": "%(day)s.html"}, "no % but in"),
         ({"SIMHASH_REPORT_FILE": "job.json/a.html"}, "a path that can be written"),
-        ({"SIMHASH_ON_ALARM": {"fire": "close"}}, "must be a mapping of one_text, trap"),
-        (
-            {"SIMHASH_ON_ALARM": '{"duplicates": 5}'},
-            "and of duplicates to 'close': got '{\"dup",
-        ),
     ],
 )
 def test_settings_that_make_no_sense_stop_the_crawl(
@@ -228,7 +223,7 @@ def test_trap_is_recognised_within_50_pages_and_the_crawl_ends(
     site.pages = Endless()
     result = crawl(
         SIMHASH_ACTION="observe",
-        SIMHASH_ON_ALARM={"trap": "close"},
+        SIMHASH_CLOSE_ON="trap",
         CLOSESPIDER_PAGECOUNT=500,
         SIMHASH_REPORT_FILE=REPORT,
     )
@@ -248,7 +243,7 @@ def test_resumed_crawl_is_closed_again_by_what_it_meets_itself(
         site[day] = article(prose("calendar"))
     settings = {
         "JOBDIR": "job",
-        "SIMHASH_ON_ALARM": {"trap": "close"},
+        "SIMHASH_CLOSE_ON": ["trap"],
         "SIMHASH_REPORT_FILE": REPORT,
     }
     first = crawl(**settings)
@@ -258,41 +253,6 @@ def test_resumed_crawl_is_closed_again_by_what_it_meets_itself(
     report = report_in(tmp_path)
     assert report["totals"]["pages"] == len(second.decisions)
     assert [alarm["name"] for alarm in report["alarms"]].count("trap") == 1
-
-
-class TrapAndCleanSite(Endless):
-    """The calendar, and a chain of pages that differ, on another host."""
-
-    def __init__(self, clean: str) -> None:
-        self.clean = clean
-
-    def get(self, path: str, default: Any = None) -> Reply:
-        if path == "/":
-            return Reply(article(prose("start"), ["/calendar/2031/1", f"{self.clean}/story/0"]))
-        if not path.startswith("/story/"):
-            return super().get(path)
-        number = int(path.rpartition("/")[2])
-        links = [f"/story/{number + 1}"] if number < 60 else []
-        return Reply(article(prose(f"story{number}x"), links))
-
-
-def test_trap_pauses_its_site_and_no_other(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
-    clean = site.url.replace("127.0.0.1", "localhost")
-    site.pages = TrapAndCleanSite(clean)
-    result = crawl(
-        "Errback",
-        SIMHASH_ACTION="observe",
-        SIMHASH_ON_ALARM={"trap": "pause"},
-        CLOSESPIDER_PAGECOUNT=500,
-        SIMHASH_REPORT_FILE=REPORT,
-    )
-    assert result.stats["finish_reason"] == "finished"
-    (trap,) = [alarm for alarm in report_in(tmp_path)["alarms"] if alarm["name"] == "trap"]
-    assert not [one for one in result.decisions[trap["page"] :] if not one["url"].startswith(clean)]
-    assert f"{clean}/story/60" in {one["url"] for one in result.decisions}
-    assert result.stats["simhash/paused_requests"] == 1
-    assert "No more requests to " + site.url.removeprefix("http://") in result.log
-    assert [item for item in result.items if "is paused after an alarm" in item.get("error", "")]
 
 
 def test_site_whose_text_is_suddenly_gone_raises_an_alarm(

@@ -212,6 +212,18 @@ def test_policy(site: Site, tmp_path: Path) -> None:
     assert found == ["/", "/a", "/priced"]
 
 
+def test_site_is_left_alone_after_an_alarm_and_no_other(site: Site, tmp_path: Path) -> None:
+    clean = site.url.replace("127.0.0.1", "localhost")
+    site["/"] = article(prose("start"), ["/day/0", f"{clean}/story/0"])
+    for i in range(50):
+        site[f"/day/{i}"] = article(prose("day"), [f"/day/{i + 1}"])
+        site[f"/story/{i}"] = article(prose(f"story{i}x"), [f"/story/{i + 1}"])
+    settings = 'SIMHASH_ACTION = "observe"\nSIMHASH_INDEX = "memory:"\n'
+    items = crawl(tmp_path, site, recipe("A site that is left alone"), settings)
+    found = Counter(path.split("/")[1] for path in paths(items))
+    assert found["day"] < found["story"] == 50
+
+
 def test_every_example_has_a_test() -> None:
     headings = re.findall(r"^## (.*)$", COOKBOOK.read_text("utf-8"), re.MULTILINE)
     source = Path(__file__).read_text("utf-8")
