@@ -484,28 +484,6 @@ cdef class CompiledTables:
             raise MemoryError
         return found, distances
 
-    def entries(self):
-        """Return all fingerprints, ascending, and their items: arrays of typecodes Q and I.
-
-        The items of one fingerprint ascend, too.  Cost: O(n log n), and 16 more bytes an item.
-        """
-        cdef Py_ssize_t count = len(self), filled = 0, i
-        cdef Pair *pairs = <Pair *>malloc(max(1, count) * sizeof(Pair))
-        if pairs == NULL:
-            raise MemoryError
-        try:
-            filled = self._copy_pairs(pairs)
-            for fingerprint, younger in self._younger.items():
-                for item in younger:
-                    pairs[filled].fingerprint = fingerprint
-                    pairs[filled].item = item
-                    filled += 1
-            fingerprints, items = array("Q", bytes(8 * count)), array("I", bytes(4 * count))
-            sort_pairs(pairs, count, fingerprints, items)
-        finally:
-            free(pairs)
-        return fingerprints, items
-
     # ---- parts of these
 
     cdef inline uint32_t _collect(self, uint64_t fingerprint, Place *places) noexcept nogil:
@@ -597,21 +575,6 @@ cdef class CompiledTables:
         if line.capacity and place >= INLINE_WITH_RUN:
             return &run_items(line)[place - INLINE_WITH_RUN]
         return &items_at(table, number)[place]
-
-    cdef Py_ssize_t _copy_pairs(self, Pair *pairs) noexcept nogil:
-        """Copy the pairs of the first table; return their number."""
-        cdef Table *table = &self._tables[0]
-        cdef Py_ssize_t filled = 0
-        cdef uint64_t number
-        cdef uint32_t i
-        cdef Line *line
-        for number in range(table.lines):
-            line = line_at(table, number)
-            for i in range(line.count):
-                pairs[filled].fingerprint = entry(table, line, number, i)
-                pairs[filled].item = entry_item(line, items_at(table, number), i)
-                filled += 1
-        return filled
 
     cdef int _try_add(self, uint64_t fingerprint, uint32_t item) noexcept nogil:
         """Return 1, or 0 if the fingerprint is stored already, -1 if memory is short."""
@@ -705,18 +668,6 @@ cdef int compare_pairs(const void *one, const void *other) noexcept nogil:
     if a.fingerprint != b.fingerprint:
         return 1 if a.fingerprint > b.fingerprint else -1
     return (a.item > b.item) - (a.item < b.item)
-
-
-cdef int sort_pairs(
-    Pair *pairs, Py_ssize_t count, uint64_t[::1] fingerprints, uint32_t[::1] items
-) except -1:
-    cdef Py_ssize_t i
-    with nogil:
-        qsort(pairs, count, sizeof(Pair), compare_pairs)
-        for i in range(count):
-            fingerprints[i] = pairs[i].fingerprint
-            items[i] = <uint32_t>pairs[i].item
-    return 0
 
 
 cdef void free_scratch(Scratch *scratch) noexcept nogil:

@@ -163,11 +163,6 @@ class ReferenceTables:
             distances.append(-1 if match is None else match.distance)
         return items, distances
 
-    def entries(self) -> tuple[array[int], array[int]]:
-        """Return all fingerprints, ascending, and their items: arrays of typecodes Q and I."""
-        pairs = sorted((f, item) for f, items in self._items.items() for item in items)
-        return array("Q", [f for f, _ in pairs]), array("I", [item for _, item in pairs])
-
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the tables take, approximately."""

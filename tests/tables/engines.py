@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ try:
 except ImportError:  # there was no compiler
     CompiledTables = None  # type: ignore[assignment,misc]
 
-__all__ = ["DISTANCES", "ENDS_AND_MIDDLE", "CompiledTables", "each_engine", "site"]
+__all__ = ["DISTANCES", "ENDS_AND_MIDDLE", "CompiledTables", "each_engine", "held", "site"]
 
 DISTANCES = range(8)
 # For tests that take seconds for each.
@@ -44,3 +46,11 @@ def site(size: int, seed: int) -> list[int]:
             fingerprint ^= 1 << rng.randrange(64)
         found.append(fingerprint)
     return found
+
+
+def held(tables: Any, stored: Iterable[int]) -> list[tuple[int, int]]:
+    """All that the tables hold, as sorted fingerprints and items, if it is among those *stored*."""
+    found = (match for one in {*stored} for match in tables.matches(one) if not match.distance)
+    whole = sorted((match.fingerprint, match.item) for match in found)
+    assert len(whole) == len(tables)
+    return whole
