@@ -11,13 +11,12 @@ import csv
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, aclosing
+from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 
@@ -36,12 +35,6 @@ from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import is_index, open_existing, open_index, open_lasting
 from scrapy_simhash.index.survey import Member, copy, members
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.settings import extra_version
-
-# Rows that are written at once.
-WRITTEN_AT_ONCE = 10_000
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,20 +56,17 @@ class ExportCommand(Subcommand[Exported]):
         parser.add_argument(
             "output",
             metavar="OUTPUT",
-            help="a file to make, .jsonl, .csv or .parquet, or - for JSON lines on the screen",
+            help="a file to make, .jsonl or .csv, or - for JSON lines on the screen",
         )
 
     async def find(self, options: argparse.Namespace) -> Exported | None:
-        form = Path(options.output).suffix
         async with open_existing(options.index) as index:
             if options.output == "-":
-                await _write(index, sys.stdout, form)
+                await _write(index, sys.stdout)
                 return None
-            if form == ".parquet":
-                extra_version("pyarrow", "A .parquet file", "batch")
             try:
                 with Path(options.output).open("x", encoding="utf-8", newline="") as file:
-                    written = await _write(index, file, form)
+                    written = await _write(index, file, options.output.endswith(".csv"))
             except OSError as exc:
                 raise SimhashError(f"{options.output} cannot be made: {exc}") from exc
         return Exported(written, options.output)
@@ -85,38 +75,23 @@ class ExportCommand(Subcommand[Exported]):
         print_line(console, f"{found.pages:,} pages written to {found.output}")
 
 
-async def _write(index: LastingIndex, file: TextIO, form: str) -> int:
-    written, rows = 0, []
-    with progress("Writing pages", (await index.counts()).pages) as advance, ExitStack() as stack:
-        write = _writer(file, form, stack)
+async def _write(index: LastingIndex, file: TextIO, is_csv: bool = False) -> int:
+    """Write the pages as JSON lines, or as CSV; return how many there are."""
+    table = csv.DictWriter(file, Member._fields)
+    if is_csv:
+        table.writeheader()
+    written = 0
+    with progress("Writing pages", (await index.counts()).pages) as advance:
         async for member in members(index):
             judged_at = datetime.fromtimestamp(member.judged_at, timezone.utc)
-            rows.append(member._asdict() | {"judged_at": judged_at})
-            if len(rows) == WRITTEN_AT_ONCE:
-                write(rows)
-                rows.clear()
+            row = member._asdict() | {"judged_at": judged_at.isoformat()}
+            if is_csv:
+                table.writerow(row)
+            else:
+                file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
             written += 1
             advance(1)
-        write(rows)
     return written
-
-
-def _writer(file: TextIO, form: str, stack: ExitStack) -> Callable[[list[Record]], object]:
-    """Return what writes rows to a file: as JSON lines, unless its suffix is another *form*."""
-    if form == ".csv":
-        table = csv.DictWriter(file, Member._fields)
-        table.writeheader()
-        return table.writerows
-    if form == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        types = {"share": pa.float64(), "judged_at": pa.timestamp("s", "UTC")}
-        schema = pa.schema([(name, types.get(name, pa.string())) for name in Member._fields])
-        parquet = stack.enter_context(pq.ParquetWriter(file.buffer, schema))
-        return lambda rows: parquet.write_table(pa.Table.from_pylist(rows, schema))
-    dumps = partial(json.dumps, ensure_ascii=False, default=datetime.isoformat)
-    return lambda rows: file.writelines(f"{dumps(row)}\n" for row in rows)
 
 
 @dataclass(frozen=True)
