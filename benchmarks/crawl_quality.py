@@ -32,7 +32,6 @@ PROJECT = Path(__file__).parents[1] / "example_project"
 
 
 SHARED = {
-    "SIMHASH_INDEX": "redis:",
     "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
     "SCHEDULER_PERSIST": True,
     "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
@@ -78,7 +77,7 @@ def main() -> None:
             ]
             settings: dict[str, object] = {"SIMHASH_INDEX": "memory:", "LOG_LEVEL": "INFO"}
             if args.redis:
-                settings |= SHARED | {"REDIS_URL": args.redis}
+                settings |= SHARED | {"REDIS_URL": args.redis, "SIMHASH_INDEX": args.redis}
             options = [f"{name}={value}" for name, value in settings.items()] + args.settings
             started = time.monotonic()
             count = 2 if args.redis else 1

@@ -40,10 +40,8 @@ ALARMS: tuple[AlarmName, ...] = get_args(AlarmName)
 # more workers than this would wait for it.
 MOST_USEFUL_WORKERS = 8
 
-# The server of scrapy-redis.
-REDIS_OF_CRAWL = "redis:"
 MEMORY = "memory:"
-_REDIS = (REDIS_OF_CRAWL, "rediss:", "redis+", "rediss+")
+_REDIS = ("redis:", "rediss:", "redis+", "rediss+")
 # A password may contain an @, as in urllib, and by mistake anything else: all up to the last @ of a
 # line counts as one.  redis-py also reads a password from the query.
 _LOGIN = re.compile(r"(?<=://)([^:/?#@\s]*):.*@")

@@ -81,7 +81,7 @@ def find_index(options: argparse.Namespace) -> None:
         if not options.spider:
             raise SettingsError("say which index: its path or URL, or --spider NAME")
         settings = settings_of_spider(options.spider, options.scrapy_settings)
-        place = index_place(SimhashSettings.read(settings), options.spider, settings)
+        place = index_place(SimhashSettings.read(settings), options.spider)
         is_missing = not is_in_redis(place) and not Path(place).exists()
         if is_missing and options.spider not in spiders(settings):
             raise SettingsError(

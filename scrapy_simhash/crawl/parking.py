@@ -460,7 +460,7 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
     if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
         return Path(f"{settings.index}.parked", file)
     try:
-        place = index_place(replace(settings, index=None), crawler.spidercls.name, crawler.settings)
+        place = index_place(replace(settings, index=None), crawler.spidercls.name)
         folder = Path(f"{place}.parked")
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):

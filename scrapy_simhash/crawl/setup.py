@@ -30,7 +30,7 @@ from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError, Settin
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.opening import observed_place, open_index
 from scrapy_simhash.pipeline import Pipeline
-from scrapy_simhash.settings import MEMORY, REDIS_OF_CRAWL, SimhashSettings, is_in_redis
+from scrapy_simhash.settings import MEMORY, SimhashSettings
 
 logger = logging.getLogger(__name__)
 
@@ -101,23 +101,11 @@ def settings_of_spider(name: str, settings: BaseSettings) -> BaseSettings:
     return own
 
 
-def index_place(settings: SimhashSettings, spider_name: str, scrapy_settings: BaseSettings) -> str:
-    """Return the place of the index of a spider's crawls: by default a file of its name.
-
-    :raises SettingsError: the index is to be on the server of scrapy-redis, but ``REDIS_URL`` does
-        not name one.
-    """
-    if settings.index is None:
-        return str(_data_folder() / f"{quote(spider_name, safe='')}.simhash")
-    if settings.index != REDIS_OF_CRAWL:
+def index_place(settings: SimhashSettings, spider_name: str) -> str:
+    """Return the place of the index of a spider's crawls: by default a file of its name."""
+    if settings.index is not None:
         return settings.index
-    url = scrapy_settings.get("REDIS_URL")
-    if not isinstance(url, str) or not is_in_redis(url):
-        raise SettingsError(
-            f"SIMHASH_INDEX {REDIS_OF_CRAWL!r} takes the server of REDIS_URL, but REDIS_URL is not "
-            f"the URL of a Redis server. Set it, or write the URL into SIMHASH_INDEX."
-        )
-    return url
+    return str(_data_folder() / f"{quote(spider_name, safe='')}.simhash")
 
 
 def index_of(
@@ -129,7 +117,7 @@ def index_of(
     pages of a crawl that only observes are in an index of their own, so that the next crawl does
     not know them; what it learns of sites is in that of the spider.
 
-    :raises SettingsError: see :func:`index_place`.
+    :raises SettingsError: its URL is wrong.
     :raises FingerprintIndexError: it cannot be used.
     """
 
@@ -137,7 +125,7 @@ def index_of(
         return INDEXES.take((place, parameters), lambda: open_index(place, parameters))
 
     try:
-        place = index_place(settings, crawler.spidercls.name, crawler.settings)
+        place = index_place(settings, crawler.spidercls.name)
         index = taken(place)
     except ServerAwayError as exc:
         raise ServerAwayError(f"{exc}{_NO_SERVER}") from exc
@@ -160,7 +148,7 @@ def index_of(
 def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
     """Return what the middlewares of a crawl share; each must give it back.
 
-    :raises SettingsError: see :meth:`.Pipeline.of` and :func:`index_place`.
+    :raises SettingsError: see :meth:`.Pipeline.of` and :func:`index_of`.
     :raises FingerprintIndexError: the index cannot be used.
     """
 

@@ -38,15 +38,6 @@ def test_crawl_drops_what_another_machine_has_kept(
     assert "PASSWORD" not in first.log + second.log
 
 
-def test_redis_of_scrapy_redis_is_used_where_the_setting_says_so(
-    twins: Site, crawl: CrawlFixture, redis_url: str
-) -> None:
-    assert crawl(SIMHASH_INDEX="redis:", REDIS_URL=redis_url).seen() == {"/", "/a", "/b"}
-    refused = crawl(SIMHASH_INDEX="redis:")
-    assert refused.returncode == 1
-    assert "SettingsError: SIMHASH_INDEX 'redis:' takes the server of REDIS_URL" in refused.log
-
-
 def test_page_that_a_callback_failed_on_is_taken_back(
     twins: Site, crawl: CrawlFixture, redis_url: str
 ) -> None:
@@ -80,7 +71,7 @@ def test_two_processes_of_scrapy_redis_crawl_a_site_as_one(site: Site, tmp_path:
             "SCHEDULER_PERSIST": True,
             "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
             "REDIS_URL": server.url,
-            "SIMHASH_INDEX": "redis:",
+            "SIMHASH_INDEX": server.url,
         }
         with ExitStack() as stack:
             crawls = {}
