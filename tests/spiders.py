@@ -135,7 +135,7 @@ class Frozen(Links):
         super().__init__(url, **kwargs)
         # What the tests' server has spared itself, and what it remembers of that.
         gc.unfreeze()
-        gc.get_freeze_count = gc.get_freeze_count.__wrapped__  # type: ignore[attr-defined]
+        gc.get_freeze_count = getattr(gc.get_freeze_count, "__wrapped__", gc.get_freeze_count)
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         yield {"frozen": gc.get_freeze_count()}

@@ -44,9 +44,10 @@ def test_the_fewest_tables_come_first() -> None:
         assert designs(distance)[0] == split_design(distance)
 
 
-def test_keys_that_a_query_reads() -> None:
+def test_candidates_and_probes() -> None:
     found = block_design(3, 4)
     assert found.probes == 4
+    assert found.candidates(2**20) == 4 * 2**4
     assert split_design(3).probes == 66
 
 
