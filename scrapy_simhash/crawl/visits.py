@@ -16,6 +16,7 @@ from scrapy.http import Request, Response
 
 from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.crawl.requests import ask_for_us
+from scrapy_simhash.decision.comparison import marks, overlap
 from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError
@@ -32,6 +33,9 @@ MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
+
+# Two visits to a page share at least so much of it: in a short page, much may change by itself.
+SAME_SHARE = 0.5
 
 # The latest kept pages are remembered: at most this number, with this many bytes of bodies.
 MAX_KEPT_BYTES = 32_000_000
@@ -56,10 +60,10 @@ class SecondVisits:
     The request is a copy of the page's own, so it goes through the crawl's scheduler, delays and
     middlewares as any other; its answer never reaches the spider.  Which pages are visited:
 
-    - In each section, some of the pages that are kept although their text is known.  After a visit
-      that has taught something, the next one comes when their number has grown by one *probes*-th.
-      After one that has taught nothing, or while *probes* visits are under way, it comes when their
-      number has doubled.
+    - In each section, some of the pages that are kept although they are like a kept one.  After a
+      visit that has taught something, the next one comes when their number has grown by one
+      *probes*-th.  After one that has taught nothing, or while *probes* visits are under way, it
+      comes when their number has doubled.
     - Before there are such pages, one page of a section if something changes by itself elsewhere
       on its host.
     - Where something is cut as noise, the first, second, fourth, ... dropped page of each kind of
@@ -137,10 +141,7 @@ class SecondVisits:
         workers: Workers,
     ) -> bool:
         """Learn from the second visit to a page; return whether it shows the text of the first."""
-        template = self._index.learned.repeated_blocks(page.section or page.site)
-        if page.url != first.page.url or not has_same_text(
-            page, first.page, self._index.parameters, template
-        ):
+        if page.url != first.page.url or not self._is_same(page, first.page):
             return False
         self._crawler.stats.inc_value("simhash/second_visits_compared")
         second = zlib.compress(response.body, 1)
@@ -154,6 +155,13 @@ class SecondVisits:
         else:
             self._wait(section, await learned.learn_noise(section, found))
         return True
+
+    def _is_same(self, page: Page, first: Page) -> bool:
+        """Whether a second visit shows the page of the first: under its heading, half of it."""
+        template = self._index.learned.repeated_blocks(page.section or page.site)
+        if page.sketch is None or first.sketch is None or page.heading != first.heading:
+            return has_same_text(page, first, self._index.parameters, template)
+        return overlap(page.sketch, first.sketch, marks(template)).share >= SAME_SHARE
 
     def _wait(self, section: str, may_teach: bool) -> None:
         """Set the number of pages of a section at which the next one is visited."""

@@ -66,6 +66,9 @@ NEW_ADDRESSES: tuple[Reason, ...] = ("new_links", "new_media")
 # The first half is a hash of the callback, the second one of what it gets beside the page.
 PURPOSE_BYTES = 16
 
+# A page that shares so much with a kept one may be a copy in which something changes by itself.
+NOISE_SHARE = 0.75
+
 
 class Kind(Enum):
     """The kind of value that a stored field holds."""
@@ -257,7 +260,9 @@ class Decision:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether what is new in a variant may only have changed by itself."""
+        """Whether what is new beside a kept page may only have changed by itself."""
+        if self.verdict == "unique":
+            return self.closest is not None and self.closest.share >= NOISE_SHARE
         return self.verdict == "variant" and self.reason not in ("other_request", "other_site")
 
     @property
