@@ -116,7 +116,7 @@ def test_of_the_links_of_a_text_a_session_does_not_count(site: Site, crawl: Craw
 
         return answer
 
-    names = [f"/page/{i}" for i in range(18)]
+    names = [f"/page/{i}" for i in range(12)]
     site["/"] = article(prose("start"), names)
     for i, name in enumerate(names):
         site[name] = page(i)
@@ -155,14 +155,14 @@ def test_without_second_visits_everything_that_differs_is_new(
 
 
 def test_what_stays_is_not_learned_as_noise(site: Site, crawl: CrawlFixture) -> None:
-    names = [f"/{i}" for i in range(18)]
+    names = [f"/{i}" for i in range(12)]
     site["/"] = article(prose("start"), names)
     for name in names:
         site[name] = article(TEXT).replace("<p>", f'<p data-product="p{name}">')
     result = one_by_one(crawl)
     assert result.seen() == {"/", *names}
-    # Nothing has been learned from the first, second, fourth, ... of the variants.
-    assert result.stats["simhash/second_visits_compared"] == 5
+    # Nothing has been learned from the first, second, fourth and eighth of the variants.
+    assert result.stats["simhash/second_visits_compared"] == 4
 
 
 def test_what_does_not_change_at_each_visit_is_learned_from_more(
