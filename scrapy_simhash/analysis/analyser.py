@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from types import MappingProxyType
@@ -57,6 +57,11 @@ _RELATION = re.compile(r';\s*rel\s*=\s*"?([^";]*)', re.I)
 # A header "Refresh": seconds, and where the page leads then.
 _REFRESH = re.compile(r"""\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']*)""", re.I)
 LEADING_HEADERS = "Link", "Refresh"
+
+
+def leading_headers(values_of: Callable[[str], Iterable[bytes]]) -> list[bytes]:
+    """Return the :data:`LEADING_HEADERS` of a page; *values_of* returns those of a name."""
+    return [one for name in LEADING_HEADERS for one in values_of(name)]
 
 
 class Background(NamedTuple):

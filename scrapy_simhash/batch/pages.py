@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from scrapy_simhash.analysis.analyser import LEADING_HEADERS
+from scrapy_simhash.analysis.analyser import leading_headers
 from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, WarcFile, WarcRecord, fields_of
 
 # Types of records in ISO 28500; a file may have any text there.
@@ -152,7 +152,7 @@ def page_of(record: WarcRecord, file: str) -> ArchivedPage:
     if not is_html(kind, body):
         raise UnreadableError("not_html")
     encoding = http_content_type_encoding(kind)
-    links = tuple(one for name in LEADING_HEADERS for one in headers.get(name.lower(), ()))
+    links = tuple(leading_headers(lambda name: headers.get(name.lower(), ())))
     return ArchivedPage(file, record.offset, url, date, body, encoding, links, names=names)
 
 

@@ -30,7 +30,7 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.request import fingerprint
 from w3lib.http import headers_raw_to_dict
 
-from scrapy_simhash.analysis.analyser import LEADING_HEADERS
+from scrapy_simhash.analysis.analyser import leading_headers
 from scrapy_simhash.batch.pages import page_of, pages
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.batch.warc import WarcFile
@@ -240,5 +240,5 @@ def _page(response: Response, request_fingerprint: bytes) -> Iterator[Fetched]:
     kind = responsetypes.from_args(response.headers, response.url, body=response.body)
     if 200 <= response.status < 300 and issubclass(kind, HtmlResponse):
         html = HtmlResponse(response.url, response.status, response.headers, response.body)
-        links = [one for name in LEADING_HEADERS for one in html.headers.getlist(name)]
+        links = leading_headers(html.headers.getlist)
         yield Fetched(html.url, html.body, html.encoding, request_fingerprint, links=links)

@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_simhash.analysis.analyser import LEADING_HEADERS, PageAnalysis
+from scrapy_simhash.analysis.analyser import PageAnalysis, leading_headers
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import (
     META_KEY,
@@ -447,7 +447,7 @@ class SimhashDownloaderMiddleware:
             self.crawler.request_fingerprinter.fingerprint(request),
             *self._facts.with_answer(request, response),
             request.dont_filter and ASKED_AGAIN_META_KEY not in request.meta,
-            [one for name in LEADING_HEADERS for one in response.headers.getlist(name)],
+            leading_headers(response.headers.getlist),
             self._facts.is_poll(request),
             validators_of(response) if self._validators is not None else None,
         )
