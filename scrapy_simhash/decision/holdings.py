@@ -430,6 +430,8 @@ class Comparable:
         A page with hundreds of links differs from its copy in another folder in all of them.  None
         if no link of the copy has another name, or too many do.
         """
+        if self._tables_renamed == MAX_TABLES_RENAMED:
+            return None
         rewriting, held = Rewriting(self._url, url), self._values.addresses
         numbers = [
             (value, number)
@@ -437,7 +439,7 @@ class Comparable:
             if rewriting.may_rename(self._texts[held.rows[number]])
         ]
         self._tables_renamed += bool(numbers)
-        if not numbers or len(numbers) > MAX_RENAMED or self._tables_renamed > MAX_TABLES_RENAMED:
+        if not numbers or len(numbers) > MAX_RENAMED:
             return None
         renamed = hashes - {value >> 32 for value, _ in numbers}
         for _, number in numbers:
