@@ -150,7 +150,7 @@ class NearTables:
 
     def __init__(self, distance: int, min_tokens: int, pages: int) -> None:
         design = plan(distance, pages)
-        self.name = design.name
+        self.name = f"{design.name}, whole"  # so are the fingerprints in the entries
         self._min_tokens = min_tokens
         self._width = number_bits(pages)
         self._masks = [table.mask for table in design.tables]

@@ -327,16 +327,17 @@ def test_index_of_something_else_is_refused_and_left_alone(
         assert index.check_and_add(page("c", 0b1)) == near("a", 1)
 
 
-def test_index_with_tables_of_another_version_is_refused(tmp_path: Path) -> None:
-    """Its pages would be looked for where none of them is."""
+@pytest.mark.parametrize("tables", ["blocks 3", "blocks 9"])
+def test_index_with_tables_of_another_version_is_refused(tmp_path: Path, tables: str) -> None:
+    """Its pages would be looked for where none of them is, or its entries read as others."""
     with RedisServer(tmp_path / "other") as other:
         with opened(other.url) as index:
             index.check_and_add(page("a", 0))
         client = other.client()
         (key,) = client.keys("*:about")
         about = json.loads(client.get(key) or "")
-        client.set(key, json.dumps({**about, "tables": "blocks 9"}))
-        with pytest.raises(IndexFormatError, match=r"tables 'blocks 9', which this version"):
+        client.set(key, json.dumps({**about, "tables": tables}))
+        with pytest.raises(IndexFormatError, match=rf"tables '{tables}', which this version"):
             open_index(other.url, PARAMETERS)
 
 
