@@ -42,7 +42,7 @@ WORDS = re.compile(
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"
 # What is in base64, and long enough to be no word; written as in an address, or with dots.
-LEAST_ENCODED = 24
+LEAST_ENCODED = 16
 _BASE64 = re.compile(rf"(?<![\w+/-])[\w+/-]{{{LEAST_ENCODED},}}={{0,2}}(?![\w+/=-])", re.ASCII)
 _STANDARD = str.maketrans("-_", "+/", "=")
 

@@ -808,6 +808,7 @@ PAGES: dict[str, Page] = {
     "numbers of a value": lambda n, v: f'<b data-of="{300 + n},{4_000 + v}">Vote</b>',
     "list in a string": lambda n, v: f"<script>f('{1_700_000_000 + v},{n},EUR')</script>",
     "base64": lambda n, v: f"<div data-state='{in_base64(at=17_000 + v, id=n)}'></div>",
+    "short base64": lambda n, v: f"<i data-t='{b64encode(f'{n}|{pad(v)}'.encode()).decode()}'></i>",
     "base64 in a script": lambda n, v: f"<script>f('{in_base64(at=17_000 + v, id=n)}')</script>",
     "web token": lambda n, v: (
         f'<input name="t" value="{in_base64(alg="HS256", typ="JWT")}.'
