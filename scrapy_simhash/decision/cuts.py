@@ -26,18 +26,19 @@ EVERYWHERE = 0
 _WHAT_BITS = 16
 
 # A number, a time, a date or a price is one word; ``17,39.90,5``, ``301,4711`` and ``17:381`` are
-# several.
-WORDS = re.compile(
-    r"""
+# several.  What is written without a space is one name.
+_NAMES = r"""
     (?<!\d) (?<!\d[.,'’]) (?:
         \d{1,3} (?:[.,'’]\u034f?\d{3})+ (?:[.,]\u034f?\d+)?
         | \d\d? (?::\u034f?[0-5]\d){1,2} (?:[.,]\u034f?\d+)?
         | \d+ (?:\.\u034f?\d+){1,3} | \d{1,7} ,\u034f?\d{1,3}
     ) (?![.,:'’]?\u034f?\d)
     | \d+ (?:\u034f\d+)+ | [^\W_]+ | [\W_]+
-    """,
-    re.VERBOSE,
-)
+    """
+NAMES = re.compile(_NAMES, re.VERBOSE)
+# In scripts without spaces (Thai to Myanmar, Khmer, kana, Han, Hangul), each letter is a word.
+_UNSPACED = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+WORDS = re.compile(_NAMES.replace(r"[^\W_]", rf"[{_UNSPACED}] | [^\W_{_UNSPACED}]"), re.VERBOSE)
 # In an address, a number before a dot is a word.
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"

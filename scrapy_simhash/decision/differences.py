@@ -20,6 +20,7 @@ from scrapy_simhash.decision.cuts import (
     AT_END,
     AT_START,
     EVERYWHERE,
+    NAMES,
     OF_PARAMETERS,
     ONE_WORD,
     WHOLE,
@@ -253,7 +254,7 @@ def _words_in(texts: Iterable[str], keep: Callable[[str], str]) -> frozenset[int
 
 
 def _names(text: str) -> Counter[str]:
-    words = (word for word in WORDS.findall(text.casefold()) if word[0].isalnum())
+    words = (word for word in NAMES.findall(text.casefold()) if word[0].isalnum())
     return Counter(_said(_DECIMALS.sub("", word)) for word in words)
 
 

@@ -781,6 +781,11 @@ def mail(number: int, visit: int) -> str:
     return bytes([key, *(byte ^ key for byte in f"desk{number}@a.example".encode())]).hex()
 
 
+def hanzi(number: int) -> str:
+    """The name of a thing, of eight characters."""
+    return "".join(chr(0x4E00 + zlib.crc32(b"%d %d" % (number, i)) % 997) for i in range(8))
+
+
 PAGES: dict[str, Page] = {
     "presigned picture": lambda n, v: (
         f'<img src="/i/{n}.jpg?X-Amz-Date={v}&X-Amz-Signature={pad(v)}">'
@@ -862,6 +867,12 @@ PAGES: dict[str, Page] = {
             for i in range(4)
         )
         + f'</ul><ul class="items"><li>Bench {n}</li></ul>'
+    ),
+    "text without spaces": lambda n, v: f"<p>{v}分钟前发布于{hanzi(n // 51)}</p>",
+    "list without spaces": lambda n, v: (
+        '<ul class="others">'
+        + "".join(f'<li><a href="/of/{9 * v + i}">{hanzi(9 * v + i)}</a></li>' for i in range(4))
+        + f'</ul><ul class="items"><li>{hanzi(n)}</li></ul>'
     ),
     "notice": lambda n, v: (
         ("" if v % 10 == 1 else f'<div class="notice"><b>Order {pad(v)}</b> is here</div>')
