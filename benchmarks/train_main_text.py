@@ -12,7 +12,7 @@ writes the table.
 Leaves out: time (bench_extraction.py), decisions (bench_quality.py).  Needs numpy, lightgbm and
 rapidfuzz, which the package does not.
 
-    python benchmarks/train_main_text.py FOLDER [--write scrapy_simhash/analysis/model.py]
+    python benchmarks/train_main_text.py FOLDER [--write scrapy_simhash/analysis/model.txt]
 """
 
 from __future__ import annotations
@@ -54,26 +54,18 @@ LEAST_ODDS = 0.6
 FEW_DOMAINS = 6
 WORD = re.compile(r"\w+")
 
-ORIGIN = '''"""The table of the model that chooses the main text: see main_blocks.py.
-
+ORIGIN = """The table of the model that chooses the main text: see main_blocks.py.
 Made by benchmarks/train_main_text.py from the {pages:,} development pages of WCXB, the Web Content
 Extraction Benchmark (Murrough Foley, 2026, CC-BY-4.0).  Nothing of these pages is in it but words
 that occur in the names of elements on {domains} of their domains or more.  Licence: the package's.
-"""
+First, the log odds that a block is main text, below an element with this word in its tag, class or
+id.  Then trees, between semicolons.  The nodes of each in order: a feature with its bound, the tree
+for values up to it, the tree for greater ones; or a value.
 
-_NAMES = """
 {names}
-"""
 
-# The log odds that a block is main text, below an element with this word in its tag, class or id.
-NAMES = {{word: float(odds) for word, odds in (pair.split("=") for pair in _NAMES.split())}}
-
-# Trees, between semicolons.  The nodes of each in order: a feature with its bound, the tree for
-# values up to it, the tree for greater ones; or a value.
-TREES = """
 {trees}
 """
-'''
 
 
 class Page(NamedTuple):

@@ -3,7 +3,7 @@
 """The main text of a page, as a model chooses it from the blocks of the walk.
 
 Each block gets some numbers: what it is, where it is, what its sections and the blocks like it
-hold (:data:`FEATURES`).  Shallow trees (model.py) make of them how likely it is that the block is
+hold (:data:`FEATURES`).  Shallow trees (model.txt) make of them how likely it is that the block is
 main text.  Those blocks are main text that give the highest expected word F1 together: on a page
 whose blocks are clear, those that are likelier than not; on a list of products, where nothing is,
 more of them.
@@ -22,13 +22,17 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping
+from importlib.resources import files
 from math import exp
 
 from scrapy_simhash.analysis.blocks import Block, Outline
 from scrapy_simhash.analysis.events import KNOWN_NAMES, MARK, remembering, without_digits
 from scrapy_simhash.analysis.fingerprint import hash_feature
-from scrapy_simhash.analysis.model import NAMES, TREES
 from scrapy_simhash.hashes import mix
+
+_MODEL = files("scrapy_simhash.analysis").joinpath("model.txt").read_text(encoding="utf-8")
+_ABOUT, _NAMES, TREES = _MODEL.split("\n\n")
+NAMES = {word: float(odds) for word, odds in (pair.split("=") for pair in _NAMES.split())}
 
 # About ten words.
 LONG_BYTES = 50

@@ -9,8 +9,14 @@ from hypothesis import given
 
 from scrapy_simhash.analysis import main_blocks as built
 from scrapy_simhash.analysis.blocks import LEAST_SHOWN, Block, Outline, Walked
-from scrapy_simhash.analysis.main_blocks import FEATURES, Chooser, main_blocks, read_names
-from scrapy_simhash.analysis.model import NAMES, TREES
+from scrapy_simhash.analysis.main_blocks import (
+    FEATURES,
+    NAMES,
+    TREES,
+    Chooser,
+    main_blocks,
+    read_names,
+)
 from scrapy_simhash.analysis.tree import parse, walk
 from tests.analysis.test_walk import documents
 from tests.conftest import article, prose
