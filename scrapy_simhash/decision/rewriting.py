@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 # More parameters that differ, or folders, make no session and no mirror.
@@ -34,18 +35,15 @@ class Rewriting:
 
     def __init__(self, url: str, kept_url: str) -> None:
         self.url, self.kept_url = url, kept_url
-        own, kept = urlsplit(url), urlsplit(kept_url)
-        origins = tuple(f"{one.scheme}://{one.netloc}" for one in (own, kept))
+        own, kept = _pieces_of(url), _pieces_of(kept_url)
+        origins = own.origin, kept.origin
         self._origins = origins if origins[0] != origins[1] else None
-        *folders, last = own.path.split("/")[1:]
-        *kept_folders, kept_last = kept.path.split("/")[1:]
-        self._swaps = _folders(folders, kept_folders)
-        name, kept_name = re.split("[.;]", last)[0], re.split("[.;]", kept_last)[0]
+        self._swaps = _folders(own.folders, kept.folders)
         self._end = self._kept_end = ""
         if ends := _ends(own.path, kept.path):
             self._swaps, (self._end, self._kept_end) = [], ends
-        elif name == kept_name:  # of two names, each may be the number of a page
-            self._end, self._kept_end = last[len(name) :], kept_last[len(name) :]
+        elif own.name == kept.name:  # of two names, each may be the number of a page
+            self._end, self._kept_end = own.end, kept.end
         self._session = Session(url, kept_url)
 
     def may_rename(self, address: str) -> bool:
@@ -54,10 +52,14 @@ class Rewriting:
             return True
         if self._end != self._kept_end and address.partition("?")[0].endswith(self._end):
             return True
-        return bool(self._session.names) or any(own in address for own, _ in self._swaps)
+        is_in_folder = any(own in address for own, _ in self._swaps)
+        return is_in_folder or self._session.may_rename(address)
 
     def __call__(self, address: str) -> Iterator[str]:
         """Yield what an address may be on the kept page, itself first, as a value is written."""
+        if not self.may_rename(address):
+            yield from self.own(address)
+            return
         kept = own_address(self.kept_url)
         for moved in self._moved(self._unnamed(address)):
             yield from self.own(moved)
@@ -94,6 +96,30 @@ class Rewriting:
                     yield origin + start.removesuffix(self._end) + self._kept_end + mark + query
 
 
+class _Pieces(NamedTuple):
+    """An address in pieces; its last segment is a *name* with an *end*, as of a file."""
+
+    origin: str
+    host: str
+    path: str
+    folders: list[str]
+    name: str
+    end: str
+    parameters: dict[str, str]
+
+
+# Each page may be compared with the same hundred.
+@lru_cache(300)
+def _pieces_of(url: str) -> _Pieces:
+    parts = urlsplit(url)
+    path = parts.path or "/"
+    *folders, last = path.split("/")[1:]
+    name = re.split("[.;]", last)[0]
+    origin = f"{parts.scheme}://{parts.netloc}"
+    query = parameters_of(parts.query)
+    return _Pieces(origin, parts.netloc, path, folders, name, last[len(name) :], query)
+
+
 class Session:
     """Says what the links of a copy at *url* would be on the kept page, by their queries.
 
@@ -103,9 +129,9 @@ class Session:
     """
 
     def __init__(self, url: str, kept_url: str) -> None:
-        own, kept = urlsplit(url), urlsplit(kept_url)
-        self._host = own.netloc
-        self._own, self._kept = parameters_of(own.query), parameters_of(kept.query)
+        own, kept = _pieces_of(url), _pieces_of(kept_url)
+        self._host = own.host
+        self._own, self._kept = own.parameters, kept.parameters
         differing = {name for name, _ in self._own.items() ^ self._kept.items()}
         # The parameters that the two addresses differ in, if they are few.
         self.names = differing if len(differing) <= MOST_PARAMETERS else set()
@@ -115,6 +141,13 @@ class Session:
     def _named(self) -> list[tuple[str, str]]:  # few links have a query that may name a page
         own, kept = map(_names_of, self._urls)
         return [(one, other) for one, other in zip(own, kept, strict=True) if len(one) > 1]
+
+    def may_rename(self, address: str) -> bool:
+        """Whether a link may have another query on the kept page."""
+        query = address.partition("?")[2]
+        if query and any(own in query for own, _ in self._named):
+            return True
+        return bool(self.names) and (bool(query) or not self._kept.keys() <= self._own.keys())
 
     def carried(self, links: Iterable[str]) -> set[str]:
         """Return the parameters that differ and that nearly all links of the copy have as it has.
@@ -288,7 +321,6 @@ class OwnAddress:
         return value
 
 
-# Each page may be compared with the same hundred.
 @lru_cache(300)
 def own_address(url: str) -> OwnAddress:
     """Return what a page calls itself."""

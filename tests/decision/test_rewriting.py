@@ -44,6 +44,8 @@ A = "http://a.example"
         (f"{A}/1/v?s=1", f"{A}/2/v?s=2", f"{A}/1/w?s=1", f"{A}/2/w?s=2"),
         (f"{A}/x", f"{A}/y", f"{A}/login?next=/x", f"{A}/login?next=\0self"),
         (f"{A}/x", f"{A}/y", f"{A}/x", "\0self"),
+        (A, f"{A}/index.html", f"{A}/y", f"{A}/y"),
+        (f"{A}/new/", A, f"{A}/new/y", f"{A}/y"),
     ],
 )
 def test_address_has_what_is_the_kept_page_s_own(
