@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import FIFOCache
@@ -31,7 +34,7 @@ from scrapy_simhash.crawl.choices import (
     policy_of,
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
-from scrapy_simhash.crawl.reach import Reach, decide
+from scrapy_simhash.crawl.reach import Reach, decide, with_links
 from scrapy_simhash.crawl.requests import (
     OWN_META_KEY,
     RequestVariants,
@@ -51,7 +54,14 @@ from scrapy_simhash.crawl.setup import (
 )
 from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
-from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY, DroppedRequests, Walls
+from scrapy_simhash.crawl.walls import (
+    ASKED_AGAIN_META_KEY,
+    MOST_ASKED,
+    DroppedPage,
+    DroppedRequests,
+    Walls,
+    kept_url_of,
+)
 from scrapy_simhash.decision.cuts import stripped
 from scrapy_simhash.decision.holdings import Addresses
 from scrapy_simhash.decision.page import Decision, Page, Reason
@@ -269,11 +279,9 @@ class SimhashDownloaderMiddleware:
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
         self._tell(lambda rules: rules.request_ended(request, decision))
-        if record.action == "drop":
+        if record.action == "drop" and not is_inline(request):  # who waits for it has its answer
             # Before the signal: the alarm that it raises asks again for what was dropped.
-            if not is_inline(request):  # who waits for it has got its answer
-                self._dropped.note(request, decision, taken_back)
-            self._ask_again(response.url, refuted)
+            await self._note_dropped(request, response, decision, refuted, taken_back)
         self.crawler.signals.send_catch_log(
             signals.page_judged, record=record, response=response, spider=self.crawler.spider
         )
@@ -413,7 +421,8 @@ class SimhashDownloaderMiddleware:
             if await compare(self.pipeline.analyser, self.workers):
                 if learned.noise(page.section).cuts is not before:
                     self._kept.note_noise(page.section)
-                self._ask_again(page.url, refuted)
+                if self._refuted(page.url) > refuted:
+                    await self._judge_again(self._dropped.cut_in(page.section))
                 self._reach.start_trials_over()
                 self._tell(lambda rules: rules.noise_learned(page.url))
         except Exception:
@@ -423,14 +432,48 @@ class SimhashDownloaderMiddleware:
         """Return how much that was cut in the section of a page has turned out to be no noise."""
         return self.index.learned.noise(section_of(url)).refuted
 
-    def _ask_again(self, url: str, refuted: int) -> None:
-        """Ask again for what was dropped in a section for what is no noise.
+    async def _note_dropped(
+        self,
+        request: Request,
+        response: Response,
+        decision: Decision,
+        refuted: int,
+        taken_back: int,
+    ) -> None:
+        """Remember a page that is dropped, for the case that what was cut from it is no noise.
 
-        *refuted* is what :meth:`_refuted` returned before.
+        *refuted* and *taken_back* are as they were when its way to the verdict began.
         """
-        if self._refuted(url) > refuted:
-            section = section_of(url)
-            self._dropped.ask_again(lambda _, request: section_of(request.url) == section)
+        is_refuted = self._refuted(response.url) > refuted
+        is_cut = is_refuted or self.index.learned.noise(section_of(response.url)).cuts
+        fetched = self._fetched(request, response) if is_cut else None
+        dropped = self._dropped.note(request, decision, taken_back, fetched)
+        if is_refuted:
+            await self._judge_again([dropped])
+
+    async def _judge_again(self, dropped: Iterable[DroppedPage]) -> None:
+        """Ask again for what was dropped without what is no noise, unless that is not new.
+
+        Cost: at most :data:`MOST_ASKED` analyses of a dropped page.
+        """
+        for one in dropped:
+            await asyncio.sleep(0)  # without workers, an analysis waits for nothing
+            one.looks += 1
+            decision = None
+            if one.fetched is not None and one.looks <= MOST_ASKED:
+                with suppress(Exception):  # then it is asked for
+                    decision = await self._decision_now(one.fetched)
+            if decision is not None and decision.is_duplicate:
+                one.kept_url = kept_url_of(decision)
+            else:
+                self._dropped.ask_again(partial(is_, one))
+
+    async def _decision_now(self, fetched: Fetched) -> Decision:
+        """Return the decision on a dropped page by what is known now; nothing is stored."""
+        again = fetched._replace(body=zlib.decompress(fetched.body), is_asked_again=False)
+        page, _ = await self._analysed(again, is_urgent=True)
+        await self._kept.read_again(page)
+        return with_links(self.index, self._reach, page, await self.index.check(page))
 
     async def _store_again(self, fetched: Fetched, leads_on: bool) -> None:
         """Store a kept page as it is analysed now."""

@@ -83,31 +83,29 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     copy of this page seems to lead on.
     """
     decision = await index.add(page)
-    cuts = index.learned.noise(page.section).cuts
-    address = stripped(page.url, cuts.parameters)
+    address = stripped(page.url, index.learned.noise(page.section).cuts.parameters)
     if (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
         reach.note_unique(page.url, by_text=decision.verdict != "variant")
     if decision.reason in OTHER_PAGES:
         reach.note_judged(address, is_same=False)
     elif decision.is_duplicate and index.parameters.share is not None:
         reach.note_judged(address, is_same=True)
-        known = index.learned.rules.about(Address.of(page.url).host)
-        variant = _leading_on(reach, page, decision, cuts, known)
-        if variant is not None:
+        told = with_links(index, reach, page, decision)
+        if told is not decision:
             await index.keep(page)
-            return variant, decision
+            return told, decision
     return decision, decision
 
 
-def _leading_on(
-    reach: Reach, page: Page, decision: Decision, cuts: Cuts, known: Sequence[Hypothesis]
-) -> Decision | None:
-    """Return the decision to keep a duplicate with addresses that the spider was never handed.
+def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> Decision:
+    """Return the decision on a page by what it says, or that it is kept for links that are new.
 
-    None if it has none: then it stays a duplicate.
+    It is if it is a duplicate with addresses that the spider was never handed.
     """
-    if decision.representative is None:
-        return None
+    if not decision.is_duplicate or decision.representative is None:
+        return decision
+    cuts = index.learned.noise(page.section).cuts
+    known = index.learned.rules.about(Address.of(page.url).host)
     share = 1.0 if decision.share is None else decision.share
     closest = NearMiss(share, decision.distance or 0, decision.representative)
     kept = partial(Decision, "variant", representative=closest.url, distance=closest.distance)
@@ -123,7 +121,7 @@ def _leading_on(
         own = [Told(kind, "", one) for one in addresses.of(kind) if one in new.addresses]
         if own:
             return kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
-    return None
+    return decision
 
 
 class KnownAddresses:

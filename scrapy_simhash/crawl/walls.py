@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,10 @@ from scrapy_simhash.crawl.reach import KnownAddresses
 from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import hash_of
+from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.urls import MAX_URL, Address, general_folder
+from scrapy_simhash.urls import MAX_URL, Address, general_folder, section_of
 
 # The pages that a request came from by forms, or by requests that Scrapy would not send twice by
 # itself: their request fingerprints.
@@ -35,6 +37,7 @@ MOST_ASKED = 3
 MAX_WALLS = 1_000
 MAX_JUDGED = 10_000
 MAX_DROPPED = 1_000
+MAX_DROPPED_BODY = 64_000  # bytes, compressed
 MAX_TAKEN_BACK = 1_000
 # Of the requests of a spider that asks for some pages again, at most this share does.
 MOST_UNFILTERED = 0.5
@@ -146,6 +149,19 @@ class _Texts:
         self._keys.pop(kept_url, None)
 
 
+@dataclass(slots=True, eq=False)
+class DroppedPage:
+    """A request whose page was dropped for the one at *kept_url*, and what came if noise was cut.
+
+    Then its body is compressed, and empty if it is too large to be kept.
+    """
+
+    kept_url: str
+    request: Request
+    fetched: Fetched | None
+    looks: int = 0  # so often, it was judged again as it was fetched
+
+
 class DroppedRequests:
     """The requests of late whose pages were dropped, to be sent again if that was wrong.
 
@@ -154,21 +170,35 @@ class DroppedRequests:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._dropped: deque[tuple[str, Request]] = deque(maxlen=MAX_DROPPED)
+        self._dropped: deque[DroppedPage] = deque(maxlen=MAX_DROPPED)
         # How many kept pages were taken back, and with which number the last ones were.
         self.taken_back = 0
         self._taken_back: FIFOCache[str, int] = FIFOCache(MAX_TAKEN_BACK)
 
-    def note(self, request: Request, decision: Decision, taken_back: int) -> None:
-        """Remember a request whose page is dropped.
+    def note(
+        self, request: Request, decision: Decision, taken_back: int, fetched: Fetched | None
+    ) -> DroppedPage:
+        """Remember a request whose page is dropped, and what was *fetched* if noise was cut.
 
         *taken_back*: how many pages were when its way to the verdict began.  If its kept page is
         one of those since, it is asked for again at once.
         """
-        kept_url = _kept_url(decision)
-        self._dropped.append((kept_url, request))
-        if self._taken_back.get(kept_url, 0) > taken_back:
-            self.ask_again_for(kept_url)
+        if fetched is not None:
+            body = zlib.compress(fetched.body, 1)
+            fetched = fetched._replace(body=body if len(body) <= MAX_DROPPED_BODY else b"")
+        page = DroppedPage(kept_url_of(decision), request, fetched)
+        self._dropped.append(page)
+        if self._taken_back.get(page.kept_url, 0) > taken_back:
+            self.ask_again_for(page.kept_url)
+        return page
+
+    def cut_in(self, section: str) -> list[DroppedPage]:
+        """Return the dropped pages of a section from which noise was cut."""
+        return [
+            one
+            for one in self._dropped
+            if one.fetched is not None and section_of(one.fetched.url) == section
+        ]
 
     def take_back(self, url: str) -> None:
         """Ask again for what was dropped for the page at *url*, since that is kept no more."""
@@ -179,16 +209,14 @@ class DroppedRequests:
 
     def ask_again_for(self, kept_url: str) -> None:
         """Send again what was dropped for a kept page."""
-        self.ask_again(lambda one, _: one == kept_url)
+        self.ask_again(lambda one: one.kept_url == kept_url)
 
-    def ask_again(self, is_meant: Callable[[str, Request], bool]) -> None:
-        """Send again what was dropped for a kept page and a request that are meant."""
-        again = [request for kept_url, request in self._dropped if is_meant(kept_url, request)]
-        if not again:
-            return
-        others = (one for one in self._dropped if not is_meant(*one))
-        self._dropped = deque(others, maxlen=MAX_DROPPED)
-        for request in again:
+    def ask_again(self, is_meant: Callable[[DroppedPage], bool]) -> None:
+        """Send the requests of the dropped pages again that are meant."""
+        again = list(filter(is_meant, self._dropped))
+        for page in again:
+            self._dropped.remove(page)
+            request = page.request
             asked = request.meta.get(ASKED_AGAIN_META_KEY, 0)
             meta = {**request.meta, ASKED_AGAIN_META_KEY: asked + 1}
             if asked < MOST_ASKED and ask(
@@ -285,7 +313,7 @@ class Walls:
         if decision.verdict == "refresh" and decision.changed:
             self._walls.forget(url[:MAX_URL])  # now it is something else
         digest = page.digest if page.tokens else b""
-        text = _Text(_kept_url(decision, url), digest)
+        text = _Text(kept_url_of(decision, url), digest)
         for fingerprint in self._fingerprints(request):
             self._text_of[fingerprint] = text
         if not decision.is_duplicate:
@@ -301,15 +329,16 @@ class Walls:
             if is_wall:  # maybe since now
                 self._told.add(text)
                 self._dropped.ask_again(
-                    lambda kept, one: (
-                        kept == text.kept_url and self._places.tell(_asked_url(one), kept_url)
+                    lambda one: (
+                        one.kept_url == text.kept_url
+                        and self._places.tell(_asked_url(one.request), kept_url)
                     )
                 )
         return replace(decision, reason="wall") if is_wall else decision
 
     def has(self, decision: Decision) -> bool:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
-        return decision.is_duplicate and _Text(_kept_url(decision), b"") in self._walls
+        return decision.is_duplicate and _Text(kept_url_of(decision), b"") in self._walls
 
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
@@ -326,7 +355,7 @@ class Walls:
         self._dropped.ask_again_for(text.kept_url)
 
 
-def _kept_url(decision: Decision, url: str = "") -> str:
+def kept_url_of(decision: Decision, url: str = "") -> str:
     """Return the URL of the kept page of the page at *url*, cut as those of alarms are."""
     return decision.kept_url(url)[:MAX_URL]
 

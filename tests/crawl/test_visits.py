@@ -311,10 +311,16 @@ def counter(number: int, text: str) -> Callable[[int], str]:
 
 
 def test_noise_of_some_pages_may_be_a_field_of_others(site: Site, crawl: CrawlFixture) -> None:
-    """A counter of visitors, and a price in the same place."""
+    """A counter of visitors, and a price in the same place.
+
+    What was dropped for it is asked for again, but what is no more than a copy without it, too.
+    """
     counters = [f"/w/{i}" for i in range(24)]
+    copies = [f"/w/copy{i}" for i in range(12)]
     rooms = [f"/w/room{i}?day={day}" for i in range(5) for day in range(8)]
-    site["/"] = article(prose("start"), [*counters, *rooms])
+    site["/"] = article(prose("start"), [*counters, *copies, *rooms])
+    for i, name in enumerate(copies):
+        site[name] = article(prose(f"copy {i // 4}", 100))
     for i, name in enumerate(counters):
         site[name] = counter(i, prose(f"page {i // 2}", 100))
     for i, name in enumerate(rooms):
@@ -322,6 +328,10 @@ def test_noise_of_some_pages_may_be_a_field_of_others(site: Site, crawl: CrawlFi
     result = one_by_one(crawl)
     assert {*rooms} <= result.seen()
     assert result.stats["simhash/asked_again"] >= STAYING
+    dropped = {name for name in copies if result.verdicts()[name] == "exact_duplicate"}
+    assert len(dropped) == 9
+    # The first, second, fourth and eighth were visited again.
+    assert sum(site.asked[name] for name in dropped) == 9 + 4
     assert result.stats["simhash/dropped"] > 5
 
 

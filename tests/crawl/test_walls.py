@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +12,14 @@ from scrapy import Request
 
 from scrapy_simhash.crawl import walls
 from scrapy_simhash.crawl.walls import (
+    MAX_DROPPED_BODY,
     REPEATED_SHARE,
     TELLING_PAGES,
     DroppedRequests,
     TellingPlaces,
 )
 from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.settings import ITEMS, TEXT
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 from tests.crawl.test_requests import reasons_on
@@ -134,12 +138,29 @@ def test_what_is_dropped_for_a_page_that_was_taken_back_meanwhile_is_asked_for_a
     dropped = DroppedRequests(crawler)
     begun = dropped.taken_back
     dropped.take_back(KEPT)
-    dropped.note(Request(COPY), DUPLICATE, begun)
+    dropped.note(Request(COPY), DUPLICATE, begun, None)
     assert asked == [COPY]
-    dropped.note(Request(LATE_COPY), DUPLICATE, dropped.taken_back)
+    dropped.note(Request(LATE_COPY), DUPLICATE, dropped.taken_back, None)
     assert asked == [COPY], "it was judged by a page that is kept again"
     dropped.take_back(KEPT)
     assert asked == [COPY, LATE_COPY]
+
+
+def test_of_a_dropped_page_from_which_noise_was_cut_the_body_is_remembered_if_it_is_small() -> None:
+    crawler: Any = None
+    dropped = DroppedRequests(crawler)
+    letters = random.Random(1).randbytes(MAX_DROPPED_BODY + 1)
+    for name, body in ("small", b"a page"), ("large", letters):
+        fetched = Fetched(f"http://a.example/doc/{name}", body, None, b"")
+        dropped.note(Request(fetched.url), DUPLICATE, 0, fetched)
+    dropped.note(Request("http://a.example/doc/uncut"), DUPLICATE, 0, None)
+    other = Fetched("http://a.example/other/x", b"", None, b"")
+    dropped.note(Request(other.url), DUPLICATE, 0, other)
+    small, large = dropped.cut_in("a.example/doc")
+    assert small.fetched is not None
+    assert large.fetched is not None
+    assert zlib.decompress(small.fetched.body) == b"a page"
+    assert large.fetched.body == b""
 
 
 # Walls that the spider gets past in its own way ---------------------------------------------------
