@@ -93,7 +93,6 @@ def learned(text: str) -> dict[str, Any]:
         **dict.fromkeys(texts, text[:MAX_RULE]),
         **dict.fromkeys(numbers, 1),
         **times,
-        "approved": True,
         "waits_for": text[:MAX_RULE],
         "wrong_about": shortened(text),
     } | templates

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sqlite3
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -23,14 +22,12 @@ from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import listed
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.evidence import Hypothesis
-from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import site_of_host
 
 
@@ -62,31 +59,29 @@ class FoundRule(NamedTuple):
 
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules, and how many were changed."""
+    """Rules, or how many were forgotten."""
 
     rules: list[FoundRule]
     forgotten: int | None = None
-    approved: int | None = None
-    disapproved: int | None = None
 
 
 class RulesCommand(Subcommand["FoundRules | Parked"]):
-    """Lists rules; approves and forgets them.
-
-    Or counts the requests that rules have parked, and writes them out.
-    """
+    """Lists or forgets rules, or counts and writes out the requests that rules have parked."""
 
     name = "rules"
-    summary = "List, approve or forget rules; list what they have parked"
+    summary = "List or forget rules; list what they have parked"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_index_or_spider(parser)
         parser.add_argument("--site", help="only those of this registered domain, or host")
         what = parser.add_mutually_exclusive_group()
-        numbers: dict[str, Any] = {"type": int, "nargs": "*", "metavar": "N"}
-        what.add_argument("--forget", **numbers, help="forget these, or all of a --site")
-        what.add_argument("--disapprove", **numbers, help="undo --approve for these, or all")
-        what.add_argument("--approve", **numbers, help="let these act from the first request on")
+        what.add_argument(
+            "--forget",
+            type=int,
+            nargs="*",
+            metavar="N",
+            help="forget these, or all of a --site",
+        )
         what.add_argument(
             "--parked",
             action="store_true",
@@ -102,26 +97,21 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
     async def find(self, options: argparse.Namespace) -> FoundRules | Parked:
         if options.parked:
             return _parked(Path(options.index), options.write)
-        changes = (options.approve, options.disapprove, options.forget)
-        numbers = next((one for one in changes if one is not None), None)
-        if options.approve == []:
-            raise SettingsError("say which: --approve N, with the number of a rule")
-        if options.forget == [] and options.site is None:
+        numbers = options.forget
+        if numbers == [] and options.site is None:
             raise SettingsError("say of which site: --site HOST, or which rules: --forget N")
         site = None if options.site is None else site_of_host(options.site.lower())
         async with open_existing(options.index) as index:
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
                 raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")
-            found = [
-                rule
-                for rule in _found(rules_of)
-                if (not numbers or rule.evidence.number in numbers)
-                and (options.disapprove is None or rule.evidence.approved)
-            ]
-            if numbers is not None:
-                return await _changed(index, found, options)
-        return FoundRules(found)
+            found = _found(rules_of)
+            if numbers is None:
+                return FoundRules(found)
+            named = [one for one in found if not numbers or one.evidence.number in numbers]
+            for one in named:
+                await index.learned.forget_rule(one.site, one.evidence.rule)
+        return FoundRules([], forgotten=len(named))
 
     def as_json(self, found: FoundRules | Parked) -> object:
         if isinstance(found, Parked):
@@ -133,62 +123,11 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             _show_parked(found, console)
         elif found.forgotten is not None:
             console.print(f"{found.forgotten:,} rules forgotten")
-        elif found.disapproved is not None:
-            console.print(f"{found.disapproved:,} rules are approved no more")
         elif not found.rules:
             console.print("No rule")
         else:
             for line in _listed(found.rules):
                 print_line(console, line)
-            if found.approved is not None:
-                console.print(_OF_APPROVED, markup=False, soft_wrap=True)
-            elif not all(rule.evidence.acts() for rule in found.rules):
-                console.print(_OF_WAITING, markup=False, soft_wrap=True)
-
-
-# What a rule may lose: the table "Parked requests" of docs/rules.md.
-_OF_APPROVED = """
-With SIMHASH_RULES = "use", these act from the first request on. Some of what they
-park is sent all the same, to look: the first page with another text suspends its
-rule, and all that this has parked is sent. A page with another text is lost if nobody
-looks at it: 1 or 2 of 1,000 parked requests on average, at worst."""
-_OF_WAITING = """
-A rule that you know to be right need not wait: --approve N"""
-
-
-async def _changed(
-    index: LastingIndex, found: list[FoundRule], options: argparse.Namespace
-) -> FoundRules:
-    """Forget, approve or disapprove rules.
-
-    :raises SettingsError: a rule that is to be approved is wrong wherever it was tried.
-    """
-    for site, of_site in groupby(found, key=lambda rule: rule.site):
-        where: dict[AddressRule, Sequence[str]] = {}
-        for one in (rule.evidence for rule in of_site):
-            where[one.rule] = one.approvable() if options.approve else ()
-            if options.approve and not where[one.rule]:
-                raise SettingsError(
-                    f"rule {one.number} cannot be approved: {one.other_texts:,} pages had another "
-                    "text, wherever it was tried"
-                )
-
-        def change(rules: SiteRules, where: Mapping[AddressRule, Sequence[str]] = where) -> None:
-            for rule, names in where.items():
-                if options.forget is not None:
-                    rules.forget(rule)
-                elif rule in rules.hypotheses:
-                    rules.hypotheses[rule].approve(names, time.time())
-
-        await index.learned.change_rules(site, change)
-    if options.forget is not None:
-        return FoundRules([], forgotten=len(found))
-    if options.disapprove is not None:
-        return FoundRules([], disapproved=len(found))
-    approved = {(rule.site, rule.evidence.number) for rule in found}
-    now = _found(await rules_in(index, None))
-    rules = [rule for rule in now if (rule.site, rule.evidence.number) in approved]
-    return FoundRules(rules, approved=len(found))
 
 
 def _found(rules_of: Mapping[str, SiteRules]) -> list[FoundRule]:
@@ -215,8 +154,8 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
 
 def _state(one: Hypothesis) -> str:
     if holds := one.acts():
-        since = "approved" if one.approved else f"learned {iso_time(one.learned or one.seen)[:10]}"
-        return f"{since}: acts {'everywhere' if '/' in holds else 'in ' + ', '.join(holds)}"
+        learned = iso_time(one.learned or one.seen)[:10]
+        return f"learned {learned}: acts in {', '.join(holds)}"
     if wait := one.waits_for():
         return f"waits: {wait}"
     return "acts nowhere: it was wrong at least once in each folder" if one.failures else "on trial"

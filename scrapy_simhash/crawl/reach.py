@@ -432,7 +432,7 @@ class Reach:
 
         They come without what *cuts* leave out.  *kept* are the packed addresses of the kept page,
         which another process may have handed its spider.  *known* are the rules in the index that
-        are about the host.  One that is proven or approved is trusted, as where requests wait for
+        are about the host.  One that is proven is trusted, as where requests wait for
         it; new addresses that are known under one that pages have been copies by, and that is about
         the copy, are aliases.
         *renamed* are the numbers of those that are values and that the kept page has only under
@@ -637,11 +637,11 @@ def _rules_of_copies(known: Iterable[Hypothesis]) -> Iterator[AddressRule]:
 
 def _is_for_links(known: Hypothesis) -> bool:
     """Whether a rule may say what is behind links that were never handed; see `_is_trusted`."""
-    return bool(known.approved) or known.rule.kind in PARAMETERS or _is_of_one_site(known.rule)
+    return known.rule.kind in PARAMETERS or _is_of_one_site(known.rule)
 
 
 def _is_proven(known: Hypothesis | None, address: str) -> bool:
-    """Whether a rule is proven or approved where an address is."""
+    """Whether a rule is proven where an address is."""
     return known is not None and known.stage_at(Address.of(address))[1] == "proven"
 
 

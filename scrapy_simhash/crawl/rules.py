@@ -28,7 +28,7 @@ from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.savings import Savings
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
-from scrapy_simhash.url_rules.rule import AddressRule, Kind
+from scrapy_simhash.url_rules.rule import Kind
 from scrapy_simhash.urls import MAX_URL, Address, section_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ class SimhashRulesMiddleware:
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
         self._savings = Savings(self._index.learned.rules)
-        self._warned: set[AddressRule] = set()
         self._storing: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -255,12 +254,5 @@ class SimhashRulesMiddleware:
         for one, pattern, page in lesson.suspended:
             if self._parking is not None:
                 self._parking.refute(one.rule, pattern, page)
-            if one.approved and one.rule not in self._warned:
-                self._warned.add(one.rule)
-                logger.warning(
-                    "Approved, but not true; not used in this crawl where it failed: %(rule)s",
-                    {"rule": one.rule},
-                    extra=extra,
-                )
-            elif one.learned is not None and not one.approved:
+            if one.learned is not None:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)

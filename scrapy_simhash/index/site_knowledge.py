@@ -35,7 +35,8 @@ from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.urls import folder_of, section_of, section_of_folder
 
 if TYPE_CHECKING:
-    from scrapy_simhash.url_rules.book import RuleBook, SiteRules
+    from scrapy_simhash.url_rules.book import RuleBook
+    from scrapy_simhash.url_rules.rule import AddressRule
 
 # Calls a function with the state stored under a key (None if there is none), stores the result in
 # its place, and returns it.  Raises IndexUnavailableError if it cannot.
@@ -217,14 +218,10 @@ class Learned:
         """Store the rules for the addresses of a site, with what others have learned of them."""
         await self._store(rules_key(site))
 
-    async def change_rules(self, site: str, change: Callable[[SiteRules], None]) -> None:
-        """Change the rules for the addresses of a site; *change* may be called more than once.
-
-        A running crawl takes the changes over, but stores forgotten rules again.  On an error, they
-        may be stored or not.
-        """
+    async def forget_rule(self, site: str, rule: AddressRule) -> None:
+        """Forget a rule of a site; a running crawl stores it again."""
         if self._exchange is not None:
-            await self._exchange(rules_key(site), partial(self.rules.merged, site, change=change))
+            await self._exchange(rules_key(site), partial(self.rules.merged, site, forgotten=rule))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.

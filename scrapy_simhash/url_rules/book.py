@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from cachetools import LRUCache
@@ -30,7 +30,7 @@ VALUES = 3
 MAX_RULE = 200
 # Trials of a site that are stored together; one that fails is stored without delay.
 TRIALS_AT_ONCE = 20
-# A rule that was not tried for so long starts anew, unless it is approved: sites change.
+# A rule that was not tried for so long starts anew: sites change.
 FORGET_DAYS = 90
 _SECONDS_A_DAY = 86_400
 
@@ -88,7 +88,7 @@ class SiteRules:
 
     def _try(self, rule: AddressRule, now: float) -> list[Hypothesis]:
         if len(self.hypotheses) >= MAX_RULES:
-            idle = (one for one in self.hypotheses.values() if not (one.approved or one.acts()))
+            idle = (one for one in self.hypotheses.values() if not one.acts())
             least = min(idle, key=_promise, default=None)
             if least is None:
                 return []
@@ -141,8 +141,7 @@ class SiteRules:
             site.tried = int(state["tried"])
             for one in state["rules"][:MAX_RULES]:
                 hypothesis = Hypothesis.from_json(one)
-                age = now - hypothesis.seen
-                if hypothesis.approved or age <= FORGET_DAYS * _SECONDS_A_DAY:
+                if now - hypothesis.seen <= FORGET_DAYS * _SECONDS_A_DAY:
                     site.hypotheses[hypothesis.rule] = hypothesis
         except (KeyError, TypeError, RecursionError, OverflowError) as exc:
             raise ValueError(f"no rules for addresses: {exc}") from exc
@@ -204,19 +203,17 @@ class RuleBook:
             yield from site.hypotheses.values()
 
     def merged(
-        self,
-        site: str,
-        stored: bytes | None,
-        change: Callable[[SiteRules], None] = lambda rules: None,
+        self, site: str, stored: bytes | None, forgotten: AddressRule | None = None
     ) -> bytes:
-        """Return the state of *site* to store, merged with what others have *stored*, and changed.
+        """Return the state of *site* to store, with what others have *stored*, less one rule.
 
         A stored state that is damaged is replaced.
         """
         if stored is not None:
             self.restore(site, stored)
         found = self._sites.setdefault(site, SiteRules())
-        change(found)
+        if forgotten is not None:
+            found.forget(forgotten)
         return found.to_bytes()
 
     def restore(self, site: str, stored: bytes) -> None:

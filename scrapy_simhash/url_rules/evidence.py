@@ -12,7 +12,6 @@ for the choice of what was left out.  Any other failure is an exception, and the
 them anywhere: then a rule acts only where it is proven without the folders that have one.
 
 A rule that has been right five times waits where it was never wrong: its further trials come last.
-One that the user has approved acts where it is approved, until this process sees a failure there.
 
 A rule is looked at after every page, where a bound for one look would be wrong far more often than
 it says.  So the evidence is an e-process, which stays under 1 / level for all time with probability
@@ -26,7 +25,7 @@ not be independent.  Only its value without a failure is needed: with one, a rul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass
 from functools import cached_property, lru_cache
 from itertools import count
@@ -192,9 +191,8 @@ class Hypothesis:
     """A rule, its *number* among those of its site, and its trials; times are in seconds.
 
     It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
-    first could act (None: not yet).  It is *approved* in these patterns and folders, and in all
-    that is in these folders.  It *changes* if it ignores a parameter that changes at each visit:
-    then it acts until it fails, and never waits, since an address may be signed, and expire.
+    first could act (None: not yet).  It *changes* if it ignores a parameter that changes at each
+    visit: then it acts until it fails, and never waits, since an address may be signed, and expire.
     """
 
     def __init__(self, rule: AddressRule, number: int, began: float) -> None:
@@ -203,7 +201,6 @@ class Hypothesis:
         self.number = number
         self.began = self.seen = began
         self.learned: float | None = None
-        self.approved: frozenset[str] = frozenset()
         self.changes = False
         self.trials: dict[str, Trials] = {}
         # Whether it may act or wait anywhere; False is sure.
@@ -330,37 +327,11 @@ class Hypothesis:
             trials.own_doubtful = 0
         self._find_anew()
 
-    def approve(self, where: Iterable[str], now: float) -> None:
-        """Let the rule act in patterns and folders; if there are none, by its evidence alone.
-
-        :raises ValueError: there are too many, or one is no such name.
-        """
-        names = frozenset(where)
-        if len(names) > MAX_FOLDERS or not all(map(_is_name, names)):
-            raise ValueError(f"no folders: {sorted(names)!r}")
-        self.approved = names
-        if names and self.learned is None:
-            self.learned = now
-        self._find_anew()
-
     def note_changing(self, now: float) -> None:
         """Note that its parameter changes by itself at each visit to a page."""
         self.changes = True
         self.learned = self.learned or now
         self._find_anew()
-
-    def approvable(self) -> list[str]:
-        """Return where a user may approve the rule: everywhere, but not where it loses a text.
-
-        If it does so anywhere, only the patterns count in which it was right, and lost none.
-        """
-        if not self.other_texts:
-            return ["/"]
-        return [
-            name
-            for name, one in self.trials.items()
-            if name.endswith("*") and one.right and not one.other_texts
-        ]
 
     def waits_for(self) -> RuleWait | None:
         """Return what a rule that acts nowhere waits for, in the pattern that is nearest to it.
@@ -379,10 +350,8 @@ class Hypothesis:
         return min(waits, key=lambda wait: wait.needed - wait.right, default=None)
 
     def acts(self) -> list[str]:
-        """Return the patterns in which the rule may act, and the folders."""
-        names = [name for name in self.trials if name.endswith("*") or name in self.approved]
-        names += sorted(self.approved - self.trials.keys())
-        return [name for name in names if self.acts_in(name)]
+        """Return the patterns in which the rule may act."""
+        return [name for name in self.trials if name.endswith("*") and self.acts_in(name)]
 
     def acts_in(self, pattern: str) -> bool:
         """Whether the rule may act in a pattern."""
@@ -398,9 +367,6 @@ class Hypothesis:
 
     def _stage(self, pattern: str) -> Stage | None:
         own = self.trials.get(pattern)
-        if self._is_approved(pattern):  # of a pattern that is not known, any failure counts
-            seen = own or self.trials.get("/")
-            return None if seen is not None and seen.own_wrong else "proven"
         if self.changes and not self.failures:
             return "young"
         if not self.is_used or (shown := self._shown(pattern)).wrong:
@@ -497,11 +463,7 @@ class Hypothesis:
                 if not any(one != other and _is_in(one, other) for other in self._apart)
             ]
             self._evidence.clear()
-        self.is_used = self.learned is not None or bool(self.approved) or self.is_promising
-        self.is_used |= self.is_right_so_far
-
-    def _is_approved(self, pattern: str) -> bool:
-        return any(_is_in(pattern, name) for name in self.approved)
+        self.is_used = self.learned is not None or self.is_promising or self.is_right_so_far
 
     def merge(self, other: Hypothesis) -> None:
         """Take over what another process, or an earlier crawl, has seen more of.
@@ -521,7 +483,6 @@ class Hypothesis:
         self.began, self.seen = min(self.began, other.began), max(self.seen, other.seen)
         times = [time for time in (self.learned, other.learned) if time is not None]
         self.learned = min(times, default=None)
-        self.approved = other.approved
         self._find_anew()
 
     def as_row(self) -> dict[str, Any]:
@@ -538,7 +499,6 @@ class Hypothesis:
             "other_texts": self.other_texts,
             "only_links": self.leading,
             "rate": round(self.rate, 3),
-            "approved": bool(self.approved),
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -549,7 +509,6 @@ class Hypothesis:
             "began": int(self.began),
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
-            "approved": sorted(self.approved),
             "scopes": [
                 [
                     *(name, trials.number, trials.right, trials.surely_wrong, trials.passed),
@@ -573,9 +532,8 @@ class Hypothesis:
         hypothesis.seen = float(stored["seen"])
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
-        hypothesis.approve(stored.get("approved", ()), hypothesis.seen)
         for name, *values in stored["scopes"][:MAX_FOLDERS]:
-            if not _is_name(name):
+            if not isinstance(name, str) or len(name) > MAX_URL:
                 raise ValueError(f"no folder: {name!r}")
             number, right, wrong, passed, leading, earlier = values
             if passed not in (None, *_STAGES):
@@ -611,11 +569,6 @@ def _folders_of(pattern: str) -> Iterator[str]:
 def _is_in(pattern: str, name: str) -> bool:
     """Whether a pattern is one, or in a folder or folder pattern."""
     return pattern.startswith(name) if name.endswith("/") else name in _folders_of(pattern)
-
-
-def _is_name(name: object) -> bool:
-    """Whether this may be the name of a folder or pattern."""
-    return isinstance(name, str) and len(name) <= MAX_URL
 
 
 def _surer(one: Stage | None, other: Stage | None) -> Stage | None:

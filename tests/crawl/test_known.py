@@ -27,7 +27,7 @@ from scrapy_simhash.decision.holdings import (
 )
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.evidence import Hypothesis
-from scrapy_simhash.url_rules.rule import AddressRule, Kind
+from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern
 
 SITE = "http://a.example"
@@ -437,19 +437,19 @@ def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
     assert told == New({*held}, are_aliases=True), "the parameter is trusted no more"
 
 
-@pytest.mark.parametrize("drop", ["s", "/mirror/"])
-def test_a_rule_that_is_approved_says_where_a_link_was(drop: str) -> None:
-    kind: Kind = "path" if drop == "/mirror/" else "parameter"
-    rule = known(AddressRule(kind, "a.example", drop, "/" if kind == "path" else ""), right=3)
-    url, link = (f"{SITE}/mirror/{end}" if kind == "path" else f"{SITE}/{end}?s=1" for end in "px")
+def test_a_rule_that_is_proven_says_where_a_link_was() -> None:
+    rule = Hypothesis(AddressRule("parameter", "a.example", "s", ""), number=1, began=0)
+    url, link, pattern = f"{SITE}/p?s=1", f"{SITE}/x?s=1", folder_pattern(Address.of(SITE))
     of = links(link), url, f"{SITE}/p"
     found = reach("/p", "/x")
+    rule.count(pattern, True, now=1)
     assert found.new_among(*of, known=[rule]).addresses == {link}
-    rule.approve(["/"], now=1)
+    while rule.stage(pattern) != "proven":
+        rule.count(pattern, True, now=1)
     assert not found.new_among(*of, known=[rule]).addresses
     other = link.replace("/x", "/y")
     assert found.new_among(links(other), *of[1:], known=[rule]).addresses == {other}
-    rule.count(folder_pattern(Address.of(link)), False, now=2)
+    rule.count(pattern, False, now=2)
     assert found.new_among(*of, known=[rule]).addresses == {link}, "it has failed there"
 
 

@@ -1,4 +1,4 @@
-"""A magazine of 40 articles at 2,000 addresses: observe, approve, use; no article is lost."""
+"""A magazine of 40 articles at 2,000 addresses: observe, drop, use rules; no article is lost."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from demo_site.magazine import ARTICLES, Magazine
 from demo_site.server import serve
 
 ADDRESSES = 1_900
-# 529 on a quiet machine; on a busy one 602, since more is under way when a copy is found.
-MOST_REQUESTS = 650
 
 
 class Counting(Magazine):
@@ -54,9 +52,7 @@ def articles(done: Crawl) -> int:
 
 
 @pytest.mark.long
-def test_a_rule_is_observed_approved_and_used(
-    magazine: Counting, site: Site, tmp_path: Path
-) -> None:
+def test_rules_are_observed_and_used(magazine: Counting, site: Site, tmp_path: Path) -> None:
     def crawl(spider: str = "Links", **settings: Any) -> Crawl:
         (tmp_path / "items.jsonl").unlink(missing_ok=True)
         magazine.asked.clear()
@@ -83,9 +79,7 @@ def test_a_rule_is_observed_approved_and_used(
     assert everything - magazine.asked.total() == pytest.approx(saved, rel=0.1)
     assert articles(dropping) == ARTICLES
 
-    approved = simhash(tmp_path, "rules", str(INDEX), "--approve", *numbers)
-    assert approved.stdout.count("approved: acts everywhere") == len(numbers)
     used = crawl("Parks", **settings, SIMHASH_RULES="use")
     assert used.stats["simhash/rules/parked"] > 0
-    assert magazine.asked.total() <= MOST_REQUESTS
+    assert magazine.asked.total() < everything
     assert articles(used) == ARTICLES

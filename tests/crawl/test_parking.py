@@ -41,6 +41,7 @@ from tests.crawl.parked import index_with_rule, rules_in_use, teach
 from tests.crawl.test_rules import rules_stats
 from tests.forking import Job
 from tests.pages import UNIQUE
+from tests.proven_rules import prove
 
 PAGES = 150
 # So many pairs of addresses make the first rule hold.
@@ -338,9 +339,7 @@ def test_the_rules_of_a_site_are_audited_together(
         for host, aliases in ends.items():
             site = rules._index.learned.rules.site(host)
             for rule in (SID, AddressRule("suffix", "a.example", ".print", "")):
-                hypothesis = site.put_on_trial(replace(rule, host=host), 0.0)
-                assert hypothesis is not None
-                hypothesis.approve(["/"], 0.0)
+                prove(site, replace(rule, host=host), "/a/*")
             for i in range(100):
                 url = f"http://{host}/a/p{i}"
                 rules._learner.learn(PageForRules(url, url))
@@ -360,11 +359,9 @@ def test_the_rules_of_a_site_are_audited_together(
         assert 0 <= looked_at[host] - sample_size(of_site, 40) < len(aliases)
 
 
-def parking_by_approved(rules: SimhashRulesMiddleware) -> Parking:
-    """What parks requests by rules, one of which is approved everywhere."""
-    hypothesis = rules._index.learned.rules.site("a.example").put_on_trial(SID, 0.0)
-    assert hypothesis is not None
-    hypothesis.approve(["/"], 0.0)
+def parking_by_proven(rules: SimhashRulesMiddleware) -> Parking:
+    """What parks requests by rules, one of which is proven."""
+    prove(rules._index.learned.rules.site("a.example"), SID, "/a/*")
     assert rules._parking is not None
     return rules._parking
 
@@ -375,7 +372,7 @@ def test_nothing_is_sent_of_keys_that_all_had_their_look(
     """As an earlier run of a job may have left them."""
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        parking = parking_by_approved(rules)
+        parking = parking_by_proven(rules)
         store = parking._store
         store.park("http://a.example/a/p?sid=1", b"request", ParkedBy(SID, "/a/*", 1, looked=True))
         assert store.keys() == {SID: {"/a/*": 0}}
@@ -391,7 +388,7 @@ def test_what_is_not_audited_by_chance_takes_no_looks_from_a_rule(
     trap = AddressRule("trap", "a.example", "a.example/day/N", "")
     refuted = AddressRule("suffix", "a.example", ".print", "")
     with rules_in_use(tmp_path, "http://a.example", SIMHASH_RULES_AUDIT=40) as (rules, sent):
-        parking = parking_by_approved(rules)
+        parking = parking_by_proven(rules)
         store = parking._store
         for i in range(100):
             for rule, url in (

@@ -12,7 +12,6 @@ from scrapy_simhash.index.site_knowledge import rules_key
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.url_rules.book import SiteRules
 from scrapy_simhash.url_rules.learner import Learner, PageForRules
-from scrapy_simhash.url_rules.rule import AddressRule
 from tests.command_line import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.crawl.parked import index_with_rule
@@ -164,7 +163,6 @@ def test_a_rule_says_what_it_waits_for(site: Site, crawl: CrawlFixture, tmp_path
     listed = " ".join(simhash(tmp_path, "rules", str(INDEX)).stdout.split())
     shown = printed("docs/rules.md", "www.example.com").replace("/read/*", "/a/*")
     assert listed.startswith(shown.replace("www.example.com", site.url.partition("//")[2]))
-    assert "need not wait: --approve N" in listed
 
 
 def test_the_command_lists_and_forgets(site: Site, learned: Path) -> None:
@@ -185,39 +183,22 @@ def test_the_command_lists_and_forgets(site: Site, learned: Path) -> None:
     assert "No rule" in simhash(learned, *of_site).stdout
 
 
-def test_the_command_approves_rules(site: Site, crawl: CrawlFixture, learned: Path) -> None:
-    host = site.url.partition("//")[2]
-    of_site = ("rules", str(INDEX), "--site", host)
-    approved = simhash(learned, "rules", str(INDEX), "--approve", "1").stdout
-    assert "approved: acts everywhere" in approved
-    assert "1 or 2 of 1,000 parked requests" in approved
-    (rule,) = simhash_json(learned, "rules", str(INDEX))["rules"]
-    assert (rule["approved"], rule["holds"]) == (True, ["/", "/a/*"])
-
+def test_the_command_tells_what_a_rule_was_wrong_about(
+    site: Site, crawl: CrawlFixture, learned: Path
+) -> None:
     fill(site, pages=40)
     for i in range(20, 40):
         site[f"/a/p{i}?sid=1"] = article(prose(f"other{i}x"))
     done = crawl("Parks", SIMHASH_RULES="use", SIMHASH_REPORT_FILE="report.html")
     assert {f"/a/p{i}?sid=1" for i in range(20, 40)} <= done.seen()
-    assert done.log.count("Approved, but not true") == 1
     (row,) = json.loads((learned / "report.json").read_text())["rules"]
-    assert row["approved"]
     assert row["failures"] == row["other_texts"] >= 1
     assert row["only_links"] == 0
-    (rule,) = simhash_json(learned, *of_site)["rules"]
-    assert rule["holds"] == ["/", "/a/*"]
-    assert f"{row['other_texts']} with another text" in simhash(learned, *of_site).stdout
-
-    assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 1
-    assert simhash_json(learned, *of_site, "--disapprove")["disapproved"] == 0
-    (rule,) = simhash_json(learned, *of_site)["rules"]
-    assert (rule["approved"], rule["holds"]) == (False, [])
-    assert "wrong at least once in each folder" in simhash(learned, *of_site).stdout
-    again = simhash(learned, *of_site, "--approve", "1")
-    assert again.returncode == 2
-    assert "rule 1 cannot be approved" in again.stderr
-    for wrong in (("--approve",), ("--approve", "1", "--forget", "1")):
-        assert simhash(learned, "rules", str(INDEX), *wrong).returncode == 2
+    (rule,) = simhash_json(learned, "rules", str(INDEX))["rules"]
+    assert rule["holds"] == []
+    listed = simhash(learned, "rules", str(INDEX)).stdout
+    assert f"{row['other_texts']} with another text" in listed
+    assert "wrong at least once in each folder" in listed
 
 
 def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
@@ -250,37 +231,10 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
         ((key, state),) = list(later.templates())
         assert key == rules_key("a.com")
         assert len(SiteRules.from_bytes(state, rule.seen).hypotheses) == 1
-        later.learned.change_rules("a.com", lambda rules: rules.forget(rule.rule))
+        later.learned.forget_rule("a.com", rule.rule)
         assert not list(later.learned.rules.all())
     with open_index(lasting_place, PARAMETERS) as last:
         assert not list(last.learned.rules.all())
-
-
-def test_an_approved_rule_is_kept_with_the_index(lasting_place: str) -> None:
-    rule = AddressRule("parameter", "a.com", "sid", "")
-
-    def approve(rules: SiteRules) -> None:
-        hypothesis = rules.put_on_trial(rule, 0.0)
-        assert hypothesis is not None
-        hypothesis.approve(["/a/*"], 0.0)
-
-    with (
-        open_index(lasting_place, PARAMETERS) as running,
-        open_index(lasting_place, PARAMETERS) as command,
-    ):
-        learner = Learner(running.learned.rules)
-        for i in range(4):
-            url = f"http://a.com/a/p{i}"
-            learner.learn(PageForRules(url, url))
-            learner.learn(PageForRules(f"{url}?sid=1", url))
-        running.learned.store_rules("a.com")
-        command.learned.change_rules("a.com", approve)
-        assert learner.say("http://a.com/a/p1?sid=7").known is None
-        running.learned.store_rules("a.com")
-        assert learner.say("http://a.com/a/p1?sid=7").known is not None
-    with open_index(lasting_place, PARAMETERS) as later:
-        (found,) = later.learned.rules.all()
-        assert (found.rule, found.acts()) == (rule, ["/a/*"])
 
 
 def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:

@@ -37,6 +37,7 @@ from tests.crawl.parked import index_with_rule, parked_in, rules_in_use, teach
 from tests.crawl.test_rules import rules_stats
 from tests.forking import Job
 from tests.pages import UNIQUE
+from tests.proven_rules import prove
 
 HOST = "http://a.com"
 FILE = "parked.sqlite"
@@ -162,9 +163,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     }
     site = requests.rules._index.learned.rules.site("a.com")
     for rule in both:
-        hypothesis = site.put_on_trial(rule, 0.0)
-        assert hypothesis is not None
-        hypothesis.approve(["/a/*"], 0.0)
+        prove(site, rule, "/a/*")
     requests.judge("/a/new")
     for path in ("/a/new.print?sid=7", "/a/p1.print?sid=7", "/a/p2.print", "/a/p2?sid=7"):
         assert not requests.ask(path)

@@ -117,7 +117,6 @@ def test_report_begins_with_what_rules_have_saved_if_they_are_used() -> None:
         "45 were dropped, and their links not followed; 40 requests parked by rules, and not sent."
     )
     assert report["summary"]["setting"] == ""
-    assert "scrapy simhash rules --spider news --approve NUMBER" in text_in(parsed(html_of(report)))
 
 
 def test_report_names_pages_that_pass_again_as_the_log_does() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,6 +21,7 @@ from scrapy_simhash.url_rules.evidence import (
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import Address, folder_pattern
+from tests.proven_rules import prove
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
@@ -626,8 +628,6 @@ def test_a_rule_that_was_not_tried_for_long_starts_anew() -> None:
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["odd", "", "", ""], "number": 1}]}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
         b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null, 0]]}]}',
-        b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
-        b'"began": 1, "seen": 9e9, "learned": null, "approved": [7], "scopes": []}]}',
         b"\xff",
     ],
 )
@@ -660,49 +660,12 @@ def test_templates_name_folders() -> None:
     assert folder_pattern(Address.of(f"{HOST}/2031/05/12/lamp")) == "/N/N/N/*"
 
 
-def with_approved(*rules: tuple[AddressRule, str]) -> Crawl:
-    """A crawl with rules that are approved, each in a template or a folder."""
+def with_proven(*rules: AddressRule, at: Sequence[str] = ("/a/*",)) -> Crawl:
+    """A crawl with rules that are proven in these templates."""
     crawl = Crawl()
-    for rule, where in rules:
-        hypothesis = crawl.book.site("a.com").put_on_trial(rule, 0.0)
-        assert hypothesis is not None
-        hypothesis.approve({where, *hypothesis.approved}, 0.0)
+    for rule in rules:
+        prove(crawl.book.site("a.com"), rule, *at)
     return crawl
-
-
-def approved(*where: str) -> Crawl:
-    return with_approved(*((SID, one) for one in where))
-
-
-def test_an_approved_rule_acts_without_evidence_where_it_is_approved() -> None:
-    crawl = approved("/a/*", "/c/")
-    for folder in ("/a", "/a/x", "/b", "/c", "/c/x"):
-        crawl.page(f"{folder}/p1", folder)
-    assert crawl.matches("/a/p1?sid=1")
-    assert not crawl.matches("/a/x/p1?sid=1")
-    assert not crawl.matches("/b/p1?sid=1")
-    assert crawl.matches("/c/p1?sid=1")
-    assert crawl.matches("/c/x/p1?sid=1")
-    assert crawl.of[SID].acts() == ["/a/*", "/c/"]
-    assert crawl.of[SID].stage("/a/*") == "proven", "it is not explored as a young one is"
-
-
-def test_a_failure_suspends_an_approved_rule_in_the_crawl_that_sees_it() -> None:
-    crawl = approved("/")
-    for folder in ("/a", "/b", "/c"):
-        crawl.page(f"{folder}/p1", folder)
-    assert crawl.alias("new", "/b").tried
-    assert crawl.matches("/a/p1?sid=1")
-    crawl.page("/a/new", "new")
-    assert crawl.page("/a/new?sid=1", "something else").refuted
-    assert not crawl.matches("/a/p1?sid=1")
-    assert crawl.matches("/b/p1?sid=1"), "it was right there"
-    assert not crawl.matches("/c/p1?sid=1"), "nothing is known of it there"
-    later = Crawl()
-    later.book.restore("a.com", stored(crawl))
-    assert later.of[SID].failures == 1
-    later.page("/a/p1", "a")
-    assert later.matches("/a/p1?sid=1"), "the next crawl takes the user's word again"
 
 
 def test_a_rule_says_what_it_waits_for() -> None:
@@ -714,7 +677,7 @@ def test_a_rule_says_what_it_waits_for() -> None:
     assert crawl.of[SID].waits_for() is None, "it acts"
 
 
-def test_a_rule_is_approved_everywhere_but_where_it_loses_a_text() -> None:
+def test_failures_with_another_text_are_told_from_those_with_only_new_links() -> None:
     crawl = Crawl()
     for folder in ("/a", "/b", "/c"):
         crawl.aliases(SUGGESTIONS + 3, folder)
@@ -722,37 +685,13 @@ def test_a_rule_is_approved_everywhere_but_where_it_loses_a_text() -> None:
     crawl.learner.learn(PageForRules(url, url, leads_on=True))
     sid = crawl.of[SID]
     assert (sid.failures, sid.leading, sid.other_texts) == (1, 1, 0)
-    assert sid.approvable() == ["/"]
     crawl.page("/b/p1?sid=8", "something else")
     assert (sid.failures, sid.leading, sid.other_texts) == (2, 1, 1)
-    assert sid.approvable() == ["/a/*", "/c/*"]
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
     assert (later.of[SID].leading, later.of[SID].other_texts) == (1, 1)
     crawl.learner.fail(SID, "/c/*", True, f"{HOST}/c/lamp")
     assert (sid.leading, sid.other_texts) == (2, 1)
-
-
-def test_an_approved_rule_does_not_age_and_is_not_displaced() -> None:
-    crawl = approved("/a/*")
-    assert SiteRules.from_bytes(stored(crawl), 10 * 365 * 86_400).hypotheses
-    crawl.page("/a/new", "new")
-    assert crawl.page("/a/new?sid=1", "something else").refuted
-    suggest_many(crawl)
-    assert len(crawl.of) == MAX_RULES
-    assert crawl.of[SID].approved, "though it holds nowhere in this crawl"
-
-
-def test_a_crawl_that_goes_on_takes_over_what_is_approved() -> None:
-    running, command = Crawl(), approved("/a/*")
-    running.aliases(SUGGESTIONS + 1, "/a")
-    assert not running.matches("/a/p1?sid=7")
-    kept = running.book.merged("a.com", stored(command))
-    assert running.matches("/a/p1?sid=7")
-    command.book.restore("a.com", kept)
-    command.of[SID].approve((), 0.0)
-    running.book.merged("a.com", stored(command))
-    assert not running.matches("/a/p1?sid=7")
 
 
 PRINT = AddressRule("suffix", "a.com", ".print", "")
@@ -862,13 +801,13 @@ def test_a_rule_for_hosts_leads_to_those_of_the_other_host() -> None:
 @pytest.mark.parametrize("kind", ["path_parameter", "parameter"])
 def test_rules_of_a_host_apply_before_they_lead_to_another_one(kind: Kind) -> None:
     session = AddressRule(kind, "a.com", "sid", "")
-    crawl = with_approved((session, "/"), (AddressRule("host", "a.com", "a.com", "m.a.com"), "/"))
+    crawl = with_proven(session, AddressRule("host", "a.com", "a.com", "m.a.com"))
     crawl.page("http://m.a.com/a/lamp", "lamp")
     assert crawl.matches("/a/lamp;sid=7" if kind == "path_parameter" else "/a/lamp?sid=7")
 
 
 def test_rules_for_places_apply_before_those_for_parameters() -> None:
-    crawl = with_approved((SID, "/a/*"), (AddressRule("path", "a.com", "/print/", "/"), "/a/*"))
+    crawl = with_proven(SID, AddressRule("path", "a.com", "/print/", "/"))
     crawl.page("/a/p1", "p1")
     assert crawl.matches("/print/a/p1?sid=7"), "sid is known not to matter in /a only"
 
@@ -876,13 +815,13 @@ def test_rules_for_places_apply_before_those_for_parameters() -> None:
 def test_a_rule_may_apply_to_what_another_one_makes() -> None:
     session = AddressRule("path_parameter", "a.com", "jsessionid", "")
     printed = AddressRule("suffix", "a.com", ".print", "")
-    crawl = with_approved((session, "/"), (printed, "/"))
+    crawl = with_proven(session, printed)
     crawl.page("/a/lamp", "lamp")
     assert crawl.matches("/a/lamp.print;jsessionid=7")
 
 
 def test_rules_that_lead_back_make_no_page_known_by_itself() -> None:
     ways = [AddressRule("path", "a.com", *sides) for sides in (("/x/", "/y/"), ("/y/", "/x/"))]
-    crawl = with_approved(*((rule, "/") for rule in ways))
+    crawl = with_proven(*ways, at=("/x/y/*", "/x/x/*", "/y/y/*"))
     crawl.page("/x/y/p1", "p1")
     assert not crawl.matches("/x/y/p1")
