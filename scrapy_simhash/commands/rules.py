@@ -146,9 +146,8 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
                 (one.other_texts, "with another text"),
                 (one.leading, "with only new links"),
             )
-            said = listed(counts)
             yield f"{one.number:3}. {one.rule}"
-            yield f"     {said}: right for at least {one.rate:.1%}" if said else "     not tried"
+            yield f"     {listed(counts) or 'not tried'}"
             yield f"     {_state(one)}"
 
 

@@ -45,8 +45,6 @@ PROVEN_RATE = 0.98
 # The share of its error that the first of several hypotheses gets; the others share the rest.  Most
 # sites have one way to give a page many addresses, so its first rule should not wait.
 FIRST_SHARE = 0.9
-# Of the normal distribution: 95 % are nearer to the middle.
-_QUANTILE = 1.96
 # With fewer trials of its own, a pattern does not agree.  Each trial has another kept page, so one
 # wall teaches nothing.
 LEAST_KEYS = 5
@@ -243,11 +241,6 @@ class Hypothesis:
         """How many failures were pages with only new links or media."""
         known = sum(one.leading for name, one in self.trials.items() if name.endswith("*"))
         return max(known, self.trials["/"].leading) if self.trials else 0
-
-    @property
-    def rate(self) -> float:
-        """The share of keys of which the rule is right, at least, as it is shown."""
-        return lower_rate(self.keys, self.failures)
 
     @property
     def doubt(self) -> float:
@@ -498,7 +491,6 @@ class Hypothesis:
             "failures": self.failures,
             "other_texts": self.other_texts,
             "only_links": self.leading,
-            "rate": round(self.rate, 3),
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -579,21 +571,6 @@ def _at_least(number: Any, least: int) -> int:
     if not isinstance(number, int) or number < least:
         raise ValueError(f"must be a number from {least} on: got {number!r}")
     return number
-
-
-def lower_rate(right: int, wrong: int) -> float:
-    """Return the lower end of the interval of 95 % for the rate of a rule (Wilson, 1927).
-
-    It is for one look, and to be shown: whether a rule acts, :func:`keys_needed` says.
-
-    >>> round(lower_rate(43, 0), 2)
-    0.92
-    """
-    trials = right + wrong
-    if not trials:
-        return 0.0
-    spread = _QUANTILE * sqrt(right * wrong / trials + _QUANTILE**2 / 4)
-    return (right + _QUANTILE**2 / 2 - spread) / (trials + _QUANTILE**2)
 
 
 @lru_cache(maxsize=10_000)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from math import comb
 
 import pytest
 
-from scrapy_simhash.url_rules.evidence import keys_needed, lower_rate, sample_size, share_of
+from scrapy_simhash.url_rules.evidence import keys_needed, sample_size, share_of
 
 LEVEL = 0.05
 
@@ -41,24 +40,6 @@ def test_a_wrong_rule_passes_at_any_time_as_rarely_as_promised() -> None:
     needed = keys_needed(0.9, LEVEL)
     passed = sum(all(rng.random() < 0.9 for _ in range(needed)) for _ in range(4000))
     assert 0.005 < passed / 4000 < LEVEL
-
-
-@pytest.mark.parametrize("trials", [8, 20, 100])
-@pytest.mark.parametrize("rate", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
-def test_the_rate_shown_is_too_high_for_one_rule_in_twenty_at_most(
-    trials: int, rate: float
-) -> None:
-    too_high = sum(
-        comb(trials, right) * rate**right * (1 - rate) ** (trials - right)
-        for right in range(trials + 1)
-        if lower_rate(right, trials - right) > rate
-    )
-    assert too_high < 0.05
-
-
-def test_the_rate_shown_is_none_without_trials_and_falls_with_a_failure() -> None:
-    assert lower_rate(0, 0) == lower_rate(0, 9) == 0
-    assert 1 > lower_rate(500, 0) > lower_rate(43, 0) > lower_rate(43, 1) > lower_rate(43, 9) > 0
 
 
 def test_all_hypotheses_together_spend_the_error_once() -> None:
