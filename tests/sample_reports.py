@@ -84,8 +84,8 @@ def learned(text: str) -> dict[str, Any]:
     """A rule with *text* in every place, cut as rules are."""
     texts = ("advice", "kind", "host", "drop", "keep")
     numbers = (
-        *("keys", "failures", "templates_in_all", "duplicates", "body_bytes", "lost"),
-        *("number", "other_texts", "only_links"),
+        *("number", "keys", "failures", "templates_in_all"),
+        *("duplicates", "body_bytes", "lost"),
     )
     times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
     templates = {"templates": [shortened(text)] * NAMED_PATTERNS}

@@ -40,9 +40,8 @@ class FoundRule(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return all that is known of the rule, in values that JSON has; times are in seconds.
 
-        It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.  Of
-        its failures, *other_texts* were pages with another text, and *only_links* had only new
-        links or media.  *stage* is how sure it is in a folder, if it may act there.
+        It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.
+        *stage* is how sure it is in a folder, if it may act there.
         """
         one = self.evidence
         return {
@@ -143,8 +142,7 @@ def _listed(rules: list[FoundRule]) -> Iterator[str]:
         for one in (rule.evidence for rule in of_site):
             counts = (
                 (one.keys, "pair(s) of addresses with one page"),
-                (one.other_texts, "with another text"),
-                (one.leading, "with only new links"),
+                (one.failures, "with two"),
             )
             yield f"{one.number:3}. {one.rule}"
             yield f"     {listed(counts) or 'not tried'}"

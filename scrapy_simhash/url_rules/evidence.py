@@ -82,10 +82,9 @@ class Trials:
     *own_right* and *own_wrong* are the trials that this process has seen, *most_right* and
     *most_wrong* the most that any other process or earlier crawl has seen.  They do not add up,
     since both may have tried the same keys.  *own_doubtful* of the own failures may have another
-    cause.  *own_leading* and *most_leading* of the failures were kept for new links or media alone.
-    *passed* is the stage that a pattern has reached by its own trials.  *earlier* is how many
-    trials were right in the folder pattern before the first failure in a page pattern: nobody knows
-    how many of these were in the page pattern.
+    cause.  *passed* is the stage that a pattern has reached by its own trials.  *earlier* is how
+    many trials were right in the folder pattern before the first failure in a page pattern: nobody
+    knows how many of these were in the page pattern.
     """
 
     number: int
@@ -95,8 +94,6 @@ class Trials:
     own_right: int = 0
     own_wrong: int = 0
     own_doubtful: int = 0
-    own_leading: int = 0
-    most_leading: int = 0
     earlier: int = 0
 
     @property
@@ -110,16 +107,6 @@ class Trials:
         return max(self.own_wrong, self.most_wrong)
 
     @property
-    def leading(self) -> int:
-        """How many pages the rule was wrong about had only new links or media."""
-        return min(max(self.own_leading, self.most_leading), self.wrong)
-
-    @property
-    def other_texts(self) -> int:
-        """How many pages the rule was wrong about had another text."""
-        return self.wrong - self.leading
-
-    @property
     def surely_wrong(self) -> int:
         """How many trials were wrong, without the doubtful ones."""
         return max(self.own_wrong - self.own_doubtful, self.most_wrong)
@@ -128,7 +115,6 @@ class Trials:
         """Take over what *other* has seen more of."""
         self.most_right = max(self.most_right, other.right)
         self.most_wrong = max(self.most_wrong, other.wrong)
-        self.most_leading = max(self.most_leading, other.leading)
         self.earlier = max(self.earlier, other.earlier)
         self.passed = _surer(self.passed, other.passed)
 
@@ -223,24 +209,14 @@ class Hypothesis:
 
     @property
     def failures(self) -> int:
-        """How many trials were wrong, anywhere."""
-        return self.other_texts + self.leading
+        """How many trials were wrong, anywhere; for links alone, they count in no folder."""
+        known = sum(one.wrong for name, one in self.trials.items() if name.endswith("*"))
+        return max(known, self.trials["/"].wrong) if self.trials else 0
 
     @property
     def is_right_so_far(self) -> bool:
         """Whether it was right, and never wrong: then no key that had its trial needs another."""
         return bool(self.keys) and not self.failures and not self.changes
-
-    @property
-    def other_texts(self) -> int:
-        """How many of these failures were pages with another text, so that the rule loses it."""
-        return self.trials["/"].other_texts if self.trials else 0
-
-    @property
-    def leading(self) -> int:
-        """How many failures were pages with only new links or media."""
-        known = sum(one.leading for name, one in self.trials.items() if name.endswith("*"))
-        return max(known, self.trials["/"].leading) if self.trials else 0
 
     @property
     def doubt(self) -> float:
@@ -301,7 +277,6 @@ class Hypothesis:
                 trials.own_right += is_right and has_room
                 trials.own_wrong += is_wrong
                 trials.own_doubtful += is_doubtful and is_wrong
-                trials.own_leading += is_leading and is_wrong
                 may_change |= trials.right == LEAST_KEYS
         self.seen = now
         self._stages.clear()
@@ -489,8 +464,6 @@ class Hypothesis:
             "seen": int(self.seen),
             "keys": self.keys,
             "failures": self.failures,
-            "other_texts": self.other_texts,
-            "only_links": self.leading,
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -502,10 +475,10 @@ class Hypothesis:
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
             "scopes": [
-                [
-                    *(name, trials.number, trials.right, trials.surely_wrong, trials.passed),
-                    *(trials.leading, trials.earlier),
-                ]
+                (
+                    *(name, trials.number, trials.right, trials.surely_wrong),
+                    *(trials.passed, trials.earlier),
+                )
                 for name, trials in self.trials.items()
             ],
         }
@@ -527,11 +500,10 @@ class Hypothesis:
         for name, *values in stored["scopes"][:MAX_FOLDERS]:
             if not isinstance(name, str) or len(name) > MAX_URL:
                 raise ValueError(f"no folder: {name!r}")
-            number, right, wrong, passed, leading, earlier = values
+            number, right, wrong, passed, earlier = values
             if passed not in (None, *_STAGES):
                 raise ValueError(f"no stage: {passed!r}")
             trials = Trials(_at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed)
-            trials.most_leading = _at_least(leading, 0)
             trials.earlier = _at_least(earlier, 0)
             hypothesis.trials[name] = trials
         for name in hypothesis.trials:

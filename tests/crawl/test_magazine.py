@@ -72,7 +72,7 @@ def test_rules_are_observed_and_used(magazine: Counting, site: Site, tmp_path: P
     waiting = re.findall(r"^ *(\d+)\. (.*)\n.*\n +waits: (\d+) of \d+ pairs", listed, re.M)
     numbers = [number for number, advice, right in waiting if int(right) >= ARTICLES - 1]
     assert numbers, listed
-    assert "with another text" not in listed
+    assert "with two" not in listed
 
     dropping = crawl(**settings)
     saved = int(fewer[1].replace(",", ""))

@@ -626,7 +626,7 @@ def test_a_rule_that_was_not_tried_for_long_starts_anew() -> None:
         b'{"format": 2, "tried": 0, "rules": []}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["odd", "", "", ""], "number": 1}]}',
         b'{"format": 1, "tried": 1, "rules": [{"rule": ["host", "a", "b", "c"], "number": 1, '
-        b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null, 0]]}]}',
+        b'"began": 1, "seen": 9e9, "learned": null, "scopes": [["/a/*", 1, 2, 3, null]]}]}',
         b"\xff",
     ],
 )
@@ -676,21 +676,21 @@ def test_a_rule_says_what_it_waits_for() -> None:
     assert crawl.of[SID].waits_for() is None, "it acts"
 
 
-def test_failures_with_another_text_are_told_from_those_with_only_new_links() -> None:
+def test_failures_for_links_are_among_the_failures_of_a_rule() -> None:
     crawl = Crawl()
     for folder in ("/a", "/b", "/c"):
         crawl.aliases(SUGGESTIONS + 3, folder)
     url = f"{HOST}/a/p1?sid=8"
     crawl.learner.learn(PageForRules(url, url, leads_on=True))
     sid = crawl.of[SID]
-    assert (sid.failures, sid.leading, sid.other_texts) == (1, 1, 0)
+    assert (sid.failures, sid.trials["/"].wrong) == (1, 0)
     crawl.page("/b/p1?sid=8", "something else")
-    assert (sid.failures, sid.leading, sid.other_texts) == (2, 1, 1)
+    assert (sid.failures, sid.trials["/"].wrong) == (2, 1)
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
-    assert (later.of[SID].leading, later.of[SID].other_texts) == (1, 1)
+    assert (later.of[SID].failures, later.of[SID].trials["/"].wrong) == (2, 1)
     crawl.learner.fail(SID, "/c/*", True, f"{HOST}/c/lamp")
-    assert (sid.leading, sid.other_texts) == (2, 1)
+    assert (sid.failures, sid.trials["/"].wrong) == (3, 1)
 
 
 PRINT = AddressRule("suffix", "a.com", ".print", "")
