@@ -87,7 +87,7 @@ def learned(text: str) -> dict[str, Any]:
         *("number", "keys", "failures", "templates_in_all"),
         *("duplicates", "body_bytes", "lost"),
     )
-    times = dict.fromkeys(("began", "learned", "seen"), "2026-01-01T00:00:00+00:00")
+    times = dict.fromkeys(("learned", "seen"), "2026-01-01T00:00:00+00:00")
     templates = {"templates": [shortened(text)] * NAMED_PATTERNS}
     return {
         **dict.fromkeys(texts, text[:MAX_RULE]),

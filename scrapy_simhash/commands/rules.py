@@ -6,12 +6,12 @@ import argparse
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
@@ -26,41 +26,16 @@ from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import listed
 from scrapy_simhash.report.document import iso_time
-from scrapy_simhash.url_rules.book import SiteRules
+from scrapy_simhash.report.savings import row_of
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.urls import site_of_host
 
 
-class FoundRule(NamedTuple):
-    """A rule of a site, with the evidence for it."""
-
-    site: str
-    evidence: Hypothesis
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all that is known of the rule, in values that JSON has; times are in seconds.
-
-        It *holds* for these kinds of addresses, and *waits_for* the evidence to hold anywhere.
-        *stage* is how sure it is in a folder, if it may act there.
-        """
-        one = self.evidence
-        return {
-            "site": self.site,
-            **one.as_row(),
-            "folders": [
-                {"name": of, "keys": own.right, "failures": own.wrong, "stage": one.stage(of)}
-                for of, own in one.trials.items()
-            ],
-            "holds": one.acts(),
-            "waits_for": one.waits_for(),
-        }
-
-
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules, or how many were forgotten."""
+    """Rules by their sites and numbers, or how many were forgotten."""
 
-    rules: list[FoundRule]
+    rules: list[Hypothesis]
     forgotten: int | None = None
 
 
@@ -104,18 +79,19 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
                 raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")
-            found = _found(rules_of)
+            known = (one for rules in rules_of.values() for one in rules.hypotheses.values())
+            found = sorted(known, key=lambda one: (_site(one), one.number))
             if numbers is None:
                 return FoundRules(found)
-            named = [one for one in found if not numbers or one.evidence.number in numbers]
+            named = [one for one in found if not numbers or one.number in numbers]
             for one in named:
-                await index.learned.forget_rule(one.site, one.evidence.rule)
+                await index.learned.forget_rule(_site(one), one.rule)
         return FoundRules([], forgotten=len(named))
 
     def as_json(self, found: FoundRules | Parked) -> object:
         if isinstance(found, Parked):
             return asdict(found)
-        return {**vars(found), "rules": [rule.as_json() for rule in found.rules]}
+        return {**vars(found), "rules": [_as_json(one) for one in found.rules]}
 
     def show(self, found: FoundRules | Parked, console: Console) -> None:
         if isinstance(found, Parked):
@@ -129,17 +105,32 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
                 print_line(console, line)
 
 
-def _found(rules_of: Mapping[str, SiteRules]) -> list[FoundRule]:
-    """Return all rules by their sites and numbers."""
-    found = [FoundRule(of, one) for of in rules_of for one in rules_of[of].hypotheses.values()]
-    return sorted(found, key=lambda rule: (rule.site, rule.evidence.number))
+def _site(one: Hypothesis) -> str:
+    return site_of_host(one.rule.host)
 
 
-def _listed(rules: list[FoundRule]) -> Iterator[str]:
+def _as_json(one: Hypothesis) -> dict[str, Any]:
+    """Return all that is known of a rule.
+
+    It *holds* for these kinds of addresses.  *stage* is how sure it is in a folder, if it may act
+    there.
+    """
+    return {
+        "site": _site(one),
+        **row_of(one),
+        "folders": [
+            {"name": of, "keys": own.right, "failures": own.wrong, "stage": one.stage(of)}
+            for of, own in one.trials.items()
+        ],
+        "holds": one.acts(),
+    }
+
+
+def _listed(rules: list[Hypothesis]) -> Iterator[str]:
     """Yield each rule, what is known of it, and whether it acts or what it waits for."""
-    for site, of_site in groupby(rules, key=lambda rule: rule.site):
+    for site, of_site in groupby(rules, key=_site):
         yield site
-        for one in (rule.evidence for rule in of_site):
+        for one in of_site:
             counts = (
                 (one.keys, "pair(s) of addresses with one page"),
                 (one.failures, "with two"),

@@ -86,14 +86,10 @@ class Savings:
         found.sort(key=lambda pair: (-pair[0].duplicates, -pair[1].keys))
         rows = []
         for saved, one in found[:ROWS]:
-            acts, wait = one.acts(), one.waits_for()
+            acts = one.acts()
             rows.append(
                 {
-                    **one.as_row(),
-                    "began": iso_time(one.began),
-                    "learned": None if one.learned is None else iso_time(one.learned),
-                    "seen": iso_time(one.seen),
-                    "waits_for": None if wait is None else str(wait),
+                    **row_of(one),
                     "templates": acts[:NAMED_PATTERNS],
                     "templates_in_all": len(acts),
                     **asdict(saved),
@@ -104,6 +100,20 @@ class Savings:
 
     def _of(self, one: Hypothesis) -> Saved:
         return self._saved.setdefault(one.rule, Saved())
+
+
+def row_of(one: Hypothesis) -> dict[str, Any]:
+    """Return a rule and what is known of it, as the report and the command have it."""
+    return {
+        "advice": str(one.rule),
+        **asdict(one.rule),
+        "number": one.number,
+        "learned": None if one.learned is None else iso_time(one.learned),
+        "seen": iso_time(one.seen),
+        "keys": one.keys,
+        "failures": one.failures,
+        "waits_for": one.waits_for(),
+    }
 
 
 class FeedRules:

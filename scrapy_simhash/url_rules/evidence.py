@@ -26,7 +26,7 @@ not be independent.  Only its value without a failure is needed: with one, a rul
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 from math import ceil, e, prod, sqrt
@@ -119,17 +119,6 @@ class Trials:
         self.passed = _surer(self.passed, other.passed)
 
 
-class RuleWait(NamedTuple):
-    """A rule acts in a *pattern* when it was right for as many keys as are *needed*."""
-
-    right: int
-    needed: int
-    pattern: str
-
-    def __str__(self) -> str:
-        return f"{self.right} of {self.needed} pairs of addresses in {self.pattern}"
-
-
 class Sample(NamedTuple):
     """Requests to look at: *limit* of these patterns, and at least *each* of every one."""
 
@@ -174,16 +163,16 @@ class Shown(NamedTuple):
 class Hypothesis:
     """A rule, its *number* among those of its site, and its trials; times are in seconds.
 
-    It *began* when its first trial could come, was *seen* at its last trial, and *learned* when it
-    first could act (None: not yet).  It *changes* if it ignores a parameter that changes at each
-    visit: then it acts until it fails, and never waits, since an address may be signed, and expire.
+    It was *seen* at its last trial, or when the first one could come, and *learned* when it first
+    could act (None: not yet).  It *changes* if it ignores a parameter that changes at each visit:
+    then it acts until it fails, and never waits, since an address may be signed, and expire.
     """
 
-    def __init__(self, rule: AddressRule, number: int, began: float) -> None:
+    def __init__(self, rule: AddressRule, number: int, seen: float) -> None:
         self.rule = rule
         self.applied = rule.applied
         self.number = number
-        self.began = self.seen = began
+        self.seen = seen
         self.learned: float | None = None
         self.changes = False
         self.trials: dict[str, Trials] = {}
@@ -301,21 +290,22 @@ class Hypothesis:
         self.learned = self.learned or now
         self._find_anew()
 
-    def waits_for(self) -> RuleWait | None:
-        """Return what a rule that acts nowhere waits for, in the pattern that is nearest to it.
+    def waits_for(self) -> str | None:
+        """Say what a rule that acts nowhere waits for, in the pattern that is nearest to it.
 
         None if it acts, or was wrong in each pattern.
         """
         if self.acts():
             return None
         waits = (
-            RuleWait(self._shown(folder).right, self._shown(folder).needed(YOUNG_RATE), one)
+            (self._shown(folder).right, self._shown(folder).needed(YOUNG_RATE), one)
             for one in self._patterns_in("/")
             if self._shown(one).right and not self._shown(one).wrong
             for folder in _folders_of(one)
             if self._patterns_in(folder) == [one]
         )
-        return min(waits, key=lambda wait: wait.needed - wait.right, default=None)
+        least = min(waits, key=lambda wait: wait[1] - wait[0], default=None)
+        return None if least is None else "{} of {} pairs of addresses in {}".format(*least)
 
     def acts(self) -> list[str]:
         """Return the patterns in which the rule may act."""
@@ -448,30 +438,16 @@ class Hypothesis:
             if len(self.trials) < MAX_FOLDERS:
                 trials.number = len(self.trials) + 1
                 self.trials[name] = trials
-        self.began, self.seen = min(self.began, other.began), max(self.seen, other.seen)
+        self.seen = max(self.seen, other.seen)
         times = [time for time in (self.learned, other.learned) if time is not None]
         self.learned = min(times, default=None)
         self._find_anew()
-
-    def as_row(self) -> dict[str, Any]:
-        """Return the rule and what is known of it, as reports and commands have it."""
-        return {
-            "advice": str(self.rule),
-            **asdict(self.rule),
-            "number": self.number,
-            "began": int(self.began),
-            "learned": None if self.learned is None else int(self.learned),
-            "seen": int(self.seen),
-            "keys": self.keys,
-            "failures": self.failures,
-        }
 
     def as_json(self) -> dict[str, Any]:
         """Return the state to store, in values that JSON has."""
         return {
             "rule": astuple(self.rule),
             "number": self.number,
-            "began": int(self.began),
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
             "scopes": [
@@ -493,8 +469,7 @@ class Hypothesis:
         if kind not in KINDS or not all(isinstance(text, str) for text in (host, drop, keep)):
             raise ValueError(f"no rule: {stored['rule']!r}")
         rule = AddressRule(kind, host, drop, keep)
-        hypothesis = cls(rule, _at_least(stored["number"], 1), float(stored["began"]))
-        hypothesis.seen = float(stored["seen"])
+        hypothesis = cls(rule, _at_least(stored["number"], 1), float(stored["seen"]))
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
         for name, *values in stored["scopes"][:MAX_FOLDERS]:

@@ -405,7 +405,7 @@ AT_MIRROR = folder_pattern(Address.of(f"{SITE}/mirror/p"))
 
 def known(rule: AddressRule, right: int = 20) -> Hypothesis:
     """A rule that was right about so many pages of /mirror/."""
-    found = Hypothesis(rule, number=1, began=0)
+    found = Hypothesis(rule, number=1, seen=0)
     for _ in range(right):
         found.count(AT_MIRROR, True, now=1)
     return found
@@ -438,7 +438,7 @@ def test_links_that_the_page_of_a_mirror_was_dropped_with_are_aliases() -> None:
 
 
 def test_a_rule_that_is_proven_says_where_a_link_was() -> None:
-    rule = Hypothesis(AddressRule("parameter", "a.example", "s", ""), number=1, began=0)
+    rule = Hypothesis(AddressRule("parameter", "a.example", "s", ""), number=1, seen=0)
     url, link, pattern = f"{SITE}/p?s=1", f"{SITE}/x?s=1", folder_pattern(Address.of(SITE))
     of = links(link), url, f"{SITE}/p"
     found = reach("/p", "/x")
