@@ -265,7 +265,7 @@ class Parking:
         That is what is in the *page* pattern, first: if it is wrong apart there, the rest of the
         folder pattern may stay.  It is decided about that when the spider is idle.
         """
-        one = self._learner.hypothesis(rule)
+        one = self._learner.book.hypothesis(rule)
         is_there = bool(page) and bool(self._safely(self._store.has_page, rule, page))
         if is_there:
             self.release(rule, pattern, page)
@@ -325,7 +325,7 @@ class Parking:
         """Take trials from what waits, or all if none can help; send what no rule holds for."""
         waiting: dict[AddressRule, dict[str, int]] = defaultdict(dict)
         for rule, keys in parked.items():
-            one = self._learner.hypothesis(rule)
+            one = self._learner.book.hypothesis(rule)
             for pattern in () if rule.kind in self._owners else keys:
                 stage = None if one is None else one.stage(pattern)
                 if stage is None:
@@ -333,7 +333,7 @@ class Parking:
                 elif stage == "waiting":
                     waiting[rule][pattern] = keys[pattern]
         for rule, keys in {} if self._asked else waiting.items():
-            one = self._learner.hypothesis(rule)
+            one = self._learner.book.hypothesis(rule)
             wanted = None if one is None else one.next_trials(keys)
             if wanted is None or not self._look(rule, wanted):
                 for pattern in keys:
@@ -341,7 +341,7 @@ class Parking:
 
         if not self._asked:  # a rule that has parked with others has no trials of its own
             for rule, pattern in self._safely(lambda: [*self._store.others()]) or ():
-                one = self._learner.hypothesis(rule)
+                one = self._learner.book.hypothesis(rule)
                 if one is None or not one.acts_in(pattern):
                     self.release(rule, pattern)
 
@@ -371,7 +371,7 @@ class Parking:
 
     def _look(self, rule: AddressRule, wanted: Sample) -> bool:
         """Send some requests of a rule to see whether it is right; return whether there are any."""
-        one = self._learner.hypothesis(rule)
+        one = self._learner.book.hypothesis(rule)
         trials = {} if one is None else one.trials
         tried = [name for name, of in trials.items() if of.right >= wanted.each]
         crowded = self._safely(self._store.crowded, rule) if wanted.each else None

@@ -404,11 +404,8 @@ class MissingPages:
 
     def held(self, url: str) -> tuple[Tree, int] | None:
         """Return the tree of an address whose page may be missing, and its hash; 1 us."""
-        if not self._of:
-            return None
-        key = long_hash_of(url)
-        tree = self._of.get(key)
-        return None if tree is None or tree.state == "watched" else (tree, key)
+        tree = self.tree_of(url)
+        return None if tree is None or tree.state == "watched" else (tree, long_hash_of(url))
 
     def found_on(self, host: str) -> list[Tree]:
         """Return the trees of a host that are more than watched; O(trees)."""

@@ -259,7 +259,7 @@ class Learner:
     """
 
     def __init__(self, book: RuleBook) -> None:
-        self._book = book
+        self.book = book
         # Of the last pages that were kept, the address, its host and the party.
         self._recent: deque[tuple[str, str, str]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
@@ -271,20 +271,19 @@ class Learner:
         if not _is_plain(url):
             return RuleAnswer()
         address = Address.of(url)
-        about = self._book.about(address.host)
+        about = self.book.about(address.host)
         return self._say(about, KeyedAddress(address, party)) if about else RuleAnswer()
 
     def _say(self, about: list[Hypothesis], own: KeyedAddress) -> RuleAnswer:
         waiting: RuleMatch | None = None
-        # What each rule alone makes of the address.
-        alone: list[Address | None] = []
+        is_about_it = False
         here = self._sightings.line(own.key)
         for one in about:
             canonical = one.applied(own.address) if one.is_used else None
-            alone.append(canonical)
             if canonical is None:
                 canonical, key, line = own.address, own.key, here
             else:
+                is_about_it = True
                 key = own.key_of(canonical)
                 line = self._sightings.line(key)
             if key ^ one.salt in line or key in line:
@@ -294,9 +293,9 @@ class Learner:
                 waiting = waiting or match
         if waiting is not None:
             return RuleAnswer(known=waiting)
-        if not any(alone):
+        if not is_about_it:
             return RuleAnswer(own.key)
-        address, applied = self._chain(own.address, alone)
+        address, applied = self._chain(own.address)
         whole = own.key_of(address)
         return RuleAnswer(whole, self._known_together(address, applied, whole, own.key))
 
@@ -316,23 +315,17 @@ class Learner:
         stage = stage or "waiting"
         return RuleMatch(one, pattern, stage, key ^ one.salt, content, is_tried=seen.is_tried)
 
-    def _chain(
-        self, address: Address, alone: Sequence[Address | None] = ()
-    ) -> tuple[Address, list[AppliedRule]]:
+    def _chain(self, address: Address) -> tuple[Address, list[AppliedRule]]:
         """Return what all rules that act on an address make of it, and these rules.
 
         They are those of its host, then those of the host that these lead to: each host's once.
-        *alone* is what each of the first makes of the address, if this is known.
         """
         applied: list[AppliedRule] = []
         done: set[str] = set()
         while (host := address.host) not in done:
             done.add(host)
-            for at, one in enumerate(self._book.about(host)):
-                if alone and not applied:
-                    changed = alone[at]
-                else:
-                    changed = one.applied(address) if one.is_used else None
+            for one in self.book.about(host):
+                changed = one.applied(address) if one.is_used else None
                 if changed is not None and (rule := _applied(one, changed)) is not None:
                     applied.append(rule)
                     address = changed
@@ -352,7 +345,7 @@ class Learner:
         if len(applied) > 1 and (content := self._content_under(key, own)) is not None:
             return _match_of(applied, key, content)
         of_chain = [one.hypothesis for one in applied]
-        for one in (*reversed(of_chain), *self._book.about(address.host)):
+        for one in (*reversed(of_chain), *self.book.about(address.host)):
             if key ^ one.salt not in line:
                 continue
             rules = applied
@@ -388,7 +381,7 @@ class Learner:
         if not _is_plain(page.url):
             return Lesson()
         now, address = time.time() if now is None else now, Address.of(page.url)
-        own, about = KeyedAddress(address, page.party), self._book.about(address.host)
+        own, about = KeyedAddress(address, page.party), self.book.about(address.host)
         known = self._say(about, own).known
         # One that waits would have saved nothing yet.
         match = None if known is None or known.stage == "waiting" else known
@@ -416,33 +409,29 @@ class Learner:
         if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
             count(match.hypothesis, match.pattern, "", False)
         if tried:
-            self._book.note_trials(address.host, len(tried), bool(refuted or learned))
+            self.book.note_trials(address.host, len(tried), bool(refuted or learned))
         self._refuted = [(page.url, one) for one in refuted]
         self._sightings.put(own.key, seen)
         if kept is not None:
-            for begun in self._book.site(address.host).suggest(address, kept.address, now):
+            for begun in self.book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
         if page.is_kept:
             self._recent.append((page.url, address.host, page.party))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match, known)
-
-    def hypothesis(self, rule: AddressRule) -> Hypothesis | None:
-        """Return the trials of a rule; None if it is not on trial."""
-        return self._book.hypothesis(rule)
 
     def fail(self, rule: AddressRule, pattern: str, leads_on: bool, url: str) -> str:
         """Count a failure that was no trial; for links or media, it counts in its pattern only.
 
         Return the page pattern that has failed, empty if the rule is not known any more.
         """
-        hypothesis = self._book.hypothesis(rule)
+        hypothesis = self.book.hypothesis(rule)
         if hypothesis is None:
             return ""
         address = Address.of(url)
         page = page_pattern(hypothesis.applied(address) or address)
         if (url, hypothesis) not in self._refuted:
             hypothesis.count(pattern, False, time.time(), page, is_leading=leads_on)
-            self._book.note_trials(rule.host, 1, are_urgent=True)
+            self.book.note_trials(rule.host, 1, are_urgent=True)
         return page
 
     def parties_of(self, url: str) -> set[str]:
@@ -452,7 +441,7 @@ class Learner:
     def note_changing(self, url: str, names: Iterable[str]) -> None:
         """Note which parameters change by themselves at each visit: no page differs by them."""
         host, now = Address.of(url).host, time.time()
-        site = self._book.site(host)
+        site = self.book.site(host)
         for name in names:
             one = site.put_on_trial(AddressRule("parameter", host, name[:MAX_NAME], ""), now)
             if one is not None and not one.changes:
@@ -461,7 +450,7 @@ class Learner:
 
     def clear_doubtful(self, url: str) -> None:
         """Forget the doubtful failures on a site, since what changes by itself there is known."""
-        site = self._book.of(Address.of(url).host)
+        site = self.book.of(Address.of(url).host)
         for hypothesis in site.hypotheses.values() if site is not None else ():
             hypothesis.clear_doubtful()
 
@@ -470,7 +459,7 @@ class Learner:
         if _is_plain(url):
             own = KeyedAddress(Address.of(url), party)
             self._sightings.remove(own.key)
-            for hypothesis in self._book.about(own.address.host):
+            for hypothesis in self.book.about(own.address.host):
                 key = own.key_of(hypothesis.applied(own.address))
                 self._sightings.remove(key ^ hypothesis.salt)
         return _content_of(long_hash_of(url))
