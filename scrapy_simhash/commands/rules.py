@@ -13,11 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, cell, print_line
+from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
 from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
@@ -180,13 +178,8 @@ def _parked(place: Path, output: Path | None) -> Parked:
 
 
 def _show_parked(found: Parked, console: Console) -> None:
-    table = Table(box=box.SIMPLE)
-    table.add_column("parked", justify="right")
-    table.add_column("rule", overflow="fold")
-    table.add_column("file", overflow="fold")
     for one in found.rules:
-        table.add_row(f"{one.requests:,}", cell(one.rule), cell(one.file))
-    console.print(table)
+        print_line(console, f"{one.requests:,} parked in {one.file}: {one.rule}")
     if found.written is not None:
         console.print(f"{found.written:,} requests written")
 

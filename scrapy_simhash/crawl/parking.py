@@ -129,10 +129,6 @@ class UnderWay:
 class Parking:
     """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
 
-    Exempt are start requests, redirects, retries, requests with ``dont_filter``, with a body,
-    with another method than GET, without a callback, and those whose pages are not judged, or would
-    not be dropped as duplicates.
-
     Whether a rule holds is known to the one of *owners* for its kind, or else to the *learner*.
 
     :raises SettingsError: the file of parked requests cannot be used.
