@@ -77,14 +77,7 @@ def _without_parameter(path: str, name: str) -> str | None:
     >>> _without_parameter("/a/lamp;jsessionid=1f.node7", "jsessionid")
     '/a/lamp'
     """
-    if f";{name}=" not in path:
-        return None
-    return _parameter(name).sub("", path)
-
-
-@lru_cache(maxsize=1_000)
-def _parameter(name: str) -> re.Pattern[str]:
-    return re.compile(f";{re.escape(name)}=[^/;]*")
+    return re.sub(f";{re.escape(name)}=[^/;]*", "", path) if f";{name}=" in path else None
 
 
 def _with_any_segment(path: str, pattern: str) -> str | None:
@@ -149,20 +142,15 @@ class AddressRule:
         """Whether the rule may make an address on a host one with another."""
         return host == self.host or (self.kind == "host" and host == self.keep)
 
-    def reversed(self) -> AddressRule:
-        """Return the rule that would keep the other address."""
-        host = self.keep if self.kind == "host" else self.host
-        return AddressRule(self.kind, host, self.keep, self.drop)
-
     def in_order(self) -> AddressRule:
-        """Return of this rule and the reversed one the one that keeps less.
+        """Return this rule or its reverse, whichever keeps less.
 
         Both make the same addresses one.  A rule that has no reverse is returned as it is.
         """
         if self.kind not in ("path", "host", "scheme"):
             return self
         drop, keep = sorted((self.drop, self.keep), key=lambda side: (-len(side), side))
-        return self if (drop, keep) == (self.drop, self.keep) else self.reversed()
+        return AddressRule(self.kind, drop if self.kind == "host" else self.host, drop, keep)
 
     def applied(self, address: Address) -> Address | None:
         """Return the address to prefer to *address*, or None if the rule does not apply to it."""
