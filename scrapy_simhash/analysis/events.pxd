@@ -16,7 +16,7 @@ cdef class Tag:
     cdef readonly bint is_block, is_unseen, is_noscript, is_hidden, is_code, is_content, is_main
     cdef readonly bint is_beside, is_nav, is_never_beside, is_anchor, is_first_heading, is_heading
     cdef readonly bint is_free, is_ordered, is_apart, is_link, is_linking, is_form
-    cdef readonly bint is_select, is_control, is_nothing, is_spaced, is_head, is_meta, is_row
+    cdef readonly bint is_select, is_control, is_nothing, is_spaced, is_head, is_meta, is_row, is_root
 
 
 cdef class Element:

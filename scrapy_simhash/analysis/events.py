@@ -290,6 +290,7 @@ class Tag:
         self.is_nav = name == "nav"
         self.is_never_beside = name in NEVER_BESIDE
         self.is_head = name == "head"
+        self.is_root = name == "html"
         self.is_meta = name == "meta"
         self.is_anchor = name == "a"
         self.is_first_heading = name == "h1"

@@ -481,7 +481,8 @@ class Reader:
     def _in_value(self, frame: Frame, place: int) -> int:
         """Return a place as a value has it: 16 bits, of which two say where it is."""
         place &= _PLACE & ~_BESIDE_BIT & ~_HEAD_BIT
-        return place | _BESIDE_BIT * frame.is_beside | _HEAD_BIT * frame.is_in_head
+        is_in_head = frame.is_in_head or frame.kind.is_root
+        return place | _BESIDE_BIT * frame.is_beside | _HEAD_BIT * is_in_head
 
     def _place(self, frame: Frame, called: int) -> int:
         """Return the place of what is called so in the nearest named elements."""

@@ -235,6 +235,21 @@ def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     assert judge(copy + "/40", price(40)).verdict == "variant"
 
 
+def test_what_all_pages_of_a_section_say_of_themselves_in_html_is_no_news(judge: Judge) -> None:
+    """A page that nobody has translated is in two folders."""
+
+    def page(language: str, text: str = "") -> str:
+        return shop_page("", text).replace("<html>", f'<html lang="{language}">')
+
+    for language in ("de", "ja"):
+        for number in range(40):
+            judge(f"/{language}/{number}", page(language, prose(f"{language} item{number}x", 80)))
+    judge("/de/oak", page("de"))
+    found = judge("/ja/oak", page("ja"))
+    assert (found.is_duplicate, found.representative) == (True, f"{SITE}/de/oak")
+    assert judge("/ja/elm", page("en")).verdict == "variant"
+
+
 def test_a_copy_of_a_page_with_hundreds_of_links_is_dropped_in_another_folder(
     judge: Judge,
 ) -> None:
