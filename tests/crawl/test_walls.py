@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import zlib
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl import walls
+from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.walls import (
     MAX_DROPPED_BODY,
     REPEATED_SHARE,
     TELLING_PAGES,
+    DroppedPage,
     DroppedRequests,
     TellingPlaces,
 )
+from scrapy_simhash.decision.noise import Noises
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.settings import ITEMS, TEXT
@@ -161,6 +168,29 @@ def test_of_a_dropped_page_from_which_noise_was_cut_the_body_is_remembered_if_it
     assert large.fetched is not None
     assert zlib.decompress(small.fetched.body) == b"a page"
     assert large.fetched.body == b""
+
+
+@pytest.mark.parametrize(("refuted_before", "is_judged_again"), [(1, True), (2, False)])
+def test_a_page_is_judged_again_if_a_cut_was_refuted_on_its_way_to_the_verdict(
+    refuted_before: int, is_judged_again: bool
+) -> None:
+    """Those that were dropped before are judged again by whoever refuted the cut."""
+    crawler: Any = None
+    judged: list[DroppedPage] = []
+
+    async def judge_again(pages: list[DroppedPage]) -> None:
+        judged.extend(pages)
+
+    middleware: Any = SimpleNamespace(
+        _refuted=lambda _url: 2,
+        index=SimpleNamespace(learned=SimpleNamespace(noise=Noises().of)),
+        _fetched=lambda _request, response: Fetched(response.url, response.body, None, b""),
+        _dropped=DroppedRequests(crawler),
+        _judge_again=judge_again,
+    )
+    note = partial(SimhashDownloaderMiddleware._note_dropped, middleware)
+    asyncio.run(note(Request(COPY), HtmlResponse(COPY, body=b"x"), DUPLICATE, refuted_before, 0))
+    assert [one.request.url for one in judged] == [COPY] * is_judged_again
 
 
 # Walls that the spider gets past in its own way ---------------------------------------------------
