@@ -336,10 +336,8 @@ def masked(text: str) -> str:
     return _QUERY.sub("***", _LOGIN.sub(r"\1:***@", text))
 
 
-def extra_version(package: str, needed_by: str, extra: str = "") -> str:
-    """Return the installed version of a package, without loading it.
-
-    *extra* is the extra that installs it, if its name differs from the package's.
+def extra_version(package: str, needed_by: str) -> str:
+    """Return the installed version of a package that the extra of its name installs; load nothing.
 
     :raises SettingsError: it is not installed.
     """
@@ -347,6 +345,5 @@ def extra_version(package: str, needed_by: str, extra: str = "") -> str:
         return version(package)
     except PackageNotFoundError as exc:
         raise SettingsError(
-            f"{needed_by} needs the package {package}: "
-            f"pip install scrapy-simhash[{extra or package}]"
+            f"{needed_by} needs the package {package}: pip install scrapy-simhash[{package}]"
         ) from exc

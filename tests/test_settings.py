@@ -162,5 +162,5 @@ def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
         raise PackageNotFoundError(package)
 
     monkeypatch.setattr("scrapy_simhash.settings.version", missing)
-    with pytest.raises(SettingsError, match=r"needs the package pyarrow: .*-simhash\[batch\]"):
-        extra_version("pyarrow", "A .parquet file", "batch")
+    with pytest.raises(SettingsError, match=r"needs the package redis: .*-simhash\[redis\]"):
+        extra_version("redis", "An index in Redis")
