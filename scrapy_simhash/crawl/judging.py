@@ -11,7 +11,6 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import FIFOCache
@@ -60,7 +59,6 @@ from scrapy_simhash.crawl.walls import (
     DroppedPage,
     DroppedRequests,
     Walls,
-    kept_url_of,
 )
 from scrapy_simhash.decision.cuts import stripped
 from scrapy_simhash.decision.holdings import Addresses
@@ -459,21 +457,29 @@ class SimhashDownloaderMiddleware:
         for one in dropped:
             await asyncio.sleep(0)  # without workers, an analysis waits for nothing
             one.looks += 1
-            decision = None
-            if one.fetched is not None and one.looks <= MOST_ASKED:
-                with suppress(Exception):  # then it is asked for
-                    decision = await self._decision_now(one.fetched)
-            if decision is not None and decision.is_duplicate:
-                one.kept_url = kept_url_of(decision)
+            taken_back = self._dropped.taken_back
+            decision = await self._decision_now(one) if one.looks <= MOST_ASKED else None
+            if decision is None:
+                self._dropped.ask_for(one)
             else:
-                self._dropped.ask_again(partial(is_, one))
+                self._dropped.note_kept(one, decision, taken_back)
 
-    async def _decision_now(self, fetched: Fetched) -> Decision:
-        """Return the decision on a dropped page by what is known now; nothing is stored."""
-        again = fetched._replace(body=zlib.decompress(fetched.body), is_asked_again=False)
-        page, _ = await self._analysed(again, is_urgent=True)
-        await self._kept.read_again(page)
-        return with_links(self.index, self._reach, page, await self.index.check(page))
+    async def _decision_now(self, dropped: DroppedPage) -> Decision | None:
+        """Return by what a page would be dropped now; None if it would not, or nobody can say."""
+        fetched = dropped.fetched
+        if fetched is None:
+            return None
+        try:
+            again = fetched._replace(body=zlib.decompress(fetched.body), is_asked_again=False)
+            page, _ = await self._analysed(again, is_urgent=True)
+            await self._withdrawals.wait()
+            await self._kept.read_again(page)
+            decision = with_links(self.index, self._reach, page, await self.index.check(page))
+        except Exception:  # its body is forgotten, say
+            logger.debug("A dropped page cannot be judged again", exc_info=True)
+            return None
+        is_wall = self._walls is not None and self._walls.may_have(decision)
+        return decision if decision.is_duplicate and not is_wall else None
 
     async def _store_again(self, fetched: Fetched, leads_on: bool) -> None:
         """Store a kept page as it is analysed now."""

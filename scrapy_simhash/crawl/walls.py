@@ -186,11 +186,16 @@ class DroppedRequests:
         if fetched is not None:
             body = zlib.compress(fetched.body, 1)
             fetched = fetched._replace(body=body if len(body) <= MAX_DROPPED_BODY else b"")
-        page = DroppedPage(kept_url_of(decision), request, fetched)
+        page = DroppedPage("", request, fetched)
         self._dropped.append(page)
+        self.note_kept(page, decision, taken_back)
+        return page
+
+    def note_kept(self, page: DroppedPage, decision: Decision, taken_back: int) -> None:
+        """Note for which kept page a page is dropped, also if it is another one by now."""
+        page.kept_url = _kept_url(decision)
         if self._taken_back.get(page.kept_url, 0) > taken_back:
             self.ask_again_for(page.kept_url)
-        return page
 
     def cut_in(self, section: str) -> list[DroppedPage]:
         """Return the dropped pages of a section from which noise was cut."""
@@ -213,16 +218,19 @@ class DroppedRequests:
 
     def ask_again(self, is_meant: Callable[[DroppedPage], bool]) -> None:
         """Send the requests of the dropped pages again that are meant."""
-        again = list(filter(is_meant, self._dropped))
-        for page in again:
-            self._dropped.remove(page)
-            request = page.request
-            asked = request.meta.get(ASKED_AGAIN_META_KEY, 0)
-            meta = {**request.meta, ASKED_AGAIN_META_KEY: asked + 1}
-            if asked < MOST_ASKED and ask(
-                self._crawler, request.replace(dont_filter=True, meta=meta)
-            ):
-                self._crawler.stats.inc_value("simhash/asked_again")
+        for page in list(filter(is_meant, self._dropped)):
+            self.ask_for(page)
+
+    def ask_for(self, page: DroppedPage) -> None:
+        """Send the request of a dropped page again, if it was not sent meanwhile."""
+        if page not in self._dropped:
+            return
+        self._dropped.remove(page)
+        request = page.request
+        asked = request.meta.get(ASKED_AGAIN_META_KEY, 0)
+        meta = {**request.meta, ASKED_AGAIN_META_KEY: asked + 1}
+        if asked < MOST_ASKED and ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
+            self._crawler.stats.inc_value("simhash/asked_again")
 
 
 class Walls:
@@ -313,7 +321,7 @@ class Walls:
         if decision.verdict == "refresh" and decision.changed:
             self._walls.forget(url[:MAX_URL])  # now it is something else
         digest = page.digest if page.tokens else b""
-        text = _Text(kept_url_of(decision, url), digest)
+        text = _Text(_kept_url(decision, url), digest)
         for fingerprint in self._fingerprints(request):
             self._text_of[fingerprint] = text
         if not decision.is_duplicate:
@@ -338,7 +346,11 @@ class Walls:
 
     def has(self, decision: Decision) -> bool:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
-        return decision.is_duplicate and _Text(kept_url_of(decision), b"") in self._walls
+        return decision.is_duplicate and _Text(_kept_url(decision), b"") in self._walls
+
+    def may_have(self, decision: Decision) -> bool:
+        """Whether a duplicate is one of a kept page that is a wall at some addresses, at least."""
+        return self.has(decision) or _Text(_kept_url(decision), b"") in self._told
 
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
@@ -355,7 +367,7 @@ class Walls:
         self._dropped.ask_again_for(text.kept_url)
 
 
-def kept_url_of(decision: Decision, url: str = "") -> str:
+def _kept_url(decision: Decision, url: str = "") -> str:
     """Return the URL of the kept page of the page at *url*, cut as those of alarms are."""
     return decision.kept_url(url)[:MAX_URL]
 

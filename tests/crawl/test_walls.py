@@ -6,6 +6,7 @@ import asyncio
 import random
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.crawl import walls
+from scrapy_simhash.crawl import judging, walls
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.walls import (
     MAX_DROPPED_BODY,
@@ -26,6 +27,7 @@ from scrapy_simhash.crawl.walls import (
 )
 from scrapy_simhash.decision.noise import Noises
 from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.settings import ITEMS, TEXT
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
@@ -132,7 +134,9 @@ def test_a_spider_that_filters_nothing_has_no_walls(site: Site, crawl: CrawlFixt
     assert result.verdicts()["/c"] == "exact_duplicate"
 
 
-KEPT, COPY, LATE_COPY = (f"http://a.example/{name}" for name in ("kept", "copy", "late"))
+KEPT, COPY, LATE_COPY, OTHER = (
+    f"http://a.example/{name}" for name in ["kept", "copy", "late", "other"]
+)
 DUPLICATE = Decision("exact_duplicate", "same_text", KEPT)
 
 
@@ -151,6 +155,11 @@ def test_what_is_dropped_for_a_page_that_was_taken_back_meanwhile_is_asked_for_a
     assert asked == [COPY], "it was judged by a page that is kept again"
     dropped.take_back(KEPT)
     assert asked == [COPY, LATE_COPY]
+    begun = dropped.taken_back
+    page = dropped.note(Request(COPY), replace(DUPLICATE, representative=OTHER), begun, None)
+    dropped.take_back(KEPT)
+    dropped.note_kept(page, DUPLICATE, begun)
+    assert asked == [COPY, LATE_COPY, COPY], "it was judged again meanwhile"
 
 
 def test_of_a_dropped_page_from_which_noise_was_cut_the_body_is_remembered_if_it_is_small() -> None:
@@ -191,6 +200,51 @@ def test_a_page_is_judged_again_if_a_cut_was_refuted_on_its_way_to_the_verdict(
     note = partial(SimhashDownloaderMiddleware._note_dropped, middleware)
     asyncio.run(note(Request(COPY), HtmlResponse(COPY, body=b"x"), DUPLICATE, refuted_before, 0))
     assert [one.request.url for one in judged] == [COPY] * is_judged_again
+
+
+@pytest.mark.parametrize(
+    ("decision", "is_wall", "is_asked_for"),
+    [
+        (DUPLICATE, False, False),
+        (DUPLICATE, True, True),
+        (Decision("variant", "new_text", KEPT), False, True),
+        (None, False, True),
+    ],
+    ids=["duplicate", "duplicate of a wall", "variant", "cannot be judged"],
+)
+def test_what_is_judged_again_is_asked_for_unless_it_would_be_dropped_again(
+    decision: Decision | None,
+    is_wall: bool,
+    is_asked_for: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(walls, "ask", lambda crawler, request: asked.append(request.url))
+    monkeypatch.setattr(judging, "with_links", lambda index, reach, page, found: found)
+
+    async def check(_page: object) -> Decision:
+        if decision is None:
+            raise IndexUnavailableError("away")
+        return decision
+
+    async def nothing(*_: object, **__: object) -> tuple[None, None]:
+        return None, None
+
+    crawler: Any = None
+    dropped = DroppedRequests(crawler)
+    middleware: Any = SimpleNamespace(
+        index=SimpleNamespace(check=check),
+        _dropped=dropped,
+        _walls=SimpleNamespace(may_have=lambda _: is_wall),
+        _withdrawals=SimpleNamespace(wait=nothing),
+        _kept=SimpleNamespace(read_again=nothing),
+        _reach=None,
+        _analysed=nothing,
+    )
+    middleware._decision_now = partial(SimhashDownloaderMiddleware._decision_now, middleware)
+    page = dropped.note(Request(COPY), DUPLICATE, 0, Fetched(COPY, b"a page", None, b""))
+    asyncio.run(SimhashDownloaderMiddleware._judge_again(middleware, [page]))
+    assert asked == [COPY] * is_asked_for
 
 
 # Walls that the spider gets past in its own way ---------------------------------------------------
