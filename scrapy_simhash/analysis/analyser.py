@@ -296,11 +296,11 @@ class Analyser:
         *watched* has changed before in its section.
         """
         visits = []
-        for body in first, second:
+        for body in dict.fromkeys((first, second)):
             page = self._parsed(zlib.decompress(body), encoding, url, is_walked=True)
             base = url if page.tree is None else base_of(page.tree, url)
             visits.append(atoms_of(page.events, url, base))
-        return differences(*visits, watched=watched)
+        return differences(visits[0], visits[-1], watched=watched)
 
     def _parsed(
         self, body: bytes, encoding: str | None, url: str, is_walked: bool = False

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from operator import itemgetter
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from cachetools import FIFOCache
 from scrapy.crawler import Crawler
@@ -31,6 +32,8 @@ MOST_SHARE = 0.02
 # Sections that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
+# A bigger page is not visited again: to compare two visits takes up to a second for this much.
+MAX_COMPARED_BYTES = 1_000_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
 
@@ -98,6 +101,8 @@ class SecondVisits:
         else:
             is_due = decision.is_kept and section not in self._met and self._is_first(section)
         if not is_due or not self._probes or request.method != "GET":
+            return
+        if len(response.body) > MAX_COMPARED_BYTES:
             return
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
             return
@@ -192,8 +197,11 @@ class KeptPages:
         self._store = store
         self._pages: OrderedDict[tuple[str, bytes], _Kept] = OrderedDict()
         self._bytes = 0
-        self._outdated: dict[tuple[str, bytes], _Kept] = {}
-        self._lock = asyncio.Lock()
+        # Of each page about which more is known: by how many lessons it must be read again.
+        self._outdated: dict[tuple[str, bytes], int] = {}
+        self._lessons = 0
+        # Held while a page is read, for all that are to be compared with it.
+        self._reading: WeakValueDictionary[tuple[str, bytes], asyncio.Lock] = WeakValueDictionary()
 
     def note(self, fetched: Fetched, page: Page, leads_on: bool) -> None:
         """Remember a page that is kept."""
@@ -206,33 +214,41 @@ class KeptPages:
 
     def note_noise(self, section: str) -> None:
         """Note that more is known to change by itself in a section."""
+        self._lessons += 1
         pages = self._pages.items()
-        self._outdated |= {key: kept for key, kept in pages if kept.section == section}
+        self._outdated |= {key: self._lessons for key, kept in pages if kept.section == section}
 
     async def read_again(self, page: Page) -> None:
         """Read kept pages again that a page is to be compared with, if more is known of them now.
 
         If one fails, it stays as it is.
         """
-        if not self._like(page):
-            return
-        async with self._lock:  # others may have read them meanwhile
-            for key, kept in self._like(page):
-                with suppress(AnalysisError, IndexUnavailableError):
-                    await self._store(kept.fetched, kept.leads_on)
-                self._outdated.pop(key, None)
+        like = self._like(page)
+        rest = [key for key in like if key not in self._reading][:MOST_READ_AGAIN]
+        keys = [*filter(self._reading.__contains__, like), *rest]
+        locks = [self._reading.setdefault(key, asyncio.Lock()) for key in keys]
+        await asyncio.gather(*map(self._read, keys, locks))
 
-    def _like(self, page: Page) -> list[tuple[tuple[str, bytes], _Kept]]:
-        """Return the outdated pages that are like a page, the most alike first."""
+    async def _read(self, key: tuple[str, bytes], lock: asyncio.Lock) -> None:
+        async with lock:
+            lessons = self._outdated.get(key)
+            if lessons is None:  # it was read for another page meanwhile
+                return
+            with suppress(AnalysisError, IndexUnavailableError):
+                await self._store(self._pages[key].fetched, self._pages[key].leads_on)
+            if self._outdated.get(key) == lessons:  # nothing more was learned meanwhile
+                del self._outdated[key]
+
+    def _like(self, page: Page) -> list[tuple[str, bytes]]:
+        """Return the keys of the outdated pages that are like a page, the most alike first."""
         own, fingerprint = (page.scope, page.request_fingerprint), page.fingerprint
         like = [
-            (distance, key, kept)
-            for key, kept in self._outdated.items()
-            if (distance := (kept.fingerprint ^ fingerprint).bit_count()) <= LIKE
+            (distance, key)
+            for key in self._outdated
+            if (distance := (self._pages[key].fingerprint ^ fingerprint).bit_count()) <= LIKE
         ]
         like.sort(key=itemgetter(0))
-        found = [(key, kept) for _, key, kept in like if key[0] == page.scope and key != own]
-        return found[:MOST_READ_AGAIN]
+        return [key for _, key in like if key[0] == page.scope and key != own]
 
     def _forget(self, key: tuple[str, bytes]) -> None:
         self._outdated.pop(key, None)

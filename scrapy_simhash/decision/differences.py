@@ -93,6 +93,7 @@ LeftOut = tuple[frozenset[int], frozenset[int]]
 class Differences(NamedTuple):
     """What differs between two visits: cuts by place, and the places and parameters that do not.
 
+    Of the places that do not, those that are watched, or are where something else differs.
     *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
     places of those that are near a text.  *names* are those of the parameters in the addresses of
     each place that does not differ.  *left_out* are hashes of the words that cuts take from each
@@ -137,9 +138,11 @@ def differences(
     wide: dict[int, int] = {}
     names: dict[int, frozenset[str]] = {}
     left_out: dict[int, LeftOut] = {}
-    shown: dict[int, list[tuple[list[str], ...]]] = defaultdict(list)
+    shown: dict[int, list[Visits]] = defaultdict(list)
+    # What both visits show alike in boxes that may show others elsewhere, and what is left of it.
+    calm: dict[int, list[tuple[Visits, Mapping[str, str]]]] = defaultdict(list)
     gone, come = _only_in(first, second), _only_in(second, first)
-    for place, visits in _groups(first, second, wide):
+    for place, visits in _groups(first, second, wide, watched, fates):
         atoms = (*visits[0], *visits[1])
         one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
@@ -175,17 +178,23 @@ def differences(
         if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
             keep = _kept_by(set(), place, atoms[0].kind)
         is_shuffled = _are_same(*visits)
+        said = {atom.text: text for atom, text in zip(atoms, (*one, *two), strict=True)}
+        said = {text: keep(place, without) for text, without in said.items()}
         boxes = dict(_in_boxes(visits, wide))
         for box, in_box in boxes.items():
-            kept = [[keep(place, _text_of(atom, of_visit)) for atom in visit] for visit in in_box]
-            is_beside = all(atom.is_beside for visit in in_box for atom in visit)
-            fate = _fate(kept[0], kept[1], is_beside)
+            if in_box[0] == in_box[1] and box not in watched:
+                calm[box].append((in_box, said))
+                continue
+            fate = _fate(in_box, said)
             if fate == _OTHERS and is_shuffled:
                 fate = _EITHER
             elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[wide.get(box, box)]):
                 fate = _CUT  # it needs no box, which may say something
             fates[box].add(fate)
-            shown[box].append(tuple([atom.text for atom in visit] for visit in in_box))
+            shown[box].append(in_box)
+    for box in {box for box in calm if not _DIFFER.isdisjoint(fates.get(box, ()))}:
+        fates[box].update(_fate(in_box, said) for in_box, said in calm[box])
+        shown[box] += (in_box for in_box, _ in calm[box])
     rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
     changed.update((box, WHOLE) for box in rotating)
     same.update(
@@ -194,7 +203,7 @@ def differences(
         if box not in rotating and (_STAYS in found or _CUT not in found)
     )
     for box in shown.keys() & {*rotating, *watched}:
-        words = everywhere([_in_box(one, two) for one, two in shown[box]])
+        words = everywhere([_in_box(*map(_texts, visits)) for visits in shown[box]])
         if max(map(len, words)) <= MOST_WORDS:
             left_out[box] = words
     sizes = accumulate(len(first) + len(second) for first, second in left_out.values())
@@ -229,7 +238,7 @@ def _in_box(one: list[str], two: list[str]) -> LeftOut:
     changed = _left_out(one, two, _nothing)
     if changed is None:
         mine, its = _words_in({*one}, _nothing), _words_in({*two}, _nothing)
-        changed = mine, its - mine
+        changed = mine, its - mine if len(its) <= MOST_WORDS else its
     pairs = chain(zip(one, two, strict=False), zip(one[::-1], two[::-1], strict=False))
     staying = _words_in({text for text, other in pairs if text == other}, _nothing)
     return changed[0] | staying, changed[1] | staying
@@ -246,10 +255,16 @@ def everywhere(left_out: Collection[LeftOut]) -> LeftOut:
 
 
 def _words_in(texts: Iterable[str], keep: Callable[[str], str]) -> frozenset[int]:
-    """Return hashes of the words that are left out of some texts; 501.00 is 501."""
-    found: Counter[str] = Counter()
+    """Return hashes of the words that are left out of some texts; 501.00 is 501.
+
+    Not of all, if they are more than :data:`MOST_WORDS`.
+    """
+    found: set[str] = set()
     for text in texts:
-        found += _names(text) - _names(keep(text))
+        left = keep(text)
+        found.update(_names(text) - _names(left) if left else _names(text))
+        if len(found) > MOST_WORDS:
+            break
     return frozenset(map(hash_of, found))
 
 
@@ -263,6 +278,7 @@ def _only_in(one: Atoms, other: Atoms) -> set[str]:
     return {
         text
         for place, atoms in one.items()
+        if atoms != other.get(place)
         for text in Counter(a.text for a in atoms) - Counter(a.text for a in other.get(place, ()))
     }
 
@@ -277,6 +293,10 @@ def _have_moved(one: list[str], two: list[str], gone: set[str], come: set[str]) 
     return 2 * moved >= len(here[0]) + len(here[1])
 
 
+def _texts(atoms: Iterable[Atom]) -> list[str]:
+    return [atom.text for atom in atoms]
+
+
 def _text_of(atom: Atom, names: Collection[str]) -> str:
     """Return the text of an atom, an address without parameters that change everywhere."""
     return stripped(atom.text, names) if atom.kind == "address" else atom.text
@@ -286,20 +306,42 @@ def _text_of(atom: Atom, names: Collection[str]) -> str:
 Visits = tuple[Sequence[Atom], Sequence[Atom]]
 
 
-def _groups(first: Atoms, second: Atoms, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+def _groups(
+    first: Atoms,
+    second: Atoms,
+    wide: dict[int, int],
+    watched: Collection[int],
+    fates: Mapping[int, set[str]],
+) -> Iterator[tuple[int, Visits]]:
     """Yield what two visits show in each place, and behind each text that both have.
 
-    Note in *wide* of which places the latter are.
+    Note in *wide* of which places the latter are.  A place at which both show the same, as nearly
+    all do, comes last, and only if it or a box around it is *watched* or, by the *fates* of the
+    boxes until then, may show others.
     """
-    for place in first.keys() | second.keys():
-        visits = first.get(place, ()), second.get(place, ())
-        yield place, visits
-        is_shuffled = _are_same(*visits)
-        mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
-        for near in mine.keys() & its.keys():
-            if not is_shuffled or _are_same(mine[near], its[near]):
-                wide[near] = place
-                yield near, (mine[near], its[near])
+    differ = {
+        place for place in first.keys() | second.keys() if first.get(place) != second.get(place)
+    }
+    for place in differ:
+        yield from _groups_at(place, (first.get(place, ()), second.get(place, ())), wide)
+    asked = {*watched, *(box for box, found in fates.items() if not found.isdisjoint(_DIFFER))}
+    for place in first.keys() - differ if asked else ():
+        atoms = first[place]
+        near = (at for atom in atoms for box in atom.boxes for at in box)
+        if not asked.isdisjoint((place, *(atom.near for atom in atoms))) or not asked.isdisjoint(
+            near
+        ):
+            yield from _groups_at(place, (atoms, atoms), wide)
+
+
+def _groups_at(place: int, visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
+    yield place, visits
+    is_shuffled = _are_same(*visits)
+    mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
+    for near in mine.keys() & its.keys():
+        if not is_shuffled or _are_same(mine[near], its[near]):
+            wide[near] = place
+            yield near, (mine[near], its[near])
 
 
 def _are_same(one: Sequence[Atom], two: Sequence[Atom]) -> bool:
@@ -375,21 +417,26 @@ def _stay_in_place(one: Sequence[str], two: Sequence[str]) -> bool:
 # What two visits say of the texts in one place: they stay, are others, all of which is cut where
 # they are, or may belong to either.
 _STAYS, _OTHERS, _CUT, _EITHER = "stays", "others", "cut", "either"
+_DIFFER = {_OTHERS, _CUT}
 
 
-def _fate(one: list[str], two: list[str], is_beside: bool) -> str:
-    """Return what became of what is in one place.
+def _fate(visits: Visits, said: Mapping[str, str]) -> str:
+    """Return what became of what is in one place of a box; *said* is what is left of each text.
 
     A box may show others, some of which have the price of one before.  What it says of each, as
     the button of a list of offers does, belongs to whatever it shows.  Beside the content, as in a
     cart, some may stay.
     """
+    one, two = ([said[atom.text] for atom in visit] for visit in visits)
+    is_beside = all(atom.is_beside for visit in visits for atom in visit)
     most = max(len(one), len(two))
     kinds = len({*one, *two})
     if kinds == 1 < most or (is_beside and MANY * kinds <= most):
         return _EITHER
     if is_beside and {*one} != {*two}:
         return _EITHER if _stay_in_place(one, two) else _OTHERS
+    if one == two:
+        return _STAYS
     common = (Counter(one) & Counter(two)).total()
     if not common:
         return _OTHERS

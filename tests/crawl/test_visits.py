@@ -154,6 +154,18 @@ def test_without_second_visits_everything_that_differs_is_new(
     assert "simhash/second_visits" not in result.stats
 
 
+def test_big_pages_are_not_visited_again(site: Site, crawl: CrawlFixture) -> None:
+    def big(number: int) -> Callable[[int], str]:
+        return lambda visit: live(number)(visit) + " " * 1_000_000
+
+    served(site, 6)
+    for number in range(6):
+        site[f"/page/{number}"] = big(number)
+    result = one_by_one(crawl)
+    assert len(result.seen()) == 1 + 6
+    assert "simhash/second_visits" not in result.stats
+
+
 def test_what_stays_is_not_learned_as_noise(site: Site, crawl: CrawlFixture) -> None:
     names = [f"/{i}" for i in range(12)]
     site["/"] = article(prose("start"), names)
@@ -393,3 +405,28 @@ def test_kept_pages_are_bounded_and_read_once(monkeypatch: pytest.MonkeyPatch) -
     assert read == []
     asyncio.run(come())
     assert read == ["2", "3", "4", "5"]
+
+
+def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> None:
+    read: list[str] = []
+    under_way: list[int] = []
+
+    async def store(fetched: Fetched, leads_on: bool) -> None:
+        read.append(fetched.url)
+        await asyncio.sleep(0.01)
+        under_way.append(len(read))
+        if len(read) == 2:
+            kept.note_noise(new.section)
+
+    kept = KeptPages(store)
+    for name in "ab":
+        page = page_with_content(name, range(100), main_text=7)
+        kept.note(Fetched(name, b"body", None, page.request_fingerprint), page, leads_on=True)
+    new = page_with_content("new", range(100), main_text=7)
+    kept.note_noise(new.section)
+    asyncio.run(kept.read_again(new))
+    assert under_way == [2, 2]
+    asyncio.run(kept.read_again(new))
+    assert sorted(read) == ["a", "a", "b", "b"]
+    asyncio.run(kept.read_again(new))
+    assert len(read) == 4

@@ -74,6 +74,33 @@ def changed(place: int, *cuts: Cut, same: Iterable[int] = ()) -> Differences:
 # Two visits -------------------------------------------------------------------------------------
 
 
+def test_a_box_that_shows_something_again_elsewhere_is_not_cut_as_a_whole() -> None:
+    """Where both visits show the same is looked at last, and only for such a box."""
+
+    def in_boxes(offers: str, names: str, others: str = "") -> dict[int, list[Atom]]:
+        box, other_box = (Place(70, 71),), (Place(80, 81),)
+        shown = {7: offers, 8: names}
+        found = {at: [Atom("text", one, boxes=box) for one in of] for at, of in shown.items()}
+        found[8] += (Atom("text", one, boxes=other_box) for one in others)
+        return found
+
+    assert (70, WHOLE) in differences(in_boxes("ab", "x"), in_boxes("cd", "y")).changed
+    # The second time, others are where the name is, in another box.
+    for others in (("", ""), ("mn", "op")):
+        visits = in_boxes("ab", "x", others[0]), in_boxes("cd", "x", others[1])
+        found = differences(*visits)
+        assert (7, WHOLE) in found.changed
+        assert (70, WHOLE) not in found.changed
+        assert 70 in found.same_places
+        left_out = differences(*visits, watched={70: [WHOLE]}).left_out[70]
+        assert len(left_out[0] & left_out[1]) == 1  # what stays belongs to what it shows
+    # A button of each offer belongs to whatever is offered.
+    found = differences(in_boxes("ab", "xx"), in_boxes("cd", "xx"))
+    assert (70, WHOLE) in found.changed
+    left_out = found.left_out[70]
+    assert len(left_out[0] & left_out[1]) == 1
+
+
 @pytest.mark.parametrize(
     ("first", "second", "cuts"),
     [
