@@ -343,7 +343,7 @@ class Reader:
             return False
         if frame.is_get and frame.kind.is_control and (self._parameters or self._addresses.names):
             return False
-        if self._cuts is not None and self._cuts.has_place(frame.place):
+        if self._cuts is not None and frame.place in self._cuts.elements:
             return False
         if element.words and self._addresses.may_name_page(element.words):
             return False
@@ -431,7 +431,7 @@ class Reader:
         """Whether something in an element is cut, or may be from what is learned now."""
         if self.atoms is not None:
             return True
-        return self._cuts is not None and self._cuts.has_place(frame.place)
+        return self._cuts is not None and frame.place in self._cuts.elements
 
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""

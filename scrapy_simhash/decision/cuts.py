@@ -42,9 +42,14 @@ WORDS = re.compile(_NAMES.replace(r"[^\W_]", rf"[{_UNSPACED}] | [^\W_{_UNSPACED}
 # In an address, a number before a dot is a word.
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"
-# What is in base64, and long enough to be no word; written as in an address, or with dots.
+# What is in base64, and long enough to be no word; written as in an address, or with dots.  Hardly
+# any text is written without a capital, as most paths of addresses are.
 LEAST_ENCODED = 16
-_BASE64 = re.compile(rf"(?<![\w+/-])[\w+/-]{{{LEAST_ENCODED},}}={{0,2}}(?![\w+/=-])", re.ASCII)
+_BASE64 = re.compile(
+    r"(?<![\w+/-])"
+    rf"(?: [A-Za-z\d+/]{{{LEAST_ENCODED},}} | [\w-]{{{LEAST_ENCODED},}} ) ={{0,2}} (?![\w+/=-])",
+    re.ASCII | re.VERBOSE,
+)
 _STANDARD = str.maketrans("-_", "+/", "=")
 
 
@@ -59,10 +64,6 @@ class Cuts:
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.places)
-
-    def has_place(self, place: int) -> bool:
-        """Whether anything in the element at a place is cut."""
-        return place in self.elements
 
     def has_box(self, place: int) -> bool:
         """Whether the element at a place shows something else at each visit."""
@@ -134,7 +135,9 @@ def decoded(written: str) -> str:
 
     In data with a time, say, only that changes by itself, and not all that is encoded with it.
     """
-    return _BASE64.sub(_said_in, written) if len(written) >= LEAST_ENCODED else written
+    if len(written) < LEAST_ENCODED or written.islower():
+        return written
+    return _BASE64.sub(_said_in, written)
 
 
 def _said_in(found: re.Match[str]) -> str:
