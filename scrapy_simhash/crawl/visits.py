@@ -7,6 +7,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import repeat
 from operator import itemgetter
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -227,12 +228,13 @@ class KeptPages:
         rest = [key for key in like if key not in self._reading][:MOST_READ_AGAIN]
         keys = [*filter(self._reading.__contains__, like), *rest]
         locks = [self._reading.setdefault(key, asyncio.Lock()) for key in keys]
-        await asyncio.gather(*map(self._read, keys, locks))
+        await asyncio.gather(*map(self._read, keys, locks, repeat(self._lessons)))
 
-    async def _read(self, key: tuple[str, bytes], lock: asyncio.Lock) -> None:
+    async def _read(self, key: tuple[str, bytes], lock: asyncio.Lock, known: int) -> None:
+        """Read a page again, unless others have meanwhile, with the lessons that were *known*."""
         async with lock:
             lessons = self._outdated.get(key)
-            if lessons is None:  # it was read for another page meanwhile
+            if lessons is None or lessons > known:
                 return
             with suppress(AnalysisError, IndexUnavailableError):
                 await self._store(self._pages[key].fetched, self._pages[key].leads_on)

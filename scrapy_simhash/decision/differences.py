@@ -327,10 +327,8 @@ def _groups(
     asked = {*watched, *(box for box, found in fates.items() if not found.isdisjoint(_DIFFER))}
     for place in first.keys() - differ if asked else ():
         atoms = first[place]
-        near = (at for atom in atoms for box in atom.boxes for at in box)
-        if not asked.isdisjoint((place, *(atom.near for atom in atoms))) or not asked.isdisjoint(
-            near
-        ):
+        around = (at for atom in atoms for box in atom.boxes for at in box)
+        if not asked.isdisjoint(chain((place,), (atom.near for atom in atoms), around)):
             yield from _groups_at(place, (atoms, atoms), wide)
 
 

@@ -423,8 +423,12 @@ def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> Non
         page = page_with_content(name, range(100), main_text=7)
         kept.note(Fetched(name, b"body", None, page.request_fingerprint), page, leads_on=True)
     new = page_with_content("new", range(100), main_text=7)
+
+    async def come() -> None:
+        await asyncio.gather(kept.read_again(new), kept.read_again(new))
+
     kept.note_noise(new.section)
-    asyncio.run(kept.read_again(new))
+    asyncio.run(come())
     assert under_way == [2, 2]
     asyncio.run(kept.read_again(new))
     assert sorted(read) == ["a", "a", "b", "b"]
