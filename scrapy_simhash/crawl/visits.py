@@ -33,7 +33,7 @@ MOST_SHARE = 0.02
 # Sections that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
-# A bigger page is not visited again: to compare two visits takes up to a second for this much.
+# A bigger page is not visited again: to compare two visits takes about a second for this much.
 MAX_COMPARED_BYTES = 1_000_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3

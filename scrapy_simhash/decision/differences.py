@@ -178,8 +178,8 @@ def differences(
         if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
             keep = _kept_by(set(), place, atoms[0].kind)
         is_shuffled = _are_same(*visits)
-        said = {atom.text: text for atom, text in zip(atoms, (*one, *two), strict=True)}
-        said = {text: keep(place, without) for text, without in said.items()}
+        texts = {atom.text: text for atom, text in zip(atoms, (*one, *two), strict=True)}
+        said = {text: keep(place, without) for text, without in texts.items()}
         boxes = dict(_in_boxes(visits, wide))
         for box, in_box in boxes.items():
             if in_box[0] == in_box[1] and box not in watched:
