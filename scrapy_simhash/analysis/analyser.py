@@ -295,6 +295,8 @@ class Analyser:
 
         *watched* has changed before in its section.
         """
+        if first == second and not watched:  # most visits to a site of files
+            return differences({}, {})
         visits = []
         for body in dict.fromkeys((first, second)):
             page = self._parsed(zlib.decompress(body), encoding, url, is_walked=True)

@@ -74,6 +74,13 @@ def changed(place: int, *cuts: Cut, same: Iterable[int] = ()) -> Differences:
 # Two visits -------------------------------------------------------------------------------------
 
 
+def test_equal_visits_are_read_only_where_something_is_watched() -> None:
+    found = ANALYSER.compare(b"no zlib", b"no zlib", None, SITE)
+    assert not found.changed
+    with pytest.raises(zlib.error):
+        ANALYSER.compare(b"no zlib", b"no zlib", None, SITE, {7: [WHOLE]})
+
+
 def test_a_box_that_shows_something_again_elsewhere_is_not_cut_as_a_whole() -> None:
     """Where both visits show the same is looked at last, and only for such a box."""
 
