@@ -37,6 +37,8 @@ STAYING = 4
 # What the visits to so many pages show is compared, of which this share may be alike by chance.
 MAX_COMPARED = 8
 MOST_OWN = 1 / 3
+# A field has no more words than this on a page, on average; what has more may be a list.
+MOST_OF_FIELD = 8
 MOST_KINDS = 100
 # Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
@@ -57,6 +59,8 @@ class Noise:
         # What was left out at the visits to the last pages: by place, and everywhere.
         self._left_out: deque[tuple[Mapping[int, LeftOut], LeftOut]] = deque(maxlen=MAX_COMPARED)
         self._own: set[int] = set()  # the places that seem to show something of the pages' own
+        # Of each place: pages with words of their visits alone, and of one visit and one elsewhere.
+        self._met: FIFOCache[int, tuple[int, int]] = FIFOCache(MAX_WATCHED)
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
         self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
@@ -83,7 +87,7 @@ class Noise:
         for key in returning:  # never again
             self._seen[key] = NEVER_NOISE, 0
         self._wide |= found.wide
-        self._left_out.append((found.left_out, everywhere(found.left_out.values())))
+        self._note_left_out(found.left_out)
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
             if key in elsewhere:
@@ -110,7 +114,7 @@ class Noise:
         known: list[tuple[int, Cut]]
         known = [(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts]
         known += ((EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters)
-        self._left_out.append((found.left_out, everywhere(found.left_out.values())))
+        self._note_left_out(found.left_out)
         for key in known:
             stays = self._stays.setdefault(key, Counter())
             if key in found.changed:
@@ -170,19 +174,43 @@ class Noise:
             found[place].append(cut)
         return dict(found)
 
-    def _is_own(self, place: int) -> bool:
-        """Whether what would be cut in a place belongs to the pages, written in several ways.
+    def _note_left_out(self, left_out: Mapping[int, LeftOut]) -> None:
+        """Note what is left out at two visits to a page, and what of it came on pages before."""
+        of_all = everywhere(left_out.values())
+        for place in left_out:
+            visits = Counter[int]()
+            for both, once in self._shown_at(place):
+                visits.update((*both, *both, *once))
+            both, once = _shown(left_out[place], of_all)
+            if visits:
+                together, apart = self._met.get(place, (0, 0))
+                together += any(not visits[word] for word in both)
+                apart += any(visits[word] == 1 for word in once)
+                self._met[place] = together, apart
+        self._left_out.append((left_out, of_all))
 
-        Then both visits to a page show words there, or anywhere if one of them shows nothing there,
-        that visits to other pages do not, nor only one of two.
-        """
-        shown = [
+    def _shown_at(self, place: int) -> list[LeftOut]:
+        """Return the words that the visits to the last pages showed in a place; see _shown."""
+        return [
             _shown(left_out[place], of_all)
             for left_out, of_all in self._left_out
             if any(left_out.get(place, ()))
         ]
+
+    def _is_own(self, place: int) -> bool:
+        """Whether what would be cut in a place belongs to the pages, written in several ways.
+
+        Then both visits to a page show words there, or anywhere if one of them shows nothing there,
+        that visits to other pages do not, nor only one of two.  A list that rotates does so by
+        chance, above all where a page is served from a cache for a while: it has many words, and
+        those that two visits show are seldom at the visits to one page.
+        """
+        shown = self._shown_at(place)
         both = Counter(word for words, _ in shown for word in words)
         once = Counter(word for _, words in shown for word in words)
+        together, apart = self._met.get(place, (0, 0))
+        if (both + once).total() > MOST_OF_FIELD * len(shown) and apart > max(1, 2 * together):
+            return False
         own = {w for w, pages in both.items() if once[w] < pages < len(shown) - once[w]}
         return sum(not own.isdisjoint(words) for words, _ in shown) > MOST_OWN * len(shown)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
@@ -1054,3 +1055,34 @@ def test_a_list_in_another_order_at_each_visit_shows_nothing_that_changes() -> N
 
     found = differences(answers("None", "All", "Oak"), answers("None", "Oak", "All"))
     assert not found.changed
+
+
+def test_a_list_that_rotates_is_seldom_a_field_by_chance() -> None:
+    """Of five lamps of thirty, some are shown at both visits to a page and at none before."""
+
+    def refuted(seed: int) -> int:
+        def html(number: int, visit: int) -> str:
+            lamps = random.Random(f"{seed} {visit}").sample(range(30), 5)
+            items = (f'<li><a href="/of/{k}">Lamp {pad(k)} of {pad(7 * k)}</a></li>' for k in lamps)
+            return f'<div class="seen"><ul>{"".join(items)}</ul></div>'
+
+        noise = noise_of(html, 14)
+        assert noise.cuts.places
+        return noise.refuted
+
+    assert sum(map(bool, map(refuted, range(10)))) <= 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_field_with_many_words_in_two_notations_is_no_list(seed: int) -> None:
+    """One of few values, so that other pages show all of its words as well."""
+
+    def html(number: int, visit: int) -> str:
+        days = number % 4
+        if random.Random(f"{seed} {visit}").random() < 0.5:
+            return f"<p>Ships within {days} days from our own house in the old town</p>"
+        return f"<p>You get it after {days} days; our driver rings at your door with it</p>"
+
+    cuts = noise_of(html, 14).cuts
+    for visit in (501, 502, 503, 504):
+        assert new(html, cuts, 51, visit)
