@@ -80,7 +80,7 @@ MAX_LITERALS = 20_000
 # The literals of a script are at most this many values.
 MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
-# Of so many values it is told what they are.
+# Of so many own values it is told what they are.
 MOST_TOLD = 600
 
 # A place has 48 bits where what changes is looked up, 16 in a value.
@@ -226,9 +226,7 @@ class Reader:
         is_own = sort_out(self._rows.held, template, found)
         kinds = self._rows.kinds
         is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
-        told_values = ToldValues()
-        if tell_all or len(found.own) <= MOST_TOLD:
-            told_values = self._told(None if tell_all else is_own)
+        told_values = self._told(None if tell_all else is_own)
         return replace(found, is_shell=is_shell, told_values=told_values)
 
     def links(self, written: list[tuple[str, int]]) -> PageValues:
@@ -257,6 +255,8 @@ class Reader:
             kind = rows.kinds[number]
             if kind == END_KIND or (is_own is not None and not is_own[number]):
                 continue
+            if is_own is not None and len(kinds) == MOST_TOLD:
+                break
             place, at, named_at = "", rows.inside[number], rows.named_at[number]
             if at >= 0:
                 place = self._element_at(at).kind.name
