@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, filterfalse, islice
 from posixpath import splitext
@@ -84,7 +84,10 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     """
     decision = await index.add(page)
     address = stripped(page.url, index.learned.noise(page.section).cuts.parameters)
-    if (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
+    if decision.beside is not None and index.parameters.share is not None:
+        told = with_links(index, reach, page, decision.beside)
+        decision = replace(decision, is_alias=told.is_duplicate or told.is_alias)
+    elif (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
         reach.note_unique(page.url, by_text=decision.verdict != "variant")
     if decision.reason in OTHER_PAGES:
         reach.note_judged(address, is_same=False)

@@ -184,11 +184,10 @@ def judge(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge)
     """
     own = found.own
     if own is not None and (own.is_kept or _is_poll(page, own)):
-        return _refresh(page, own, found, parameters, site)
-    if parameters.share:
-        judged = _most_alike(page, found, parameters, site)
-    else:
-        judged = _closest(page, found)
+        judged = _refresh(page, own, found, parameters, site)
+        beside = _beside(page, own, found, parameters, site)
+        return judged._replace(decision=replace(judged.decision, beside=beside))
+    judged = _like(page, found, parameters, site)
     if judged.row is None:
         return judged
     kept = judged.row.page
@@ -297,6 +296,27 @@ def _has_same_content(
     if page.sketch is None or own.sketch is None:
         return page.sketch == own.sketch
     return overlap(page.sketch, own.sketch, marks(template)).share == 1
+
+
+def _beside(
+    page: Page, own: Row, found: Found, parameters: Parameters, site: SiteKnowledge
+) -> Decision | None:
+    """Return what a page would be beside the rows but its *own*: see :class:`Decision`."""
+    others = replace(
+        found,
+        same_text=(row for row in found.same_text if row.id != own.id),
+        near=(one for one in found.near if one[0].id != own.id),
+        alike=(row for row in found.alike if row.id != own.id),
+    )
+    judged = _like(page, others, parameters, site)
+    return judged.decision if judged.row is not None and _stands(judged.row, page) else None
+
+
+def _like(page: Page, found: Found, parameters: Parameters, site: SiteKnowledge) -> Judged:
+    """Return the decision by the candidate that is most like a page, if that is enough."""
+    if parameters.share:
+        return _most_alike(page, found, parameters, site)
+    return _closest(page, found)
 
 
 def _closest(page: Page, found: Found) -> Judged:

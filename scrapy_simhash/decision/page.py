@@ -232,7 +232,7 @@ class Decision:
     *is_crowded* says that a page is unique, but was not compared with all that are like it: there
     are too many.  *new* are some of the addresses in a page that was kept for them.
     *is_alias*: these are known under the rule that makes the page's address that of *closest*, or
-    under a trusted one that is about it.
+    under a trusted one that is about it; or a ``refresh`` is *beside* others a duplicate.
     *kept_addresses* are those of the representative (:mod:`scrapy_simhash.decision.holdings`),
     *renamed* the numbers of those of the page that the representative has under another name.
     *better* says why a duplicate may be the better copy: its kept page names another address than
@@ -252,6 +252,7 @@ class Decision:
     kept_addresses: bytes | None = field(default=None, compare=False, repr=False)
     renamed: tuple[int, ...] = field(default=(), compare=False, repr=False)
     better: tuple[str, ...] = field(default=(), compare=False)
+    beside: Decision | None = field(default=None, compare=False, repr=False)
 
     @property
     def replaces(self) -> str | None:
@@ -286,6 +287,8 @@ class Decision:
 
     def content_url(self, url: str) -> str:
         """Return the same; for an alias that of the page which it is like, or which it replaces."""
+        if self.is_alias and self.beside is not None:
+            return self.beside.kept_url(url)
         found = self.closest.url if self.is_alias and self.closest else self.kept_url(url)
         return self.replaces or found
 

@@ -54,6 +54,24 @@ def test_where_nothing_is_dropped_unchanged_pages_pass(crawl: CrawlFixture, acti
     assert [d["action"] for d in result.decisions] == ["pass"] * 6
 
 
+def test_crawling_again_saves_as_much_as_before(site: Site, crawl: CrawlFixture) -> None:
+    """Of a copy that was kept for its links, it is known again that it is a copy."""
+    articles, sessions = 20, 6
+    for session in ("", *(f"?sid={one}" for one in range(sessions))):
+        for number in range(articles):
+            near = [f"/read/{(number + step) % articles}{session}" for step in (1, 7)]
+            prints = f"/print/{number}{session}"
+            own = [*near, prints, f"/read/{number}?sid={number % sessions}"]
+            site[f"/read/{number}{session}"] = article(prose(f"{number}"), own)
+            site[prints] = article(prose(f"{number}"))
+    site["/"] = article(prose("start"), ["/read/0"])
+
+    first = len(crawl(SIMHASH_TAKES=ITEMS).decisions)
+    again = len(crawl(SIMHASH_TAKES=ITEMS).decisions) - first
+    assert again < 1.3 * first
+    assert first < 0.6 * 2 * articles * (sessions + 1)
+
+
 def index_of(spider: str) -> str:
     return f".scrapy/simhash/{spider}.simhash"
 

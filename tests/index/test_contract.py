@@ -122,7 +122,9 @@ def test_duplicate_that_is_kept_all_the_same_stands_for_others(index: Blocking) 
     assert groups(index) == {"a": None, "b": None}
     assert len(index) == 2
     assert index.check_and_add(page("c", 0b0111)) == near("b", 1)
-    assert index.check_and_add(page("b", 0b0011)) == refreshed("b", 0, changed=False)
+    again = index.check_and_add(page("b", 0b0011))
+    assert again == refreshed("b", 0, changed=False)
+    assert again.beside == near("a", 2)
 
 
 def test_page_may_be_kept_that_was_never_judged(index: Blocking) -> None:
@@ -137,6 +139,7 @@ def test_same_request_is_never_a_duplicate_of_itself(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     again = index.check_and_add(page("a", 0b1))
     assert again == refreshed("a", 1, changed=True)
+    assert again.beside is None
     assert len(index) == 1
 
 

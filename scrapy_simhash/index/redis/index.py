@@ -139,9 +139,9 @@ class RedisIndex(Store):
         return scope.base + number_of(row_id)
 
     def _most(self, page: Page) -> int:
-        """Return how many rows to ask for: one if the plain rule needs only the first."""
+        """Return how many rows to ask for: one and its own if the plain rule needs the first."""
         is_choice = self.parameters.share or page.canonical or page.met_by
-        return MAX_COMPARED if is_choice else 1
+        return MAX_COMPARED if is_choice else 2
 
     async def _ask(
         self, scope: Scope, mode: str, question: Question, most: int = 1, *rest: bytes

@@ -57,7 +57,7 @@ if own and (adopt or (keep and representative_of(own_page) == NONE)
 end
 local is_kept = own and representative_of(own_page) == NONE
 local same, near, left_out = {}, {}, 0
-if not is_kept and not adopt and not keep then
+if not adopt and not keep then
   same = ids_of_same_text()
   near, left_out = near_by()
 end
