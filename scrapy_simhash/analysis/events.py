@@ -55,11 +55,12 @@ HIDDEN_ELEMENTS = frozenset(
 CODE_ELEMENTS = frozenset({"script", "style"})
 WHOLE_PAGE = frozenset({"body", "html"})
 
-# Elements that are beside the content, unless they are inside a content element.
+# Elements that are beside the content, unless they are inside a content element and no menus.
 BESIDE_ELEMENTS = frozenset({"aside", "footer", "header", "nav"})
 CONTENT_ELEMENTS = frozenset({"article", "main"})
 NEVER_BESIDE = CONTENT_ELEMENTS | WHOLE_PAGE
-BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation", "search"})
+NAV_ROLES = frozenset({"navigation", "search"})
+BESIDE_ROLES = frozenset({"banner", "complementary", "contentinfo"}) | NAV_ROLES
 # Class names and ids that live sites give to such elements; "-" and "_" are ignored.
 BESIDE_NAMES = frozenset(
     {
@@ -335,7 +336,7 @@ class Element:
         self.attributes = attributes
         self.is_read = False
         self.hides = kind.is_hidden or (tag == "dialog" and "open" not in attributes[::2])
-        self.is_beside_by_role = False
+        self.is_beside_by_role = self.is_nav_by_role = False
         self.class_names = self._outline = ""
         self.names = self.called = self.shown = self.words = self.control = ""
         self.names_number = self.called_number = self.number = self.shape = 0
@@ -357,6 +358,7 @@ class Element:
                 id_ = value
             elif name == "role":
                 self.is_beside_by_role = value in BESIDE_ROLES
+                self.is_nav_by_role = value in NAV_ROLES
             elif name == "hidden" or (name == "style" and is_hiding(value)):
                 self.hides = True
         if class_ or id_:

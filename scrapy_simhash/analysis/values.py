@@ -306,7 +306,7 @@ class Reader:
             frame.is_content = True
         elif kind.is_beside and (kind.is_nav or frame.at in self._beside):
             frame.is_beside = True
-        if element.is_beside_by_role:
+        if element.is_beside_by_role and (element.is_nav_by_role or not frame.is_content):
             frame.is_beside = True
         if kind.is_form:
             frame.is_get = element.is_get

@@ -327,6 +327,24 @@ def test_a_footer_belongs_to_its_card() -> None:
     assert test_values.new(one, other)
 
 
+@pytest.mark.parametrize(
+    ("around", "is_new"),
+    [
+        ("<main>{}<aside>{}</aside></main>", True),
+        ('<main>{}<div role="complementary">{}</div></main>', True),
+        ('<main>{}<div role="navigation">{}</div></main>', False),
+        ('<main>{}</main><div role="complementary">{}</div>', False),
+    ],
+)
+def test_a_sidebar_of_the_content_is_content(around: str, is_new: bool) -> None:
+    """What its links are called counts, whatever element or role it has; not in a menu."""
+    one, other = (
+        document(around.format(f"<h1>Flat</h1><p>{LONG}</p>", f'<p><a href="/a">{name}</a></p>'))
+        for name in ("Anna", "Carl")
+    )
+    assert bool(test_values.new(one, other)) is is_new
+
+
 @pytest.mark.parametrize("around", ["<aside>{}</aside>", '<div role="complementary">{}</div>'])
 def test_a_badge_that_only_the_kept_page_has_beside_the_content_is_new(around: str) -> None:
     one, other = (
