@@ -59,6 +59,7 @@ class Noise:
         # What was left out at the visits to the last pages: by place, and everywhere.
         self._left_out: deque[tuple[Mapping[int, LeftOut], LeftOut]] = deque(maxlen=MAX_COMPARED)
         self._own: set[int] = set()  # the places that seem to show something of the pages' own
+        self._refuted: set[int] = set()  # those that were cut before, and may be lists all the same
         # Of each place: pages with words of their visits alone, and of one visit and one elsewhere.
         self._met: FIFOCache[int, tuple[int, int]] = FIFOCache(MAX_WATCHED)
         self.cuts = NO_CUTS
@@ -98,6 +99,8 @@ class Noise:
                 self._seen[key] = visits + 1, changes
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
+        if len(self._refuted) > MAX_WATCHED:
+            self._refuted.clear()
         if len(self._wide) > MAX_WATCHED:
             watched = {place for place, _ in self._seen}
             self._wide = {place: self._wide[place] for place in watched & self._wide.keys()}
@@ -203,14 +206,16 @@ class Noise:
         Then both visits to a page show words there, or anywhere if one of them shows nothing there,
         that visits to other pages do not, nor only one of two.  A list that rotates does so by
         chance, above all where a page is served from a cache for a while: it has many words, and
-        those that two visits show are seldom at the visits to one page.
+        those that two visits show are seldom at the visits to one page.  That may turn out late.
         """
         shown = self._shown_at(place)
         both = Counter(word for words, _ in shown for word in words)
         once = Counter(word for _, words in shown for word in words)
         together, apart = self._met.get(place, (0, 0))
-        if (both + once).total() > MOST_OF_FIELD * len(shown) and apart > max(1, 2 * together):
+        if _is_long(shown) and apart > max(1, 2 * together):
             return False
+        if place in self._refuted:
+            return True
         own = {w for w, pages in both.items() if once[w] < pages < len(shown) - once[w]}
         return sum(not own.isdisjoint(words) for words, _ in shown) > MOST_OWN * len(shown)
 
@@ -227,8 +232,11 @@ class Noise:
                 continue
             if changes >= AGREEING and place in self._own:
                 if self.has_cut(place, cut):
-                    self._seen[place, cut] = NEVER_NOISE, 0
                     self.refuted += 1
+                    if _is_long(self._shown_at(place)):
+                        self._refuted.add(place)
+                    else:
+                        self._seen[place, cut] = NEVER_NOISE, 0
                 continue
             if place == EVERYWHERE:
                 parameters.add(str(cut[1]))
@@ -259,6 +267,11 @@ def _shown(left_out: LeftOut, of_all: LeftOut) -> LeftOut:
     before, after = left_out if first and second else of_all  # it may be elsewhere
     both = (first & after) | (second & before)
     return both, (first | second) - both
+
+
+def _is_long(shown: Collection[LeftOut]) -> bool:
+    """Whether visits show more words in a place than a field has."""
+    return sum(len(both) + len(once) for both, once in shown) > MOST_OF_FIELD * len(shown)
 
 
 QUIET = Noise()

@@ -1086,3 +1086,28 @@ def test_a_field_with_many_words_in_two_notations_is_no_list(seed: int) -> None:
     cuts = noise_of(html, 14).cuts
     for visit in (501, 502, 503, 504):
         assert new(html, cuts, 51, visit)
+
+
+@pytest.mark.parametrize(("words", "is_list"), [(10, True), (2, False)])
+def test_a_list_that_was_taken_for_a_field_may_turn_out_to_be_one(
+    words: int, is_list: bool
+) -> None:
+    """What two pages show at both visits, and no other; a field has fewer words."""
+
+    def block(page: int) -> frozenset[int]:
+        return frozenset(range(page * words, (page + 1) * words))
+
+    def showed(page: int, *others: int, is_same: bool = False) -> Differences:
+        first = frozenset[int]().union(*map(block, (page, *others)))
+        visits = first, first if is_same else frozenset[int]()
+        return changed(7, WHOLE)._replace(left_out={7: visits})
+
+    noise = learned(*map(showed, range(3)))
+    assert noise.has_cut(7, WHOLE)
+    for page in (3, 4):
+        noise.learn(showed(page, is_same=True))
+    assert noise.refuted == 1
+    assert not noise.has_cut(7, WHOLE)
+    for page, other in enumerate((0, 1, 2, 5, 6, 7), 5):
+        noise.learn(showed(page, other))
+    assert noise.has_cut(7, WHOLE) == is_list
