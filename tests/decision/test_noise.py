@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import zlib
 from base64 import b64encode
@@ -78,6 +79,7 @@ def changed(place: int, *cuts: Cut, same: Iterable[int] = ()) -> Differences:
 def test_equal_visits_are_read_only_where_something_is_watched() -> None:
     found = ANALYSER.compare(b"no zlib", b"no zlib", None, SITE)
     assert not found.changed
+    assert pickle.loads(pickle.dumps(found)) == found, "a worker sends it"
     with pytest.raises(zlib.error):
         ANALYSER.compare(b"no zlib", b"no zlib", None, SITE, {7: [WHOLE]})
 
