@@ -59,8 +59,10 @@ class Noise:
         # What was left out at the visits to the last pages: by place, and everywhere.
         self._left_out: deque[tuple[Mapping[int, LeftOut], LeftOut]] = deque(maxlen=MAX_COMPARED)
         self._own: set[int] = set()  # the places that seem to show something of the pages' own
-        self._refuted: set[int] = set()  # those that were cut before, and may be lists all the same
-        # Of each place: pages with words of their visits alone, and of one visit and one elsewhere.
+        # Those that were cut before, and may be lists all the same: once refuted again, for good.
+        self._refuted: set[int] = set()
+        # Of each place: on how many pages both visits show words that none before did, and on how
+        # many one visit shows words that one visit before did.
         self._met: FIFOCache[int, tuple[int, int]] = FIFOCache(MAX_WATCHED)
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
@@ -193,7 +195,7 @@ class Noise:
         self._left_out.append((left_out, of_all))
 
     def _shown_at(self, place: int) -> list[LeftOut]:
-        """Return the words that the visits to the last pages showed in a place; see _shown."""
+        """Return the words that the visits to the last pages showed in a place (:func:`_shown`)."""
         return [
             _shown(left_out[place], of_all)
             for left_out, of_all in self._left_out
@@ -227,13 +229,14 @@ class Noise:
         seen = self._seen.items()
         agreeing = {place for (place, _), (n, many) in seen if many >= max(AGREEING, SHARE * n)}
         self._own = {*filter(self._is_own, agreeing)}
+        refuted = frozenset(self._refuted)
         for (place, cut), (visits, changes) in self._seen.items():
             if changes < SHARE * visits:
                 continue
             if changes >= AGREEING and place in self._own:
                 if self.has_cut(place, cut):
                     self.refuted += 1
-                    if _is_long(self._shown_at(place)):
+                    if place not in refuted and _is_long(self._shown_at(place)):
                         self._refuted.add(place)
                     else:
                         self._seen[place, cut] = NEVER_NOISE, 0

@@ -968,6 +968,7 @@ def test_of_many_own_values_the_first_are_told_and_all_on_request() -> None:
     html = page("".join(f"<li>Number {n}</li>" for n in range(MOST_TOLD + 1)))
     assert len(reader(html).values(()).told_values.kinds) == MOST_TOLD
     assert len(reader(html).values((), tell_all=True).told) > MOST_TOLD
+    assert reader(page("<p>5</p>")).values(()).told
 
 
 def test_links_alone() -> None:

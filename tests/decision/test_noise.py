@@ -1113,3 +1113,9 @@ def test_a_list_that_was_taken_for_a_field_may_turn_out_to_be_one(
     for page, other in enumerate((0, 1, 2, 5, 6, 7), 5):
         noise.learn(showed(page, other))
     assert noise.has_cut(7, WHOLE) == is_list
+    noise.learn(showed(11, is_same=True))
+    assert not noise.has_cut(7, WHOLE)
+    for page, other in enumerate((8, 9, 10, 12, 13, 14, 15), 12):
+        noise.learn(showed(page, other))
+    assert noise.refuted == 1 + is_list
+    assert not noise.has_cut(7, WHOLE), "it is not asked for again and again"
