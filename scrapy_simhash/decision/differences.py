@@ -120,6 +120,15 @@ class Differences(NamedTuple):
         return place in self.same_places and has_it
 
 
+# What two visits show in one place.
+Visits = tuple[Sequence[Atom], Sequence[Atom]]
+
+# What two visits say of the texts in one place of a box: they stay, are others, all of which is cut
+# where they are, or may belong to either.
+_STAYS, _OTHERS, _CUT, _EITHER = "stays", "others", "cut", "either"
+_DIFFER = {_OTHERS, _CUT}
+
+
 def differences(
     first: Atoms, second: Atoms, *, watched: Mapping[int, Collection[Cut]] = MappingProxyType({})
 ) -> Differences:
@@ -127,92 +136,149 @@ def differences(
 
     Cost: O(what they hold).
     """
-    changed: set[tuple[int, Cut]] = set()
-    before, after = _carried_by(first), _carried_by(second)
-    common = before.keys() & after.keys()
-    of_visit = {name for name in common if before[name] != after[name]}
-    changed.update((EVERYWHERE, ("parameter", name)) for name in of_visit)
-    same = set()
-    fates: dict[int, set[str]] = defaultdict(set)
-    values: dict[tuple[int, Cut], frozenset[int]] = {}
-    wide: dict[int, int] = {}
-    names: dict[int, frozenset[str]] = {}
-    left_out: dict[int, LeftOut] = {}
-    shown: dict[int, list[Visits]] = defaultdict(list)
-    # What both visits show alike in boxes that may show others elsewhere, and what is left of it.
-    calm: dict[int, list[tuple[Visits, Mapping[str, str]]]] = defaultdict(list)
-    gone, come = _only_in(first, second), _only_in(second, first)
-    for place, visits in _groups(first, second, wide, watched, fates):
+    return _Comparison(first, second, watched).differences()
+
+
+class _Comparison:
+    """Compares two visits to one page: each place, and from all of them the boxes around them."""
+
+    def __init__(self, first: Atoms, second: Atoms, watched: Mapping[int, Collection[Cut]]) -> None:
+        self._first, self._second, self._watched = first, second, watched
+        before, after = _carried_by(first), _carried_by(second)
+        common = before.keys() & after.keys()
+        self._of_visit = {name for name in common if before[name] != after[name]}
+        self._same_parameters = frozenset(common - self._of_visit)
+        self._gone, self._come = _only_in(first, second), _only_in(second, first)
+        # As in Differences.
+        self._changed: set[tuple[int, Cut]] = set()
+        self._same: set[int] = set()
+        self._values: dict[tuple[int, Cut], frozenset[int]] = {}
+        self._wide: dict[int, int] = {}
+        self._names: dict[int, frozenset[str]] = {}
+        self._left_out: dict[int, LeftOut] = {}
+        # Of each box: what became of what is in its places, and what they show.
+        self._fates: dict[int, set[str]] = defaultdict(set)
+        self._shown: dict[int, list[Visits]] = defaultdict(list)
+        # What both visits show alike in boxes that may show others elsewhere; what is left of it.
+        self._calm: dict[int, list[tuple[Visits, Mapping[str, str]]]] = defaultdict(list)
+
+    def differences(self) -> Differences:
+        """Return what the visits differ in."""
+        first, second = self._first, self._second
+        self._changed.update((EVERYWHERE, ("parameter", name)) for name in self._of_visit)
+        places = first.keys() | second.keys()
+        differ = {place for place in places if first.get(place) != second.get(place)}
+        for place in differ:
+            self._compare(place, (first.get(place, ()), second.get(place, ())))
+        # A place at which both show the same, as nearly all do, says something only if it or a box
+        # around it has changed before, or may show others.
+        asked = {*self._watched, *self._unsettled_boxes()}
+        for place in first.keys() - differ if asked else ():
+            atoms = first[place]
+            around = (at for atom in atoms for box in atom.boxes for at in box)
+            if not asked.isdisjoint(chain((place,), (atom.near for atom in atoms), around)):
+                self._compare(place, (atoms, atoms))
+        self._decide_boxes()
+        sizes = accumulate(len(one) + len(two) for one, two in self._left_out.values())
+        told = zip(self._left_out.items(), sizes, strict=True)
+        return Differences(
+            frozenset(self._changed),
+            frozenset(self._same),
+            self._same_parameters,
+            self._values,
+            {place: self._wide[place] for place, _ in self._changed if place in self._wide},
+            self._names,
+            dict(one for one, size in told if size <= MOST_LEFT_OUT),
+        )
+
+    def _unsettled_boxes(self) -> set[int]:
+        """Return the boxes that may show others, as far as is known."""
+        return {box for box, found in self._fates.items() if not found.isdisjoint(_DIFFER)}
+
+    def _compare(self, place: int, visits: Visits) -> None:
+        """Compare what the visits show in a place, and behind each text that both have."""
+        self._compare_at(place, visits)
+        is_shuffled = _are_same(*visits)
+        mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
+        for near in mine.keys() & its.keys():
+            if not is_shuffled or _are_same(mine[near], its[near]):
+                self._wide[near] = place
+                self._compare_at(near, (mine[near], its[near]))
+
+    def _compare_at(self, place: int, visits: Visits) -> None:
         atoms = (*visits[0], *visits[1])
-        one, two = ([_text_of(atom, of_visit) for atom in visit] for visit in visits)
+        kind = atoms[0].kind
+        one, two = ([_text_of(atom, self._of_visit) for atom in visit] for visit in visits)
         cuts = _changes(atoms, one, two)
-        if cuts is None or (cuts and _have_moved(one, two, gone, come)):
+        if cuts is None or (cuts and _have_moved(one, two, self._gone, self._come)):
             # Something of it stays, nobody knows what.
             for around in {around for atom in atoms for around in atom.boxes}:
-                fates[around.wide].add(_STAYS)
-                fates[around.near].add(_STAYS)
-            continue
-        keep = _kept_by(cuts, place, atoms[0].kind)
+                self._fates[around.wide].add(_STAYS)
+                self._fates[around.near].add(_STAYS)
+            return
+        keep = _kept_by(cuts, place, kind)
         if any(keep(place, one) != one for one in Counter(one) & Counter(two)):
             # Some of it is the page's own; but in a cart, it may be the visitor's.
             is_beside = all(atom.is_beside for atom in atoms)
             if not is_beside or cuts != {WHOLE} or _stay_in_place(one, two):
                 cuts = set()
-        changed.update((place, cut) for cut in cuts)
-        if left := cuts or {*watched.get(place, ())}:
-            words = _left_out(one, two, partial(_kept_by(left, place, atoms[0].kind), place))
+        self._changed.update((place, cut) for cut in cuts)
+        if left := cuts or {*self._watched.get(place, ())}:
+            words = _left_out(one, two, partial(_kept_by(left, place, kind), place))
             if words is not None:
-                left_out[place] = words
+                self._left_out[place] = words
         if not cuts:
-            same.add(place)
-            if atoms[0].kind == "address" and (found := {n for one in one for n, _ in _pairs(one)}):
-                names[place] = frozenset(found)
+            self._same.add(place)
+            if kind == "address" and (found := {name for text in one for name, _ in _pairs(text)}):
+                self._names[place] = frozenset(found)
         for cut in cuts:
             if cut[0] in OF_PARAMETERS:
                 of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
-                values[place, cut] = frozenset(map(hash_of, of))
-        if place in wide:
-            continue
-        keep = _kept_by(cuts - {WHOLE}, place, atoms[0].kind)
+                self._values[place, cut] = frozenset(map(hash_of, of))
+        if place not in self._wide:
+            self._note_boxes(place, visits, one, two, cuts)
+
+    def _note_boxes(
+        self, place: int, visits: Visits, one: list[str], two: list[str], cuts: set[Cut]
+    ) -> None:
+        """Note what *cuts* leave of two visits to a place in each of the boxes around it."""
+        kind = (visits[0] or visits[1])[0].kind
+        keep = _kept_by(cuts - {WHOLE}, place, kind)
         # What is left of the titles of others may be the name of a brand.
         if any(len({keep(place, text) for text in visit}) < len({*visit}) for visit in (one, two)):
-            keep = _kept_by(set(), place, atoms[0].kind)
+            keep = _kept_by(set(), place, kind)
         is_shuffled = _are_same(*visits)
-        texts = {atom.text: text for atom, text in zip(atoms, (*one, *two), strict=True)}
+        texts = {atom.text: text for atom, text in zip(chain(*visits), (*one, *two), strict=True)}
         said = {text: keep(place, without) for text, without in texts.items()}
-        boxes = dict(_in_boxes(visits, wide))
+        boxes = dict(_in_boxes(visits, self._wide))
         for box, in_box in boxes.items():
-            if in_box[0] == in_box[1] and box not in watched:
-                calm[box].append((in_box, said))
+            if in_box[0] == in_box[1] and box not in self._watched:
+                self._calm[box].append((in_box, said))
                 continue
             fate = _fate(in_box, said)
             if fate == _OTHERS and is_shuffled:
                 fate = _EITHER
-            elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[wide.get(box, box)]):
+            elif fate == _OTHERS and cuts == {WHOLE} and _is_name(boxes[self._wide.get(box, box)]):
                 fate = _CUT  # it needs no box, which may say something
-            fates[box].add(fate)
-            shown[box].append(in_box)
-    for box in {box for box in calm if not _DIFFER.isdisjoint(fates.get(box, ()))}:
-        fates[box].update(_fate(in_box, said) for in_box, said in calm[box])
-        shown[box] += (in_box for in_box, _ in calm[box])
-    rotating = {box for box, found in fates.items() if _OTHERS in found and _STAYS not in found}
-    changed.update((box, WHOLE) for box in rotating)
-    same.update(
-        box
-        for box, found in fates.items()
-        if box not in rotating and (_STAYS in found or _CUT not in found)
-    )
-    for box in shown.keys() & {*rotating, *watched}:
-        words = everywhere([_in_box(*map(_texts, visits)) for visits in shown[box]])
-        if max(map(len, words)) <= MOST_WORDS:
-            left_out[box] = words
-    sizes = accumulate(len(first) + len(second) for first, second in left_out.values())
-    told = (one for one, size in zip(left_out.items(), sizes, strict=True) if size <= MOST_LEFT_OUT)
-    wide = {place: wide[place] for place, _ in changed if place in wide}
-    same_parameters = frozenset(common - of_visit)
-    return Differences(
-        frozenset(changed), frozenset(same), same_parameters, values, wide, names, dict(told)
-    )
+            self._fates[box].add(fate)
+            self._shown[box].append(in_box)
+
+    def _decide_boxes(self) -> None:
+        """Decide which boxes show others, and which the same."""
+        for box in self._calm.keys() & self._unsettled_boxes():
+            self._fates[box].update(_fate(in_box, said) for in_box, said in self._calm[box])
+            self._shown[box] += (in_box for in_box, _ in self._calm[box])
+        rotating = set()
+        for box, found in self._fates.items():
+            if _OTHERS in found and _STAYS not in found:
+                rotating.add(box)
+            elif _STAYS in found or _CUT not in found:
+                self._same.add(box)
+        self._changed.update((box, WHOLE) for box in rotating)
+        for box in self._shown.keys() & {*rotating, *self._watched}:
+            words = everywhere([_in_box(*map(_texts, visits)) for visits in self._shown[box]])
+            if max(map(len, words)) <= MOST_WORDS:
+                self._left_out[box] = words
 
 
 def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> LeftOut | None:
@@ -302,46 +368,6 @@ def _text_of(atom: Atom, names: Collection[str]) -> str:
     return stripped(atom.text, names) if atom.kind == "address" else atom.text
 
 
-# What two visits show in one place.
-Visits = tuple[Sequence[Atom], Sequence[Atom]]
-
-
-def _groups(
-    first: Atoms,
-    second: Atoms,
-    wide: dict[int, int],
-    watched: Collection[int],
-    fates: Mapping[int, set[str]],
-) -> Iterator[tuple[int, Visits]]:
-    """Yield what two visits show in each place, and behind each text that both have.
-
-    Note in *wide* of which places the latter are.  A place at which both show the same, as nearly
-    all do, comes last, and only if it or a box around it is *watched* or, by the *fates* of the
-    boxes until then, may show others.
-    """
-    differ = {
-        place for place in first.keys() | second.keys() if first.get(place) != second.get(place)
-    }
-    for place in differ:
-        yield from _groups_at(place, (first.get(place, ()), second.get(place, ())), wide)
-    asked = {*watched, *(box for box, found in fates.items() if not found.isdisjoint(_DIFFER))}
-    for place in first.keys() - differ if asked else ():
-        atoms = first[place]
-        around = (at for atom in atoms for box in atom.boxes for at in box)
-        if not asked.isdisjoint(chain((place,), (atom.near for atom in atoms), around)):
-            yield from _groups_at(place, (atoms, atoms), wide)
-
-
-def _groups_at(place: int, visits: Visits, wide: dict[int, int]) -> Iterator[tuple[int, Visits]]:
-    yield place, visits
-    is_shuffled = _are_same(*visits)
-    mine, its = (_by_near(visit) for visit in visits)  # nothing, beside the content
-    for near in mine.keys() & its.keys():
-        if not is_shuffled or _are_same(mine[near], its[near]):
-            wide[near] = place
-            yield near, (mine[near], its[near])
-
-
 def _are_same(one: Sequence[Atom], two: Sequence[Atom]) -> bool:
     """Whether two visits show the same texts, in whatever order."""
     return len(one) == len(two) and Counter(a.text for a in one) == Counter(a.text for a in two)
@@ -410,12 +436,6 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] 
 def _stay_in_place(one: Sequence[str], two: Sequence[str]) -> bool:
     """Whether two visits show as many texts, of which some stand where they stood."""
     return len(one) == len(two) and any(map(eq, one, two))
-
-
-# What two visits say of the texts in one place: they stay, are others, all of which is cut where
-# they are, or may belong to either.
-_STAYS, _OTHERS, _CUT, _EITHER = "stays", "others", "cut", "either"
-_DIFFER = {_OTHERS, _CUT}
 
 
 def _fate(visits: Visits, said: Mapping[str, str]) -> str:
