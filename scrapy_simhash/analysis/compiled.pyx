@@ -35,6 +35,7 @@ cdef enum:
     CODE_POINTS = 0x110000
     PAGE = 256
     PLANES = 32
+    HIDDEN = 0x34F  # events.MARK is behind what a page does not show
 
 cdef uint8_t classes[CODE_POINTS]
 
@@ -60,6 +61,7 @@ cdef class Pieces:
     cdef size_t length
     cdef uint32_t *ends
     cdef uint32_t count
+    cdef bint have_hidden
 
     def __cinit__(self, Py_ssize_t characters):
         if characters > 0x3FFFFFFF:
@@ -78,6 +80,7 @@ cdef class Pieces:
 cdef struct Run:
     uint64_t hash
     uint32_t text  # the number of its text, and 1; 0 if the slot is free
+    bint is_hidden
 
 
 cdef int compare_runs(const void *one, const void *other) noexcept nogil:
@@ -85,15 +88,24 @@ cdef int compare_runs(const void *one, const void *other) noexcept nogil:
     return (mine > its) - (mine < its)
 
 
-cdef inline bint put_run(Run *held, size_t slots, uint64_t hash, uint32_t text) noexcept:
-    """Put a run into a set with room for it; return False if it is there already."""
-    cdef size_t at = hash & (slots - 1)
+cdef inline Run *put_run(Run *held, size_t slots, Run run) noexcept:
+    """Put a run into a set with room for it; return where, NULL if it is there already."""
+    cdef size_t at = run.hash & (slots - 1)
     while held[at].text:
-        if held[at].hash == hash:
-            return False
+        if held[at].hash == run.hash:
+            return NULL
         at = (at + 1) & (slots - 1)
-    held[at] = Run(hash, text)
-    return True
+    held[at] = run
+    return &held[at]
+
+
+cdef inline bint has_hidden(const unsigned char *text, size_t length) noexcept:
+    """Whether HIDDEN is in a text in UTF-8."""
+    cdef size_t at
+    for at in range(1, length):
+        if text[at - 1] == 0xCD and text[at] == 0x8F:
+            return True
+    return False
 
 
 cdef inline void count(uint64_t *planes, uint64_t ones) noexcept:
@@ -128,18 +140,25 @@ cdef class Runs:
 
         If *repeated*, those that are there already count again.
         """
-        cdef uint32_t run, start, last
+        cdef uint32_t run, start, last, length
         cdef uint32_t most = pieces.count - width + 1 if pieces.count > width else pieces.count > 0
         cdef uint64_t hash
+        cdef Run *found
         self.make_room(most)
         for run in range(most):
             start = pieces.ends[run - 1] + gap if run else 0
             last = min(run + width, pieces.count) - 1
-            hash = murmur3_x64(pieces.text + start, pieces.ends[last] - start)
-            if repeated or put_run(self.held, self.slots, hash, number + 1):
-                count(self.planes, hash)
-                self.total += hash
-                self.count += 1
+            length = pieces.ends[last] - start
+            hash = murmur3_x64(pieces.text + start, length)
+            if not repeated:
+                found = put_run(self.held, self.slots, Run(hash, number + 1, False))
+                if found == NULL:
+                    continue
+                if pieces.have_hidden:
+                    found.is_hidden = has_hidden(pieces.text + start, length)
+            count(self.planes, hash)
+            self.total += hash
+            self.count += 1
         return 0
 
     cdef int make_room(self, size_t more) except -1:
@@ -154,7 +173,7 @@ cdef class Runs:
             raise MemoryError
         for slot in range(self.slots):
             if self.held[slot].text:
-                put_run(larger, slots, self.held[slot].hash, self.held[slot].text)
+                put_run(larger, slots, self.held[slot])
         PyMem_Free(self.held)
         self.held, self.slots = larger, slots
         return 0
@@ -172,7 +191,10 @@ cdef class Runs:
         return found
 
     cdef list lowest(self, size_t most):
-        """Return the lowest *most* hashes, in order, each with the number of its text."""
+        """Return the lowest *most* hashes, in order, each with the number of its text.
+
+        And whether a run is hidden.
+        """
         cdef Run *chosen = <Run *>PyMem_Malloc((self.count + 1) * sizeof(Run))
         cdef size_t at, found = 0
         if chosen == NULL:
@@ -183,7 +205,10 @@ cdef class Runs:
         if found < most:
             found = self.choose(chosen, <uint64_t>-1)
         qsort(chosen, found, sizeof(Run), compare_runs)
-        lowest = [(chosen[at].hash, chosen[at].text - 1) for at in range(min(found, most))]
+        lowest = [
+            (chosen[at].hash, chosen[at].text - 1, chosen[at].is_hidden)
+            for at in range(min(found, most))
+        ]
         PyMem_Free(chosen)
         return lowest
 
@@ -214,7 +239,8 @@ def simhash_of_words(str normalised, int width, bint repeated):
 def sample_runs(list texts, int words, int characters, size_t most):
     """Return the simhash, the sum and the number of the different runs of words in all texts.
 
-    And the lowest *most* hashes, in order, each with the number of the first text that has it.
+    And the lowest *most* hashes, in order, each with the number of the first text that has it, and
+    whether something in it is hidden (``events.MARK``).
     White space separates words; in a run, one space joins them.  An empty word is put before the
     first word and after the last.  Of a text with a mark, the runs are of *characters* characters,
     and white space does not count.  A shorter text makes one run.
@@ -243,6 +269,8 @@ cdef int split(str text, bint of_characters, Pieces pieces) noexcept:
         if Py_UNICODE_ISSPACE(character):
             in_word = False
             continue
+        if character == HIDDEN:
+            pieces.have_hidden = True
         if not of_characters and not in_word:
             in_word = True
             pieces.ends[count] = <uint32_t>(at - pieces.text)

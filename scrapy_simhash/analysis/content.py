@@ -85,7 +85,7 @@ def content_of(
         found = _shingles_of([titled, *(repeated or blocks)])
     if not found.size:
         return None
-    sketch = sketch_of(found.lowest, _hidden_in(blocks), found.total)
+    sketch = sketch_of(found.lowest, found.hidden, found.total)
     return Content(found.fingerprint, sketch, ids, _heading_of(blocks))
 
 
@@ -123,13 +123,14 @@ class Shingles(NamedTuple):
     """The different shingles of some blocks: their simhash, the sum of their hashes, their number.
 
     *lowest* are the lowest :data:`~.sketch.MOST_SAMPLES` hashes, in order, each with the id of the
-    first block that has it.
+    first block that has it, *hidden* are those of these that the page does not show.
     """
 
     fingerprint: int
     total: int
     size: int
     lowest: dict[int, int]
+    hidden: set[int]
 
 
 def _shingles_in_place(in_place: list[Block]) -> Shingles:
@@ -153,23 +154,25 @@ def _shingles_of(blocks: list[Block]) -> Shingles:
         SHINGLE_CHARACTERS,
         MOST_SAMPLES,
     )
-    ids = {value: blocks[number].id for value, number in lowest_ones}
-    return Shingles(fingerprint, total, count, ids)
+    ids = {value: blocks[number].id for value, number, _ in lowest_ones}
+    hidden = {value for value, _, is_hidden in lowest_ones if is_hidden}
+    return Shingles(fingerprint, total, count, ids, hidden)
 
 
 def _reference_shingles(blocks: list[Block], texts: list[str]) -> Shingles:
-    hashes: dict[int, int] = {}
+    found: dict[int, tuple[int, bool]] = {}
     for block, text in zip(reversed(blocks), reversed(texts), strict=True):
-        hashes.update(dict.fromkeys(hash_features(text_shingles(text)), block.id))
-    ids = {value: hashes[value] for value in sorted(hashes)[:MOST_SAMPLES]}
-    return Shingles(majority(list(hashes)), sum(hashes) % (1 << 64), len(hashes), ids)
-
-
-def _hidden_in(blocks: list[Block]) -> set[int]:
-    """Return the hashes of the shingles of *blocks* that the page does not show."""
-    texts = (normalise(block.text) for block in blocks if MARK in block.text)
-    runs = (run for text in texts for run in text_shingles(text) if MARK in run)
-    return set(hash_features(runs))
+        runs = text_shingles(text)
+        hidden = [(block.id, MARK in run) for run in runs]
+        found.update(zip(hash_features(runs), hidden, strict=True))
+    lowest = {value: found[value] for value in sorted(found)[:MOST_SAMPLES]}
+    return Shingles(
+        majority(list(found)),
+        sum(found) % (1 << 64),
+        len(found),
+        {value: block for value, (block, _) in lowest.items()},
+        {value for value, (_, is_hidden) in lowest.items() if is_hidden},
+    )
 
 
 def _length(blocks: list[Block]) -> int:

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, binding=False
 """What a page's values keep where something changes by itself: the cuts of each place."""
 
 from __future__ import annotations
@@ -42,14 +43,9 @@ WORDS = re.compile(_NAMES.replace(r"[^\W_]", rf"[{_UNSPACED}] | [^\W_{_UNSPACED}
 # In an address, a number before a dot is a word.
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _MARK = "\0noise"
-# What is in base64, and long enough to be no word; written as in an address, or with dots.  Hardly
-# any text is written without a capital, as most paths of addresses are.
+# What is in base64, and long enough to be no word; written as in an address, or with dots.
 LEAST_ENCODED = 16
-_BASE64 = re.compile(
-    r"(?<![\w+/-])"
-    rf"(?: [A-Za-z\d+/]{{{LEAST_ENCODED},}} | [\w-]{{{LEAST_ENCODED},}} ) ={{0,2}} (?![\w+/=-])",
-    re.ASCII | re.VERBOSE,
-)
+_BASE64 = re.compile(r"(?: [A-Za-z\d+/]+ | [\w-]+ ) ={0,2} (?![\w+/=-])", re.ASCII | re.VERBOSE)
 _STANDARD = str.maketrans("-_", "+/", "=")
 
 
@@ -135,9 +131,34 @@ def decoded(written: str) -> str:
 
     In data with a time, say, only that changes by itself, and not all that is encoded with it.
     """
-    if len(written) < LEAST_ENCODED or written.islower():
-        return written
-    return _BASE64.sub(_said_in, written)
+    pieces: list[str] = []
+    until = 0
+    for start in _may_be_encoded(written):
+        if found := _BASE64.match(written, start):
+            pieces += written[until:start], _said_in(found)
+            until = found.end()
+    return "".join((*pieces, written[until:])) if pieces else written
+
+
+def _may_be_encoded(written: str) -> list[int]:
+    """Return where a value has words long enough to be in base64, with the signs of it.
+
+    Hardly any text is written without a capital there, as most paths of addresses are.
+    """
+    found: list[int] = []
+    start, has_capital = 0, False
+    for at, letter in enumerate(written):
+        if "a" <= letter <= "z" or "0" <= letter <= "9" or letter in "+/-_":
+            continue
+        if "A" <= letter <= "Z":
+            has_capital = True
+            continue
+        if has_capital and at - start >= LEAST_ENCODED:
+            found.append(start)
+        start, has_capital = at + 1, False
+    if has_capital and len(written) - start >= LEAST_ENCODED:
+        found.append(start)
+    return found
 
 
 def _said_in(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scrapy_simhash import FeatureScheme, fingerprint_text, hash_feature, simhash
 from scrapy_simhash.analysis import content, fingerprint
 from scrapy_simhash.analysis.blocks import Block
+from scrapy_simhash.analysis.events import MARK
 from scrapy_simhash.analysis.features import character_classes, normalise, tokenise
 
 needs_compiled = pytest.mark.skipif(fingerprint.compiled is None, reason="not compiled")
@@ -106,6 +107,7 @@ def test_classes_are_those_of_the_pattern() -> None:
 @given(st.lists(TEXTS, max_size=5))
 @example([" ".join(map(str, range(3_000))), "1 2 3 4", ""])
 @example(["字" * 9 + "典", "a"])
+@example([f"a b{MARK} c d e", f"{MARK}", f"字{MARK}" * 9])
 def test_shingles_of_content_are_sampled_the_same(texts: list[str]) -> None:
     blocks = [Block(text, number, False, False) for number, text in enumerate(texts)]
     assert content._shingles_of(blocks) == content._reference_shingles(

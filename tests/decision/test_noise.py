@@ -22,6 +22,7 @@ from scrapy_simhash.decision.cuts import (
     WHOLE,
     Cut,
     Cuts,
+    decoded,
     in_order,
     stripped,
 )
@@ -810,6 +811,34 @@ def pad(number: int) -> str:
 
 def in_base64(**values: object) -> str:
     return b64encode(json.dumps(values).encode()).decode()
+
+
+SAID = "17|one of 23 items"  # in base64, it has a capital and no padding
+ENCODED = b64encode(SAID.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (ENCODED, SAID),
+        (f"a={ENCODED}&b", f"a={SAID}&b"),
+        (f"{ENCODED}.{ENCODED}.{ENCODED}", f"{SAID}.{SAID}.{SAID}"),
+        (b64encode(b"seventeen of 17").decode() + " ", "seventeen of 17 "),
+        (b64encode(b"seventeen of 7").decode() + " ", "seventeen of 7 "),
+        ("c2V2ZW50ZWVuIG9mID8_", "seventeen of ??"),
+        ("c2V2ZW50ZWVuIG9mID8/", "seventeen of ??"),
+        (f"{ENCODED}===", None),
+        (f"{ENCODED}=a", None),
+        (f"-{ENCODED}/", None),  # no alphabet has both
+        (ENCODED[:15], None),
+        ("0.6666666666666666", None),  # three letters of Hangul
+        ("Price 0.6666666666666666", None),
+        ("woocommerce-LoopProduct-link", None),
+        ("", None),
+    ],
+)
+def test_a_value_in_base64_is_read_as_what_it_says(written: str, said: str | None) -> None:
+    assert decoded(written) == (written if said is None else said)
 
 
 def mail(number: int, visit: int) -> str:
