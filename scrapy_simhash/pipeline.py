@@ -132,7 +132,7 @@ class Pipeline:
         folder = folder_of(url)
 
         def background() -> Background:
-            return Background(known.template(folder), known.noise(section).cuts)
+            return Background(known.template(folder), known.noises.of(section).cuts)
 
         analysis = await workers.analyse(body, encoding, url, background, is_urgent)
         content = analysis.content

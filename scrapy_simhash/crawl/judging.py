@@ -252,9 +252,9 @@ class SimhashDownloaderMiddleware:
     def _address_of(self, url: str) -> str:
         """Return an address without the parameters that change by themselves."""
         learned = self.index.learned
-        if not learned.is_noisy():
+        if not learned.noises.is_noisy():
             return url
-        return stripped(url, learned.noise(section_of(url)).cuts.parameters)
+        return stripped(url, learned.noises.of(section_of(url)).cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
@@ -414,10 +414,10 @@ class SimhashDownloaderMiddleware:
         """Learn from the second visit to a page what changes by itself."""
         try:
             learned = self.index.learned
-            before, refuted = learned.noise(page.section).cuts, self._refuted(page.url)
+            before, refuted = learned.noises.of(page.section).cuts, self._refuted(page.url)
             compare = partial(self._visits.compare, first, page, response)
             if await compare(self.pipeline.analyser, self.workers):
-                if learned.noise(page.section).cuts is not before:
+                if learned.noises.of(page.section).cuts is not before:
                     self._kept.note_noise(page.section)
                 if self._refuted(page.url) > refuted:
                     await self._judge_again(self._dropped.cut_in(page.section))
@@ -428,7 +428,7 @@ class SimhashDownloaderMiddleware:
 
     def _refuted(self, url: str) -> int:
         """Return how much that was cut in the section of a page has turned out to be no noise."""
-        return self.index.learned.noise(section_of(url)).refuted
+        return self.index.learned.noises.of(section_of(url)).refuted
 
     async def _note_dropped(
         self,
@@ -443,7 +443,7 @@ class SimhashDownloaderMiddleware:
         *refuted* and *taken_back* are as they were when its way to the verdict began.
         """
         is_refuted = self._refuted(response.url) > refuted
-        is_cut = is_refuted or self.index.learned.noise(section_of(response.url)).cuts
+        is_cut = is_refuted or self.index.learned.noises.of(section_of(response.url)).cuts
         fetched = self._fetched(request, response) if is_cut else None
         dropped = self._dropped.note(request, decision, taken_back, fetched)
         if is_refuted:

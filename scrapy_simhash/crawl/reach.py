@@ -83,7 +83,7 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     copy of this page seems to lead on.
     """
     decision = await index.add(page)
-    address = stripped(page.url, index.learned.noise(page.section).cuts.parameters)
+    address = stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
     if decision.beside is not None and index.parameters.share is not None:
         told = with_links(index, reach, page, decision.beside)
         decision = replace(decision, is_alias=told.is_duplicate or told.is_alias)
@@ -107,7 +107,7 @@ def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> De
     """
     if not decision.is_duplicate or decision.representative is None:
         return decision
-    cuts = index.learned.noise(page.section).cuts
+    cuts = index.learned.noises.of(page.section).cuts
     known = index.learned.rules.about(Address.of(page.url).host)
     share = 1.0 if decision.share is None else decision.share
     closest = NearMiss(share, decision.distance or 0, decision.representative)

@@ -182,7 +182,7 @@ class SimhashRulesMiddleware:
     def noise_learned(self, url: str) -> None:
         """Forget the failures whose cause is known now: something that changes by itself."""
         self._learner.clear_doubtful(url)
-        cuts = self._index.learned.noise(section_of(url)).cuts
+        cuts = self._index.learned.noises.of(section_of(url)).cuts
         self._learner.note_changing(url, cuts.parameters)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:

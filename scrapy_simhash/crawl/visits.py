@@ -98,7 +98,7 @@ class SecondVisits:
             self._met[section] = met, due = met + 1, due
             is_due = met >= due
         elif decision.is_duplicate:
-            is_due = bool(self._index.learned.noise(section).cuts) and self._is_audit(page.url)
+            is_due = bool(self._index.learned.noises.of(section).cuts) and self._is_audit(page.url)
         else:
             is_due = decision.is_kept and section not in self._met and self._is_first(section)
         if not is_due or not self._probes or request.method != "GET":
@@ -123,7 +123,7 @@ class SecondVisits:
     def _is_first(self, section: str) -> bool:
         """Count one more kept page of a section; return whether it is to be visited."""
         pages = self._early[section] = self._early.get(section, 0) + 1
-        return pages >= FIRST_VISIT_AT and self._index.learned.is_noisy(section)
+        return pages >= FIRST_VISIT_AT and self._index.learned.noises.is_noisy(section)
 
     def _is_audit(self, url: str) -> bool:
         """Count one more dropped page; return whether it is to be visited.
@@ -154,7 +154,7 @@ class SecondVisits:
         encoding = getattr(response, "encoding", None)
         section = page.section or page.site
         learned = self._index.learned
-        watched = learned.noise(section).watched()
+        watched = learned.noises.of(section).watched()
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
         if first.is_dropped:
             await learned.audit_noise(section, found, value_pattern(Address.of(page.url)))

@@ -28,7 +28,7 @@ from cachetools import FIFOCache
 from scrapy_simhash.decision.differences import Differences
 from scrapy_simhash.decision.holdings import BESIDE_BIT, is_all
 from scrapy_simhash.decision.judge import SiteKnowledge
-from scrapy_simhash.decision.noise import Noise, Noises
+from scrapy_simhash.decision.noise import Noises
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.decision.template import VALUES, Templates
 from scrapy_simhash.errors import IndexUnavailableError
@@ -119,7 +119,7 @@ class Learned:
         self._share = share
         self._blocks = Templates()
         self._values = Templates(VALUES)
-        self._noises = Noises()
+        self.noises = Noises()
         self.liars = Liars()
         self._rules: RuleBook | None = None
         self._compares_values = False
@@ -187,17 +187,9 @@ class Learned:
         host, is_section, _ = site.partition("/")
         return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
-    def is_noisy(self, section: str | None = None) -> bool:
-        """Whether anything is known to change by itself, on the host of a *section* or anywhere."""
-        return self._noises.is_noisy(section)
-
-    def noise(self, section: str) -> Noise:
-        """Return what is known to change by itself in a section."""
-        return self._noises.of(section)
-
     async def audit_noise(self, section: str, found: Differences, kind: str) -> None:
         """Learn from two visits to a page of a *kind* what is no noise, and store that."""
-        self._noises.audit(section, found, kind)
+        self.noises.audit(section, found, kind)
         await self._store(noise_key(section))
 
     async def learn_noise(self, section: str, found: Differences) -> bool:
@@ -205,7 +197,7 @@ class Learned:
 
         Return whether they have shown anything that was not known.
         """
-        is_news = self._noises.learn(section, found)
+        is_news = self.noises.learn(section, found)
         await self._store(noise_key(section))
         return is_news
 
@@ -335,7 +327,7 @@ class Learned:
         if key.endswith(_LIES):
             return self.liars, key.removesuffix(_LIES)
         if key.endswith(_NOISE):
-            return self._noises, key.removesuffix(_NOISE)
+            return self.noises, key.removesuffix(_NOISE)
         if (site := site_of_rules(key)) is not None:
             return self.rules, site
         return self._values if key.endswith((_VALUES, _BESIDE)) else self._blocks, key

@@ -228,7 +228,7 @@ def test_a_parameter_that_changes_at_each_visit_needs_no_trial(
     monkeypatch.setattr("random.random", lambda: 1.0)  # nothing is explored
     assert not waiting.meet("/b/one", end="?sign=2")
     changed = frozenset({(EVERYWHERE, ("parameter", "sign"))})
-    noises = waiting.rules._index.learned._noises
+    noises = waiting.rules._index.learned.noises
     noises.learn("a.com/b", Differences(changed, frozenset(), frozenset()))
     waiting.rules.noise_learned(f"{HOST}/b/one")
     assert waiting.meet("/b/two", end="?sign=2")

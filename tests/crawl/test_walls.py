@@ -192,7 +192,7 @@ def test_a_page_is_judged_again_if_a_cut_was_refuted_on_its_way_to_the_verdict(
 
     middleware: Any = SimpleNamespace(
         _refuted=lambda _url: 2,
-        index=SimpleNamespace(learned=SimpleNamespace(noise=Noises().of)),
+        index=SimpleNamespace(learned=SimpleNamespace(noises=Noises())),
         _fetched=lambda _request, response: Fetched(response.url, response.body, None, b""),
         _dropped=DroppedRequests(crawler),
         _judge_again=judge_again,

@@ -620,9 +620,9 @@ def test_what_is_noise_in_one_section_is_in_another_once_it_changes_there() -> N
 def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
     with open_index(place, PARAMETERS) as index:
         index.learned.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))
-        assert index.learned.noise("a.example/shop").cuts.parameters == {"s"}
-        assert not index.learned.noise("a.example").cuts
-        assert not index.learned.noise("a.example/blog").cuts
+        assert index.learned.noises.of("a.example/shop").cuts.parameters == {"s"}
+        assert not index.learned.noises.of("a.example").cuts
+        assert not index.learned.noises.of("a.example/blog").cuts
 
 
 def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
@@ -631,11 +631,11 @@ def test_what_one_process_learns_the_next_one_knows(lasting_place: str) -> None:
         for _ in range(AGREEING):
             index.learned.learn_noise(section, changed(7, *ALL_CUTS))
     with open_index(lasting_place, PARAMETERS) as index:
-        assert set(index.learned.noise(section).cuts.places[7]) == set(ALL_CUTS)
+        assert set(index.learned.noises.of(section).cuts.places[7]) == set(ALL_CUTS)
         assert [key for key, _ in index.templates()] == [noise_key(section)]
         for _ in range(AGREEING):
             index.learned.learn_noise(section, changed(8, WHOLE))
-        assert set(index.learned.noise(section).cuts.places) == {7, 8}
+        assert set(index.learned.noises.of(section).cuts.places) == {7, 8}
 
 
 # Real pages -------------------------------------------------------------------------------------
