@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, repeat, starmap
@@ -43,9 +43,16 @@ from scrapy_simhash.batch.decisions import (
     decide_verified,
     memory_of,
 )
-from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader, completed
+from scrapy_simhash.batch.features import (
+    COLUMNS_AT_ONCE,
+    FEATURES,
+    ORDER,
+    Choices,
+    FeatureReader,
+    completed,
+)
 from scrapy_simhash.batch.records import Input
-from scrapy_simhash.batch.revisits import resolve
+from scrapy_simhash.batch.revisits import ROWS_AT_ONCE, resolve
 from scrapy_simhash.batch.rule import (
     MIN_TOKENS,
     Repeated,
@@ -92,10 +99,6 @@ COMPARED = (
 
 # The sampled pages of this many pages are in memory at once: 60 blocks of 8 bytes each.
 PAGES_AT_ONCE = 1_000_000
-# A page has about 5 KB while it is not seen.
-ROWS_AT_ONCE = 5_000
-# This many rows are written at once, by columns: each time costs as much as a thousand rows.
-COLUMNS_AT_ONCE = 50_000
 # Pages that were compared last are kept unpacked: each takes about 2 KB.
 UNPACKED_KEPT = 50_000
 
@@ -491,19 +494,13 @@ def id_of(asked: dict[str, object]) -> str:
 Stage = Callable[[str], AbstractContextManager[Callable[[int], None]]]
 
 
-@contextmanager
-def silent(_stage: str) -> Iterator[Callable[[int], None]]:
-    """Show nothing."""
-    yield lambda done: None
-
-
 def run(
     sources: Sequence[Input],
     choices: Choices,
     work: Path,
     out: Path,
     known: Path | None = None,
-    stage: Stage = silent,
+    stage: Stage = lambda _: nullcontext(lambda _: None),
 ) -> Unread:
     """Run a batch, each stage that is not done yet, and write the decisions.
 
@@ -548,16 +545,11 @@ def run(
             write_decisions(pages, decisions, out)
         if archive is not None:
             archive.add(name, pages, decisions, crowded, learned_at)
-        return not_read(features)
-
-
-def not_read(features: Sequence[Path]) -> Unread:
-    """Return what was not read of the files that these rows are from."""
-    unread = Unread()
-    for path in features:
-        metadata = pq.read_metadata(path).metadata
-        unread.update(Unread.from_json(json.loads(metadata[b"unread"])))
-    return unread
+        unread = Unread()
+        for path in features:
+            metadata = pq.read_metadata(path).metadata
+            unread.update(Unread.from_json(json.loads(metadata[b"unread"])))
+        return unread
 
 
 def _mapped_by_processes(

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from scrapy_simhash.batch.pages import http_headers
 from scrapy_simhash.batch.records import WARC_SUFFIXES, opened
-from scrapy_simhash.batch.warc import DamagedError, WarcFile, WarcRecord
+from scrapy_simhash.batch.warc import UnreadableError, WarcFile, WarcRecord
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
 
@@ -153,7 +153,7 @@ def _contents(file: str, rows: Any) -> Iterator[tuple[WarcFile, ResolvedPage, Pl
         with opened(file) as opened_file:
             records = WarcFile(opened_file, file)
             for offset, place, of, is_exact in zip(*decided, strict=True):
-                with suppress(DamagedError):
+                with suppress(UnreadableError):
                     record = records.at(offset.as_py())
                     origin = _record_at(*place) if place[0] else record
                     found += 1

@@ -19,7 +19,13 @@ from urllib.parse import urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_simhash.analysis.analyser import leading_headers
-from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, WarcFile, WarcRecord, fields_of
+from scrapy_simhash.batch.warc import (
+    MAX_BLOCK_BYTES,
+    UnreadableError,
+    WarcFile,
+    WarcRecord,
+    fields_of,
+)
 
 # Types of records in ISO 28500; a file may have any text there.
 _TYPES = frozenset(
@@ -81,14 +87,6 @@ class ArchivedPage(NamedTuple):
         if isinstance(content, str):
             content = content.encode(errors="surrogatepass")
         return blake2b(content or b"", digest_size=16).digest()
-
-
-class UnreadableError(Exception):
-    """A whole record is no page that can be read; *kind* says why."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
 
 
 def pages(records: WarcFile) -> Iterator[ArchivedPage]:

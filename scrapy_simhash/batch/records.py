@@ -33,9 +33,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from scrapy_simhash.batch.pages import ArchivedPage, UnreadableError, is_url, microseconds, pages
+from scrapy_simhash.batch.pages import ArchivedPage, is_url, microseconds, pages
 from scrapy_simhash.batch.unread import Unread
-from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, Note, WarcFile
+from scrapy_simhash.batch.warc import MAX_BLOCK_BYTES, Note, UnreadableError, WarcFile
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.opening import file_of, is_index
 from scrapy_simhash.index.sqlite import schema

@@ -49,8 +49,11 @@ class WarcRecord(NamedTuple):
         return self.headers.get("warc-target-uri", "").strip("<>")
 
 
-class DamagedError(Exception):
-    """No whole record is there; *is_record* if one begins there."""
+class UnreadableError(Exception):
+    """There is no record, or page, that can be read; *kind* says why.
+
+    *is_record* if a record begins there.
+    """
 
     def __init__(self, kind: str, is_record: bool = False) -> None:
         super().__init__(kind)
@@ -87,7 +90,7 @@ class WarcFile:
         while at < self.size:
             try:
                 record = self.at(at)
-            except DamagedError as damage:
+            except UnreadableError as damage:
                 vain -= self._file.tell() - at
                 if damage.is_record or is_expected:
                     noted += damage.is_record or damage.kind == "truncated"
@@ -107,7 +110,7 @@ class WarcFile:
     def at(self, offset: int) -> WarcRecord:
         """Return the record that begins at a place.
 
-        :raises DamagedError: none does, or not all of it is there.
+        :raises UnreadableError: none does, or not all of it is there.
         """
         self._file.seek(offset)
         if not self.is_gzip:
@@ -125,7 +128,7 @@ class WarcFile:
                     f'"warcio recompress {self.place} NEW.warc.gz"'
                 )
             if rest.strip(b"\r\n") or source.read(1):
-                raise DamagedError("bad_record")
+                raise UnreadableError("bad_record")
         return WarcRecord(offset, member.end, headers, block, is_too_large)
 
     def member(self, record: WarcRecord) -> bytes:
@@ -139,13 +142,13 @@ class WarcFile:
         with _within_a_record():
             end = self._file.tell() + _length(headers)
             if end > self.size:
-                raise DamagedError("truncated")
+                raise UnreadableError("truncated")
             block, is_too_large = _block(self._file, headers)
             rest = self._file.read(_CHUNK_BYTES)
             behind = rest.lstrip(b"\r\n")
             is_whole = rest.startswith(b"\r\n\r\n") or behind.startswith(b"WARC/")
             if not is_whole and (behind or len(rest) == _CHUNK_BYTES):
-                raise DamagedError("bad_record")
+                raise UnreadableError("bad_record")
         return WarcRecord(offset, end + len(rest) - len(behind), headers, block, is_too_large)
 
     def _next(self, start: int) -> int:
@@ -181,14 +184,14 @@ class _Member(io.RawIOBase):
             try:
                 data = inflater.decompress(packed, len(buffer))
             except zlib.error as exc:
-                raise DamagedError("bad_record") from exc
+                raise UnreadableError("bad_record") from exc
             if inflater.eof:
                 self.end = self._file.tell() - len(inflater.unused_data)
             if data:
                 buffer[: len(data)] = data
                 return len(data)
             if not packed and not inflater.eof:
-                raise DamagedError("truncated")
+                raise UnreadableError("truncated")
         return 0
 
 
@@ -196,7 +199,7 @@ class _Member(io.RawIOBase):
 def _within_a_record() -> Iterator[None]:
     try:
         yield
-    except DamagedError as damage:
+    except UnreadableError as damage:
         damage.is_record = True
         raise
 
@@ -205,12 +208,12 @@ def _headers(source: BinaryIO) -> dict[str, str]:
     """Return the headers of the record that begins here, by their names in lower case."""
     start = source.readline(_CHUNK_BYTES)
     if not start.startswith(b"WARC/"):
-        raise DamagedError("truncated" if b"WARC/".startswith(start) else "bad_record")
+        raise UnreadableError("truncated" if b"WARC/".startswith(start) else "bad_record")
     with _within_a_record():
         lines, left = [], MAX_HEAD_BYTES
         while (line := source.readline(left)) not in (b"\r\n", b"\n"):
             if not line.endswith(b"\n"):
-                raise DamagedError("bad_record" if source.read(1) else "truncated")
+                raise UnreadableError("bad_record" if source.read(1) else "truncated")
             lines.append(line)
             left -= len(line)
     return {name: _decoded(values[0]) for name, values in fields_of(lines).items()}
@@ -241,7 +244,7 @@ def _decoded(value: bytes) -> str:
 def _length(headers: Mapping[str, str]) -> int:
     length = headers.get("content-length", "")
     if not length.isdecimal() or len(length) > _MOST_DIGITS:
-        raise DamagedError("bad_record")
+        raise UnreadableError("bad_record")
     return int(length)
 
 
@@ -254,7 +257,7 @@ def _block(source: BinaryIO, headers: Mapping[str, str]) -> tuple[bytes, bool]:
         return b"", is_wanted
     block = source.read(length)
     if len(block) < length:
-        raise DamagedError("bad_record")
+        raise UnreadableError("bad_record")
     return block, False
 
 
@@ -265,5 +268,5 @@ def _skip(source: BinaryIO, count: int) -> None:
     while count:
         read = len(source.read(min(count, _SEARCH_BYTES)))
         if not read:
-            raise DamagedError("bad_record")
+            raise UnreadableError("bad_record")
         count -= read

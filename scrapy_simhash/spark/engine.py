@@ -26,24 +26,15 @@ from scrapy_simhash.errors import SimhashError
 
 Batches = Iterator[pa.RecordBatch]
 
+# The modules of setup.py.
 COMPILED = (
-    "analysis.compiled",
-    "analysis.compiled_walk",
-    "analysis.frames",
-    "analysis.literals",
-    "analysis.own_values",
-    "analysis.page_addresses",
-    "analysis.values",
-    "decision.comparison",
-    "hashes",
-    "tables.compiled",
+    *("analysis.blocks", "analysis.compiled", "analysis.compiled_walk", "analysis.events"),
+    *("analysis.frames", "analysis.literals", "analysis.main_blocks", "analysis.own_values"),
+    *("analysis.page_addresses", "analysis.values", "decision.comparison", "decision.cuts"),
+    *("hashes", "tables.compiled"),
 )
 
 ROWS_AT_ONCE = 1_000
-
-
-class ExecutorError(SimhashError):
-    """An executor cannot do its part."""
 
 
 @contextmanager
@@ -143,7 +134,7 @@ class Engine:
 
 def _checked(function: Callable[[Batches], Batches], allow_slow: bool, batches: Batches) -> Batches:
     if not allow_slow and (missing := not_compiled()):
-        raise ExecutorError(
+        raise SimhashError(
             f"the executor on {platform.node()} has no compiled {', '.join(missing)}: install "
             "scrapy-simhash there from a wheel, or give --allow-slow"
         )

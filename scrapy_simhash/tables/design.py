@@ -84,10 +84,6 @@ class Design:
         """The number of keys that a query reads, over all tables."""
         return sum(len(table.flips) for table in self.tables)
 
-    def candidates(self, pages: int) -> float:
-        """Return the number of stored fingerprints that a query reads under its keys."""
-        return sum(len(table.flips) * pages / (1 << table.key_bits) for table in self.tables)
-
     @property
     def bytes_per_fingerprint(self) -> float:
         """Memory that the compiled engine takes for one fingerprint and its row number."""

@@ -120,7 +120,7 @@ class Workers:
 
 
 class InProcess(Workers):
-    """Analyses pages in this process, one after the other, with no time limit: for tests."""
+    """Analyses pages in this process, one after the other, with no time limit."""
 
     def __init__(self, analyser: Analyser) -> None:
         self._analyser = analyser

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
@@ -23,11 +23,8 @@ MAX_BYTES = 16 << 20
 # The memory of an entry without its string of bytes, by tracemalloc.
 ENTRY_BYTES = 500
 
-
-class _Key(NamedTuple):
-    tag: bytes
-    encoding: str | None
-    place: str
+# The hash of a body, its encoding, and where it was.
+_Key = tuple[bytes, str | None, str]
 
 
 class RecallingWorkers(Workers):
@@ -67,7 +64,7 @@ class RecallingWorkers(Workers):
         """
         tag = blake2b(body, key=self._key, digest_size=16).digest()
         place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
-        key = _Key(tag, encoding, place)
+        key = tag, encoding, place
         if analysis := self._recalled(key, background()):
             return analysis
         # One after the other: all at once, they would hold up the event loop.
@@ -103,7 +100,7 @@ class RecallingWorkers(Workers):
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            pickled = await self._workers.run(None, body, key.encoding, url, background)
+            pickled = await self._workers.run(None, body, key[1], url, background)
         except AnalysisError as exc:
             if exc.reason != "worker_died":  # the cause is not the body
                 self._remember(key, background, pickle.dumps(exc, protocol=5))

@@ -10,7 +10,7 @@ import sys
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -541,8 +541,15 @@ def test_an_executor_without_compiled_modules_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(engine, "COMPILED", ("decision.sketch",))
     engine.not_compiled.cache_clear()
     try:
-        with pytest.raises(engine.ExecutorError, match=r"has no compiled decision\.sketch"):
+        with pytest.raises(SimhashError, match=r"has no compiled decision\.sketch"):
             engine._checked(iter, False, iter(()))
         assert list(engine._checked(iter, True, iter(()))) == []
     finally:
         engine.not_compiled.cache_clear()
+
+
+def test_every_module_that_is_built_is_asked_for() -> None:
+    package = Path(__file__).parents[2] / "scrapy_simhash"
+    sources = chain(package.rglob("*.pyx"), package.rglob("*.pxd"))
+    built = {source.relative_to(package).with_suffix("").as_posix() for source in sources}
+    assert {name.replace("/", ".") for name in built} == set(engine.COMPILED)
