@@ -80,8 +80,7 @@ from seeded_site import SeededSite
 
 from scrapy_simhash import groups
 from scrapy_simhash.crawl.validators import Validators
-from scrapy_simhash.index.opening import open_existing
-from scrapy_simhash.index.survey import ids_where
+from scrapy_simhash.index.opening import open_lasting
 from scrapy_simhash.testing import serve
 from scrapy_simhash.testing.child import run_spiders
 
@@ -321,8 +320,8 @@ class Mapping:
 
     async def forget(self, urls: set[str]) -> None:
         """Forget pages, and look."""
-        async with open_existing(str(self.folder / "pages.simhash")) as index:
-            ids = await ids_where(index, lambda page: page.url in urls)
+        async with open_lasting(str(self.folder / "pages.simhash")) as index:
+            ids = [row.id async for row in index.rows() if row.page.url in urls]
             self.counts["forgotten"] += await index.forget(ids)
         self.judged -= urls
         await self.look()

@@ -5,6 +5,7 @@ A message gives name, rule and value, and what to do next.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 # Why a page could not be analysed; decision/page.py lists these among all reasons of a decision.
@@ -63,6 +64,21 @@ def differing(one: object, other: object) -> tuple[str, str]:
     pairs = [pair for pair in zip(parts, others, strict=True) if pair[0] != pair[1]]
     shown = ("; ".join(side) for side in zip(*pairs, strict=True))
     return repr(next(shown)), repr(next(shown))
+
+
+def refuse_mismatch(
+    place: object, parts: Iterable[tuple[str, object, object]], advice: str
+) -> None:
+    """Refuse an index by its parameters: the name of each, what it has, and what a crawl asks for.
+
+    :raises IndexMismatchError: two differ; *advice* says what to do.
+    """
+    for name, has, wanted in parts:
+        if has != wanted:
+            its, asked = differing(has, wanted)
+            raise IndexMismatchError(
+                f"{place} was built with {name} {its}; this crawl asks for {asked}. {advice}"
+            )
 
 
 class IndexUnavailableError(FingerprintIndexError):

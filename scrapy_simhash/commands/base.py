@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.text import Text
 
 from scrapy_simhash.crawl.setup import index_place, settings_of_spider, spiders
 from scrapy_simhash.errors import SettingsError
@@ -94,11 +93,6 @@ def find_index(options: argparse.Namespace) -> None:
 def print_line(console: Console, line: str) -> None:
     """Print a line that may hold what a stranger wrote, such as a URL, without its controls."""
     console.print(printable(line), markup=False, soft_wrap=True)
-
-
-def cell(text: str) -> Text:
-    """Return the cell of a table for such a text."""
-    return Text(printable(text))
 
 
 def pipeline_of(options: argparse.Namespace) -> Pipeline:

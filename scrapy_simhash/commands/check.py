@@ -16,7 +16,7 @@ from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
 from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.index.memory import MemoryIndex
-from scrapy_simhash.index.opening import open_existing, open_index
+from scrapy_simhash.index.opening import open_index, open_lasting
 from scrapy_simhash.urls import section_of
 
 # Nothing is learned of a site of this name: a host has no space.
@@ -53,7 +53,7 @@ class CheckCommand(Subcommand[Checked]):
         parser.add_argument("--url", help="take a file for the page at this address")
 
     async def find(self, options: argparse.Namespace) -> Checked:
-        await open_existing(options.index).close()  # open_index would make one where there is none
+        await open_lasting(options.index).close()  # open_index would make one where there is none
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:

@@ -20,7 +20,7 @@ from scrapy_simhash.crawl.parked import ParkedRequests
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
-from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.index.opening import open_lasting
 from scrapy_simhash.index.survey import rules_in
 from scrapy_simhash.report.counting import listed
 from scrapy_simhash.report.document import iso_time
@@ -73,7 +73,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
         if numbers == [] and options.site is None:
             raise SettingsError("say of which site: --site HOST, or which rules: --forget N")
         site = None if options.site is None else site_of_host(options.site.lower())
-        async with open_existing(options.index) as index:
+        async with open_lasting(options.index) as index:
             rules_of = await rules_in(index, site)
             if numbers and len(rules_of) > 1:
                 raise SettingsError(f"say of which site: --site {', '.join(sorted(rules_of))}")

@@ -11,20 +11,22 @@ from rich import box
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
+from rich.text import Text
 
 from scrapy_simhash.commands.base import (
     INDEX_HELP,
     Subcommand,
     add_index_or_spider,
-    cell,
     print_line,
     progress,
 )
 from scrapy_simhash.decision.page import Page
-from scrapy_simhash.index.opening import file_of, open_existing
+from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.opening import file_of, open_lasting
 from scrapy_simhash.index.sqlite.repair import Problem, repair
-from scrapy_simhash.index.survey import Survey, ids_where, judged_by, survey
+from scrapy_simhash.index.survey import Survey, survey
 from scrapy_simhash.report.document import iso_time
+from scrapy_simhash.report.html import printable
 from scrapy_simhash.urls import host_of, scope_key
 
 BAD = 1
@@ -66,7 +68,7 @@ class StatsCommand(Subcommand[Survey]):
         groups = Table("kept page", box=box.SIMPLE, title="Largest groups")
         groups.add_column("duplicates", justify="right")
         for group in found.largest_groups:
-            groups.add_row(cell(group.url), f"{group.duplicates:,}")
+            groups.add_row(Text(printable(group.url)), f"{group.duplicates:,}")
         for table in (crawls, groups):
             if table.row_count:
                 console.print(table)
@@ -105,9 +107,10 @@ class ForgetCommand(Subcommand[Forgotten]):
         )
 
     async def find(self, options: argparse.Namespace) -> Forgotten:
-        async with open_existing(options.index) as index:
-            meant = _meant(options) or await judged_by(index, options.spider)
-            forgotten = await index.forget(await ids_where(index, meant))
+        async with open_lasting(options.index) as index:
+            is_meant = await _meant(options, index)
+            ids = [row.id async for row in index.rows() if is_meant(row.page)]
+            forgotten = await index.forget(ids)
             pages, kept = await index.counts()
         return Forgotten(forgotten, pages, kept)
 
@@ -118,8 +121,8 @@ class ForgetCommand(Subcommand[Forgotten]):
         )
 
 
-def _meant(options: argparse.Namespace) -> Callable[[Page], bool] | None:
-    """Return whether a page is meant, as a function; None if its spider decides."""
+async def _meant(options: argparse.Namespace, index: LastingIndex) -> Callable[[Page], bool]:
+    """Return whether a page is meant, as a function."""
     if options.url is not None:
         return lambda page: page.url == options.url
     if options.days is not None:
@@ -128,7 +131,8 @@ def _meant(options: argparse.Namespace) -> Callable[[Page], bool] | None:
     if options.site is not None:
         site = options.site.lower()
         return lambda page: site in (host_of(page.url), scope_key("site", page.url, ""))
-    return None
+    crawls = {crawl.id for crawl in await index.crawls() if crawl.spider == options.spider}
+    return lambda page: page.crawl in crawls
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index.base import LastingIndex
-from scrapy_simhash.index.opening import is_index, open_existing, open_index, open_lasting
+from scrapy_simhash.index.opening import is_index, open_index, open_lasting
 from scrapy_simhash.index.survey import Member, copy, members
 from scrapy_simhash.pipeline import Pipeline
 
@@ -60,7 +60,7 @@ class ExportCommand(Subcommand[Exported]):
         )
 
     async def find(self, options: argparse.Namespace) -> Exported | None:
-        async with open_existing(options.index) as index:
+        async with open_lasting(options.index) as index:
             if options.output == "-":
                 await _write(index, sys.stdout)
                 return None
@@ -148,7 +148,7 @@ class ImportCommand(Subcommand[Imported]):
 
 async def _copied(source_place: str, target_place: str, parameters: Parameters) -> int:
     """Copy an index between a file and Redis, either way; return how many pages it has."""
-    async with open_existing(source_place) as source:
+    async with open_lasting(source_place) as source:
         built_for = source.parameters
         parameters = replace(parameters, scheme=built_for.scheme, scope=built_for.scope)
         async with open_lasting(target_place, parameters) as target:

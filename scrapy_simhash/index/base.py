@@ -229,15 +229,8 @@ class LastingIndex(Index):
         A page whose request is there already stays as it is.
         """
 
-    async def adopt_crawl(self, crawl: CrawlRecord) -> int:
-        """Return the number of a crawl as of this index, which takes it over if need be."""
-        for known in await self.crawls():
-            if replace(known, id=crawl.id) == crawl:
-                return known.id
-        return await self._add_crawl(crawl)
-
     @abstractmethod
-    async def _add_crawl(self, crawl: CrawlRecord) -> int:
+    async def add_crawl(self, crawl: CrawlRecord) -> int:
         """Add a crawl of another index, and return its number here."""
 
 

@@ -29,10 +29,11 @@ def open_index(place: str, parameters: Parameters) -> Index:
     return open_lasting(place, parameters)
 
 
-def open_lasting(place: str, parameters: Parameters | None) -> LastingIndex:
+def open_lasting(place: str, parameters: Parameters | None = None) -> LastingIndex:
     """Return the index at *place*, which outlives this process; see :func:`open_index`.
 
-    Without *parameters*, it is one that is there, as it was built.
+    Without *parameters*, it is one that is there, as it was built: to be tended, not to judge
+    pages with.
 
     :raises IndexUnavailableError: *place* is in memory.
     """
@@ -46,14 +47,6 @@ def open_lasting(place: str, parameters: Parameters | None) -> LastingIndex:
     from scrapy_simhash.index.sqlite.index import SQLiteIndex
 
     return SQLiteIndex(place, parameters)
-
-
-def open_existing(place: str) -> LastingIndex:
-    """Return the index at *place* as it was built, to be tended, not to judge pages with.
-
-    :raises SimhashError: there is none, or it cannot be used.
-    """
-    return open_lasting(place, None)
 
 
 def observed_place(place: str) -> str:

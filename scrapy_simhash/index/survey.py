@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
@@ -15,7 +15,7 @@ from scrapy_simhash.decision.comparison import Comparisons
 from scrapy_simhash.decision.page import Page, Row
 from scrapy_simhash.errors import IndexMismatchError, differing
 from scrapy_simhash.index.base import LastingIndex
-from scrapy_simhash.index.opening import open_existing
+from scrapy_simhash.index.opening import open_lasting
 from scrapy_simhash.index.site_knowledge import Learned, site_of_rules
 from scrapy_simhash.settings import is_in_redis
 from scrapy_simhash.url_rules.book import SiteRules
@@ -69,7 +69,7 @@ async def survey(place: str) -> Survey:
     judged_by: Counter[int | None] = Counter()
     groups: Counter[int] = Counter()
     first, last = inf, -inf
-    async with open_existing(place) as index:
+    async with open_lasting(place) as index:
         async for row in index.rows():
             judged_by[row.page.crawl] += 1
             first, last = min(first, row.page.judged_at), max(last, row.page.judged_at)
@@ -124,7 +124,7 @@ async def groups(place: str) -> AsyncGenerator[Member, None]:
 
     :raises SimhashError: there is no index, or it cannot be used.
     """
-    async with open_existing(place) as index:
+    async with open_lasting(place) as index:
         async for member in members(index):
             yield member
 
@@ -158,17 +158,6 @@ def _duplicate(page: Page, kept: Page, learned: Learned) -> Member:
     return Member(kept.url, page.url, verdict, share, int(page.judged_at), page.canonical)
 
 
-async def ids_where(index: LastingIndex, is_meant: Callable[[Page], bool]) -> list[int]:
-    """Return the ids of the pages that are meant."""
-    return [row.id async for row in index.rows() if is_meant(row.page)]
-
-
-async def judged_by(index: LastingIndex, spider: str) -> Callable[[Page], bool]:
-    """Return a function that says whether a crawl of *spider* judged a page last."""
-    crawls = {crawl.id for crawl in await index.crawls() if crawl.spider == spider}
-    return lambda page: page.crawl in crawls
-
-
 async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules]:
     """Return the rules for addresses that an index holds, by site: of all sites, or of one."""
     found = {}
@@ -196,9 +185,13 @@ async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row
             raise IndexMismatchError(
                 f"{target} has {name} {its}, and {source} {own}: name another target."
             )
-    crawls: dict[int | None, int | None] = {
-        crawl.id: await target.adopt_crawl(crawl) for crawl in await source.crawls()
-    }
+    known = {replace(crawl, id=0): crawl.id for crawl in reversed(await target.crawls())}
+    crawls: dict[int | None, int] = {}
+    for crawl in await source.crawls():
+        same = replace(crawl, id=0)
+        if same not in known:
+            known[same] = await target.add_crawl(crawl)
+        crawls[crawl.id] = known[same]
     async for site, state in source.templates():
         await target.learned.adopt(site, state)
     ids: dict[int | None, int | None] = {None: None}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index import survey
-from scrapy_simhash.index.opening import open_existing
 from scrapy_simhash.index.survey import CrawlPages, GroupSize
 from tests.fault_writer import spread
-from tests.indexes import LOOP, Blocking, open_index
+from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS, page
 
 
@@ -64,20 +61,3 @@ def test_survey_of_an_empty_index_has_no_times(lasting_place: str) -> None:
 def test_no_index_is_no_survey(lasting_place: str) -> None:
     with pytest.raises(IndexUnavailableError, match="is not there"):
         LOOP.run_until_complete(survey.survey(lasting_place))
-
-
-def test_pages_are_chosen_by_spider_and_address(index_place: str) -> None:
-    opened = open_existing(index_place)
-    with Blocking(opened) as index:
-        by_id = {row.id: row.page.url.rpartition("/")[2] for row in index.rows()}
-
-        def chosen(is_meant: Callable[[Page], bool]) -> set[str]:
-            return {by_id[row_id] for row_id in index.run(survey.ids_where(opened, is_meant))}
-
-        def judged_by(spider: str) -> Callable[[Page], bool]:
-            return index.run(survey.judged_by(opened, spider))
-
-        assert chosen(judged_by("two")) == {"11-0", "11-1"}
-        assert chosen(judged_by("three")) == set()
-        assert chosen(lambda page: page.url.endswith("-3")) == {"1-3"}
-        assert len(chosen(lambda _: True)) == 27

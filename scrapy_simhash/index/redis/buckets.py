@@ -90,7 +90,7 @@ class Buckets:
         return Question(
             names=request.names[:-4] + text_name + names,
             request=request.request,
-            text=text_check + page.digest if self._near.has_text(page) else b"",
+            text=text_check + page.digest if page.tokens else b"",  # an empty text says nothing
             near=near,
         )
 
@@ -106,7 +106,7 @@ class Buckets:
 
     def entries(self, page: Page, row_id: bytes) -> bytes:
         """Return the entries by which a representative is found, as a list for buckets.lua."""
-        text = [self._of_text(page.digest)] if self._near.has_text(page) else []
+        text = [self._of_text(page.digest)] if page.tokens else []
         return _listed([*text, *self._near.entries(page)], row_id)
 
     def _of_request(self, request_fingerprint: bytes) -> BucketEntry:
@@ -155,10 +155,6 @@ class NearTables:
         self._width = number_bits(pages)
         self._masks = [table.mask for table in design.tables]
 
-    def has_text(self, page: Page) -> bool:
-        """Whether a page is found by its text."""
-        return True
-
     def question(self, page: Page) -> tuple[bytes, bytes]:
         """Return the names of the buckets to read, and what to look for there."""
         entries = self.entries(page)
@@ -189,9 +185,6 @@ class NearKeys:
 
     def __init__(self, pages: int) -> None:
         self._width = number_bits(pages)
-
-    def has_text(self, page: Page) -> bool:
-        return bool(page.tokens)  # an empty text says nothing
 
     def question(self, page: Page) -> tuple[bytes, bytes]:
         entries = self.entries(page)

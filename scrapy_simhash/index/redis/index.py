@@ -129,7 +129,7 @@ class RedisIndex(Store):
         own = await self._row_of_request(scope, request_fingerprint)
         if own is None or not own.is_kept:
             return None
-        return own.page if await self._crawls.was_delivered(own.page.crawl) else None
+        return own.page if await self._was_delivered(own.page.crawl) else None
 
     async def adopt(self, page: Page, representative: int | None) -> int:
         scope = await self._scope(page.scope)
@@ -162,7 +162,7 @@ class RedisIndex(Store):
         own = _own_row(scope, answer)
         return Found(
             own=own,
-            delivered=own is not None and await self._crawls.was_delivered(own.page.crawl),
+            delivered=own is not None and await self._was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (row, self.parameters.distance_between(page, row.page))
@@ -212,7 +212,7 @@ class RedisIndex(Store):
         """Forget a row and all that point to it."""
         members: list[int] = []
         # The oldest come first.  If they are still there, their rows are lost.
-        while (oldest := await self._oldest(scope, stored)) != members:
+        while (oldest := await self._oldest_of_group(scope, stored)) != members:
             members = oldest
             for number in members:
                 await self._until_done(scope.base + number, self._alone)
@@ -220,12 +220,9 @@ class RedisIndex(Store):
 
     async def _with_heir(self, scope: Scope, stored: StoredRow) -> bool:
         """Forget a row; the oldest of those that point to it takes its place."""
-        members = await self._oldest(scope, stored)
+        members = await self._oldest_of_group(scope, stored)
         heirs = await self._stored(scope, members[:1])
         return await self._alone(scope, stored, *heirs)
-
-    async def _oldest(self, scope: Scope, stored: StoredRow) -> list[int]:
-        return await self._oldest_of_group(scope, stored.row.id - scope.base)
 
     async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""

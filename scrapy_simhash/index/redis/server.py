@@ -15,7 +15,7 @@ from hashlib import sha1
 from importlib.resources import files
 from itertools import chain
 from time import monotonic
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
@@ -126,22 +126,16 @@ class Server:
 
         :raises IndexUnavailableError: the server did not answer, or refused.
         """
-        return await self._call(
-            ("EVALSHA", script.digest, len(keys), *keys, *arguments), script.source
-        )
+        call = "EVALSHA", script.digest, len(keys), *keys, *arguments
+        return await self.command(*call, source=script.source)
 
-    async def command(self, *command: Any) -> Any:
-        """Return the answer of the server.
-
-        :raises IndexUnavailableError: the server did not answer, or refused.
-        """
-        return await self._call(command)
-
-    async def _call(self, command: tuple[Any, ...], source: str = "") -> Any:
+    async def command(self, *command: Any, source: str = "") -> Any:
         """Return the answer of the server.
 
         Calls that come while others are under way are sent together, in one round trip.  That
         saves system calls, which take most of the time.
+
+        :raises IndexUnavailableError: the server did not answer, or refused.
         """
         client = self._client()
         answer = asyncio.get_running_loop().create_future()
@@ -155,26 +149,23 @@ class Server:
 
     async def _send_waiting(self, client: _Client) -> None:
         try:
-            await self._send_while_any_waits(client)
+            while calls := client.waiting[:CALLS_AT_ONCE]:
+                del client.waiting[: len(calls)]
+                try:
+                    answers = await self._ask(partial(self._together, calls))
+                except BaseException as exc:
+                    answers = [exc] * len(calls)
+                for call, answer in zip(calls, answers, strict=True):
+                    if call.answer.done():  # the caller has been cancelled
+                        continue
+                    if isinstance(answer, RedisError):
+                        answer = self._refusal(answer)
+                    if isinstance(answer, BaseException):
+                        call.answer.set_exception(answer)
+                    else:
+                        call.answer.set_result(answer)
         finally:  # at once: the next call must see that this task no longer sends
             client.senders -= 1
-
-    async def _send_while_any_waits(self, client: _Client) -> None:
-        while calls := client.waiting[:CALLS_AT_ONCE]:
-            del client.waiting[: len(calls)]
-            try:
-                answers = await self._ask(partial(self._together, calls))
-            except BaseException as exc:
-                answers = [exc] * len(calls)
-            for call, answer in zip(calls, answers, strict=True):
-                if call.answer.done():  # the caller has been cancelled
-                    continue
-                if isinstance(answer, RedisError):
-                    answer = self._refusal(answer)
-                if isinstance(answer, BaseException):
-                    call.answer.set_exception(answer)
-                else:
-                    call.answer.set_result(answer)
 
     async def _together(self, calls: list[_Call], client: Any) -> list[Any]:
         """Return the answers to calls; the answer to a failed call is its error."""
@@ -220,7 +211,8 @@ class Server:
                 except self._passing as exc:
                     self.connections += 1  # a cluster client does not report new connections
                     if (pause := next(pauses, None)) is None:
-                        self._away(exc)
+                        self._look_at = monotonic() + AWAY_SECONDS
+                        raise ServerAwayError(f"{self.address} does not answer: {exc}") from exc
                     await asyncio.sleep(pause)
                 except RedisError as exc:
                     raise self._refusal(exc) from exc
@@ -240,10 +232,6 @@ class Server:
             raise ServerAwayError(f"{self.address} does not answer")
         self._look_at = now + AWAY_SECONDS
         return ()
-
-    def _away(self, exc: Exception) -> NoReturn:
-        self._look_at = monotonic() + AWAY_SECONDS
-        raise ServerAwayError(f"{self.address} does not answer: {exc}") from exc
 
     def _refusal(self, exc: Exception) -> IndexUnavailableError:
         return IndexUnavailableError(f"{self.address} refuses: {exc}")

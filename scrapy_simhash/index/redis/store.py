@@ -15,12 +15,7 @@ from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Row
-from scrapy_simhash.errors import (
-    IndexFormatError,
-    IndexMismatchError,
-    IndexUnavailableError,
-    differing,
-)
+from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError, refuse_mismatch
 from scrapy_simhash.index.base import (
     SILENT_SECONDS,
     Counts,
@@ -91,7 +86,9 @@ class Store(LastingIndex):
         self.losses = 0
         self._about = b""
         self._scopes: dict[str, Scope] = {}
-        self._crawls = Crawls(server, tuple(map(self._key, ("crawls", "running", "named"))))
+        self._run_keys = tuple(map(self._key, ("crawls", "running", "named")))
+        self._delivered: set[int] = set()
+        self._notes: dict[Run, str] = {}
 
     def __str__(self) -> str:
         return str(self._server.address)
@@ -146,21 +143,11 @@ class Store(LastingIndex):
                 f"{self} has tables {about.tables!r}, which this version has not"
             )
         if parameters is not None:
-            self._refuse_mismatch(about, wanted)
+            same = [*_MUST_BE_SAME] + ["distance"] * (about.distance < wanted.distance)
+            parts = [(name, getattr(about, name), getattr(wanted, name)) for name in same]
+            refuse_mismatch(self, parts, f"{_KEEP}, or set what it was built with.")
         self._about = stored
         return about
-
-    def _refuse_mismatch(self, about: IndexInfo, wanted: IndexInfo) -> None:
-        asked = [(name, getattr(about, name), getattr(wanted, name)) for name in _MUST_BE_SAME]
-        if about.distance < wanted.distance:
-            asked.append(("distance", about.distance, wanted.distance))
-        for name, stored, value in asked:
-            if stored != value:
-                has, wants = differing(stored, value)
-                raise IndexMismatchError(
-                    f"{self} was built with {name} {has}; this crawl asks for "
-                    f"{wants}. {_KEEP}, or set what it was built with."
-                )
 
     async def _refuse_eviction(self) -> None:
         for memory in await self._server.information("memory"):
@@ -270,9 +257,9 @@ class Store(LastingIndex):
                 for stored in await self._stored(scope, span):
                     yield stored.row
 
-    async def _oldest_of_group(self, scope: Scope, number: int) -> list[int]:
+    async def _oldest_of_group(self, scope: Scope, kept: StoredRow) -> list[int]:
         """Return the numbers of the oldest pages that point to a representative, not of all."""
-        first = b"[" + pack_id(number)
+        first = b"[" + pack_id(kept.row.id - scope.base)
         span = first, first + pack_id(MAX_NUMBER), "BYLEX", "LIMIT", 0, SCANNED_AT_ONCE
         found = await self._server.command("ZRANGE", scope.keys[2], *span)
         return [number_of(member[ID_BYTES:]) for member in found]
@@ -301,38 +288,10 @@ class Store(LastingIndex):
         return state
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
-        return await self._crawls.begin(spider, name, joins)
-
-    async def beat(self, run: Run) -> None:
-        await self._look_for_flush()
-        await self._crawls.beat(run)
-
-    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
-        with suppress(IndexUnavailableError):
-            await self._crawls.end(run, delivered)
-
-    async def crawls(self) -> list[CrawlRecord]:
-        return await self._crawls.all()
-
-    async def _add_crawl(self, crawl: CrawlRecord) -> int:
-        return await self._crawls.add(crawl)
-
-
-class Crawls:
-    """The runs of an index, in its keys ``:crawls``, ``:running`` and ``:named``."""
-
-    def __init__(self, server: Server, keys: tuple[str, ...]) -> None:
-        self._server = server
-        self._keys = keys
-        self._delivered: set[int] = set()
-        self._notes: dict[Run, str] = {}
-
-    async def begin(self, spider: str, name: str | None, joins: str) -> Run:
-        """Return a run that begins: see :meth:`Index.begin_crawl`."""
-        running = await self._server.command("HGETALL", self._keys[1])
+        running = await self._server.command("HGETALL", self._run_keys[1])
         processes = {json.loads(note)["process"] for note in running.values()}
         note = {"spider": spider, "joins": joins, "process": this_process()}
-        number, crawl = await self._script(
+        number, crawl = await self._run_script(
             _BEGIN,
             json.dumps(note),
             name or "",
@@ -344,28 +303,17 @@ class Crawls:
         return run
 
     async def beat(self, run: Run) -> None:
-        """Note that a run is running."""
-        await self._script(_BEAT, run.id, self._notes[run])
+        await self._look_for_flush()
+        await self._run_script(_BEAT, run.id, self._notes[run])
 
-    async def end(self, run: Run, delivered: bool) -> None:
-        """Note that a run has ended."""
-        await self._server.command("HDEL", self._keys[1], run.id)
-        if delivered:
-            await self._finish(run.id, int(time.time()))
+    async def end_crawl(self, run: Run, delivered: bool = True) -> None:
+        with suppress(IndexUnavailableError):
+            await self._server.command("HDEL", self._run_keys[1], run.id)
+            if delivered:
+                await self._finish(run.id, int(time.time()))
 
-    async def was_delivered(self, run: int | None) -> bool:
-        """Whether a run is known to have ended well; a positive answer is remembered."""
-        if run is None:
-            return False
-        if run not in self._delivered:
-            if not await self._server.command("HEXISTS", self._keys[0], f"{run}:finished"):
-                return False
-            self._delivered.add(run)
-        return True
-
-    async def all(self) -> list[CrawlRecord]:
-        """Return all runs, ordered by number."""
-        stored = await self._server.command("HGETALL", self._keys[0])
+    async def crawls(self) -> list[CrawlRecord]:
+        stored = await self._server.command("HGETALL", self._run_keys[0])
         found = []
         for name in sorted((name for name in stored if name.isdigit()), key=int):
             begun, finished = json.loads(stored[name]), stored.get(name + b":finished")
@@ -373,17 +321,26 @@ class Crawls:
             found.append(CrawlRecord(int(name), begun["spider"], begun["started"], end))
         return found
 
-    async def add(self, crawl: CrawlRecord) -> int:
-        """Add a run of another index, and return its number here."""
-        number = int(await self._server.command("HINCRBY", self._keys[0], "last", 1))
+    async def add_crawl(self, crawl: CrawlRecord) -> int:
+        number = int(await self._server.command("HINCRBY", self._run_keys[0], "last", 1))
         begun = json.dumps({"spider": crawl.spider, "started": crawl.started_at})
-        await self._server.command("HSET", self._keys[0], f"{number}", begun)
+        await self._server.command("HSET", self._run_keys[0], f"{number}", begun)
         if crawl.finished_at is not None:
             await self._finish(number, crawl.finished_at)
         return number
 
-    async def _finish(self, run: int, finished_at: int) -> None:
-        await self._server.command("HSET", self._keys[0], f"{run}:finished", finished_at)
+    async def _was_delivered(self, run: int | None) -> bool:
+        """Whether a run is known to have ended well; a positive answer is remembered."""
+        if run is None:
+            return False
+        if run not in self._delivered:
+            if not await self._server.command("HEXISTS", self._run_keys[0], f"{run}:finished"):
+                return False
+            self._delivered.add(run)
+        return True
 
-    async def _script(self, script: Script, *arguments: Any) -> Any:
-        return await self._server.script(script, self._keys, int(SILENT_SECONDS), *arguments)
+    async def _finish(self, run: int, finished_at: int) -> None:
+        await self._server.command("HSET", self._run_keys[0], f"{run}:finished", finished_at)
+
+    async def _run_script(self, script: Script, *arguments: Any) -> Any:
+        return await self._server.script(script, self._run_keys, int(SILENT_SECONDS), *arguments)

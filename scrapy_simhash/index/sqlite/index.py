@@ -21,10 +21,19 @@ from pathlib import Path
 from scrapy_simhash.decision.judge import Parameters, View
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Counts, CrawlRecord, LastingIndex, LocalIndex, Run
+from scrapy_simhash.index.base import (
+    Counts,
+    CrawlRecord,
+    LastingIndex,
+    LocalIndex,
+    Run,
+    RunningRun,
+    crawl_to_join,
+    this_process,
+)
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite import schema, segments
-from scrapy_simhash.index.sqlite.rows import Crawls, Rows
+from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
 from scrapy_simhash.index.views import TableEntries, ViewTables
 
@@ -100,7 +109,6 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._rows = Rows(self._connection)
-        self._crawls = Crawls(self._connection)
         self._inode = schema.file_id(self._place)
         self._checkpoints = Checkpoints(self.path, self._segments)
 
@@ -139,21 +147,29 @@ class SQLiteIndex(LocalIndex, LastingIndex):
     async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
         with schema.errors_translated(self.path):
             own = self._rows.of_request(scope, request_fingerprint)
-            if own is None or not own.is_kept or not self._crawls.was_delivered(own.page.crawl):
+            if own is None or not own.is_kept or not self._was_delivered(own.page.crawl):
                 return None
             return own.page
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
-            return self._crawls.begin(spider, name, joins)
+            now = time.time()
+            crawl = None if name is None else self._crawl_named(name)
+            if crawl is None and joins:
+                crawl = crawl_to_join(self._running(spider, joins), now)
+            return self._add_run(crawl, spider, name, joins, this_process(), now, int(now), None)
 
     async def beat(self, run: Run) -> None:
         with self._transaction():
-            self._crawls.beat(run)
+            update = "UPDATE crawls SET beat_at = ? WHERE id = ?"
+            self._connection.execute(update, (time.time(), run.id))
 
     async def end_crawl(self, run: Run, delivered: bool = True) -> None:
         with suppress(IndexUnavailableError), self._transaction():
-            self._crawls.end(run, delivered)
+            self._connection.execute(
+                "UPDATE crawls SET beat_at = NULL, finished_at = ? WHERE id = ?",
+                (int(time.time()) if delivered else None, run.id),
+            )
 
     async def counts(self) -> Counts:
         return self._rows.counts()
@@ -168,7 +184,8 @@ class SQLiteIndex(LocalIndex, LastingIndex):
 
     async def crawls(self) -> list[CrawlRecord]:
         with schema.errors_translated(self.path):
-            return self._crawls.all()
+            query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
+            return [CrawlRecord(*found) for found in self._connection.execute(query)]
 
     async def templates(self) -> AsyncIterator[tuple[str, bytes]]:
         query = "SELECT site, state FROM templates ORDER BY site"
@@ -184,9 +201,35 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 return self._last_change
             return own.id
 
-    async def _add_crawl(self, crawl: CrawlRecord) -> int:
+    async def add_crawl(self, crawl: CrawlRecord) -> int:
         with self._transaction():
-            return self._crawls.add(crawl)
+            times = crawl.started_at, crawl.finished_at
+            return self._add_run(None, crawl.spider, None, "", None, None, *times).id
+
+    def _add_run(self, crawl: int | None, *values: object) -> Run:
+        """Add a run to a crawl, or to one of its own; *values* are the columns from spider on."""
+        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM crawls").fetchone()
+        run = Run(last + 1, last + 1 if crawl is None else crawl)
+        insert = "INSERT INTO crawls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(insert, (*run, *values))
+        return run
+
+    def _crawl_named(self, name: str) -> int | None:
+        query = "SELECT min(crawl) FROM crawls WHERE name = ?"
+        (crawl,) = self._connection.execute(query, (name,)).fetchone()
+        return None if crawl is None else int(crawl)
+
+    def _running(self, spider: str, joins: str) -> Iterator[RunningRun]:
+        query = (
+            "SELECT crawl, process, beat_at FROM crawls"
+            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL"
+        )
+        return map(RunningRun._make, self._connection.execute(query, (spider, joins)))
+
+    def _was_delivered(self, run: int | None) -> bool:
+        """Whether a run is known to have passed on all its pages."""
+        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
+        return self._connection.execute(query, (run,)).fetchone() is not None
 
     async def close(self) -> None:
         await self.learned.store_all()
@@ -298,7 +341,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
-            delivered=own is not None and self._crawls.was_delivered(own.page.crawl),
+            delivered=own is not None and self._was_delivered(own.page.crawl),
             same_text=self._rows.of_text(page.scope, page.digest),
             near=self._near(page),
         )

@@ -1,4 +1,4 @@
-"""Pages and runs of crawls as rows of SQLite: how they are read, checked and changed.
+"""Pages as rows of SQLite: how they are read, checked and changed.
 
 SQLite stores 64 bits as a signed integer, and does not check the type of a value.  A value that is
 not of its column's kind is in a damaged file.
@@ -7,7 +7,6 @@ not of its column's kind is in a damaged file.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from operator import attrgetter
@@ -15,14 +14,7 @@ from typing import Any, TypeVar
 
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.decision.sketch import is_sketch
-from scrapy_simhash.index.base import (
-    Counts,
-    CrawlRecord,
-    Run,
-    RunningRun,
-    crawl_to_join,
-    this_process,
-)
+from scrapy_simhash.index.base import Counts
 
 DIGEST_BYTES = 16
 
@@ -199,66 +191,3 @@ class Rows:
 
     def _find(self, where: str, *values: Any) -> Row | None:
         return next(self._select(where, *values), None)
-
-
-class Crawls:
-    """The runs of crawls in an index file; the caller begins and ends transactions."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def begin(self, spider: str, name: str | None, joins: str) -> Run:
-        """Return a run that begins: see :meth:`Index.begin_crawl`."""
-        now = time.time()
-        crawl = None if name is None else self._named(name)
-        if crawl is None and joins:
-            crawl = crawl_to_join(self._running(spider, joins), now)
-        return self._insert(crawl, spider, name, joins, this_process(), now, int(now), None)
-
-    def beat(self, run: Run) -> None:
-        """Note that a run is running."""
-        self._connection.execute(
-            "UPDATE crawls SET beat_at = ? WHERE id = ?", (time.time(), run.id)
-        )
-
-    def end(self, run: Run, delivered: bool) -> None:
-        """Note that a run has ended."""
-        self._connection.execute(
-            "UPDATE crawls SET beat_at = NULL, finished_at = ? WHERE id = ?",
-            (int(time.time()) if delivered else None, run.id),
-        )
-
-    def was_delivered(self, run: int | None) -> bool:
-        """Whether a run is known to have passed on all its pages."""
-        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
-        return self._connection.execute(query, (run,)).fetchone() is not None
-
-    def all(self) -> list[CrawlRecord]:
-        """Return all runs, by number."""
-        query = "SELECT id, spider, started_at, finished_at FROM crawls ORDER BY id"
-        return [CrawlRecord(*found) for found in self._connection.execute(query)]
-
-    def add(self, crawl: CrawlRecord) -> int:
-        """Add a run of another index, and return its number here."""
-        times = crawl.started_at, crawl.finished_at
-        return self._insert(None, crawl.spider, None, "", None, None, *times).id
-
-    def _insert(self, crawl: int | None, *values: object) -> Run:
-        """Add a run to a crawl, or to one of its own; *values* are the columns from spider on."""
-        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM crawls").fetchone()
-        run = Run(last + 1, last + 1 if crawl is None else crawl)
-        insert = "INSERT INTO crawls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self._connection.execute(insert, (*run, *values))
-        return run
-
-    def _named(self, name: str) -> int | None:
-        query = "SELECT min(crawl) FROM crawls WHERE name = ?"
-        (crawl,) = self._connection.execute(query, (name,)).fetchone()
-        return None if crawl is None else int(crawl)
-
-    def _running(self, spider: str, joins: str) -> Iterator[RunningRun]:
-        query = (
-            "SELECT crawl, process, beat_at FROM crawls"
-            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL"
-        )
-        return map(RunningRun._make, self._connection.execute(query, (spider, joins)))

@@ -18,12 +18,7 @@ from pathlib import Path
 import psutil
 
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.errors import (
-    IndexFormatError,
-    IndexMismatchError,
-    IndexUnavailableError,
-    differing,
-)
+from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError, refuse_mismatch
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.base import absent
 from scrapy_simhash.index.sqlite.rows import COLUMNS
@@ -181,14 +176,9 @@ def checked(path: Path, parameters: Parameters | None) -> Parameters:
     stored = stored_parameters(path)
     if parameters is None:
         return Parameters(stored["scheme"], stored["scope"], distance=0)
-    for name, wanted in (("scheme", parameters.scheme), ("scope", parameters.scope)):
-        if stored.get(name) != wanted:
-            has, asked = differing(stored.get(name), wanted)
-            raise IndexMismatchError(
-                f"{path} was built with {name} {has}; this crawl asks for {asked}. "
-                f"{_KEEP}, set what it was built with, or make it anew by "
-                f'"scrapy simhash import".'
-            )
+    parts = [(name, stored[name], getattr(parameters, name)) for name in ("scheme", "scope")]
+    advice = f'{_KEEP}, set what it was built with, or make it anew by "scrapy simhash import".'
+    refuse_mismatch(path, parts, advice)
     return parameters
 
 
