@@ -19,8 +19,6 @@ from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_index, open_lasting
 from scrapy_simhash.urls import section_of
 
-# Nothing is learned of a site of this name: a host has no space.
-UNKNOWN_SITE = "unknown site"
 # Enough to see what a page is about, and in what it differs.
 SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
@@ -28,15 +26,10 @@ SHOWN_CHARACTERS = 1_000
 
 @dataclass(frozen=True)
 class Checked:
-    """A page, and what a crawl would decide of it.
-
-    *at_first* is the decision of a crawl that does not know yet what the site repeats, if the page
-    is unique only because this is known.
-    """
+    """A page, and what a crawl would decide of it."""
 
     url: str
     decision: Decision
-    at_first: Decision | None
     fingerprint: int
     tokens: int
 
@@ -59,13 +52,7 @@ class CheckCommand(Subcommand[Checked]):
         async with open_index(options.index, pipeline.parameters) as index:
             page = await analysed_page(fetched, pipeline, index, options.spider)
             decision = await index.check(page)
-            at_first = None
-            if decision.is_kept:
-                nothing = MemoryIndex(pipeline.parameters)
-                plain = await analysed_page(fetched, pipeline, nothing, options.spider)
-                found = await index.check(replace(plain, site=UNKNOWN_SITE, section=""))
-                at_first = found if found.is_duplicate else None
-        return Checked(page.url, decision, at_first, page.fingerprint, page.tokens)
+        return Checked(page.url, decision, page.fingerprint, page.tokens)
 
     def show(self, found: Checked, console: Console) -> None:
         decision = found.decision
@@ -74,12 +61,6 @@ class CheckCommand(Subcommand[Checked]):
             print_line(console, f"kept page: {decision.representative}")
         if (closest := decision.closest) is not None:
             print_line(console, f"closest page: {closest.url}, share in common {closest.share:.3f}")
-        if (at_first := found.at_first) is not None:
-            print_line(
-                console,
-                f"before the crawl knew what the site repeats: {at_first.verdict} of "
-                f"{at_first.representative}",
-            )
         if decision.distance is not None:
             console.print(f"distance: {decision.distance} bits")
         if decision.share is not None:
@@ -90,7 +71,6 @@ class CheckCommand(Subcommand[Checked]):
         return {
             "url": found.url,
             **_decision_as_json(found.decision),
-            "at_first": None if found.at_first is None else _decision_as_json(found.at_first),
             "fingerprint": f"{found.fingerprint:016x}",
             "tokens": found.tokens,
         }

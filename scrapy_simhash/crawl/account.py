@@ -93,7 +93,6 @@ class SimhashAccount:
         self.feed = feed
         self._observed = observed
         self._feed_warning = RareWarning(logger)
-        self._crowd_warning = RareWarning(logger)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -115,7 +114,7 @@ class SimhashAccount:
     def page_judged(self, record: Record, spider: Spider) -> None:
         self._count(record)
         if record.decision.is_crowded:
-            self._note_crowd(record, spider)
+            self.stats.inc_value("simhash/crowded")
         if self.feed is None:
             return
         try:
@@ -165,16 +164,6 @@ class SimhashAccount:
             stats.inc_value("simhash/flagged")
         elif record.why == "observed":
             stats.inc_value("simhash/observed")
-
-    def _note_crowd(self, record: Record, spider: Spider) -> None:
-        """Count a page that more kept pages are like than one page is compared with."""
-        self.stats.inc_value("simhash/crowded")
-        closest = record.decision.closest
-        self._crowd_warning.log(
-            f"{record.url} was kept, but compared with some of the kept pages that are like it "
-            f"only: there are too many. One of them is {closest.url if closest else 'not known'}",
-            extra={"spider": spider},
-        )
 
     def _add_seconds(self, part: str, seconds: float) -> None:
         name = f"simhash/{part}_seconds"

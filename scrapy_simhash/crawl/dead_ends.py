@@ -27,6 +27,7 @@ from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.collector import shortened
+from scrapy_simhash.report.document import ROWS
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
@@ -38,8 +39,6 @@ MAX_LINKS = 500
 # The request of this number that a trap would park is sent all the same, then that of twice this
 # number, and so on: an endless trap must not cost a share of all its requests.
 EXPLORED_FROM = 16
-# Traps in the report, and as many trees.
-ROWS = 20
 
 MAX_UNDER_WAY = 100
 RANDOM_BYTES = 8
@@ -208,7 +207,9 @@ class PageText(NamedTuple):
         words = self.gist.words ^ other.gist.words
         numbers = {*self.gist.numbers} ^ {*other.gist.numbers}
         urls = self.page.url, other.page.url
-        return words <= _words_in(urls) and numbers <= set(chain(*map(numbers_in, urls)))
+        for gist in filter(None, (gist_of([unquote(url)]) for url in urls)):
+            words -= gist.words
+        return not words and numbers <= set(chain(*map(numbers_in, urls)))
 
 
 class CrawlMissing:
@@ -339,8 +340,3 @@ class CrawlMissing:
         self._missing.end(tree)
         if self._parking is not None and tree.state != "watched":
             self._parking.release(tree.rule)
-
-
-def _words_in(urls: Iterable[str]) -> frozenset[int]:
-    gists = [gist_of((unquote(url),)) for url in urls]
-    return frozenset().union(*(gist.words for gist in gists if gist is not None))

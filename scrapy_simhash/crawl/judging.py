@@ -326,6 +326,7 @@ class SimhashDownloaderMiddleware:
                 )
             decision = Decision("skipped", reason)
             return decision, record(decision)
+        error: str | None
         try:
             fetched = self._fetched(request, response)
             page, analysis = await self._analysed(fetched)
@@ -337,21 +338,23 @@ class SimhashDownloaderMiddleware:
             else:
                 decision, action = await self._decide(request, response, fetched, page, analysis)
         except AnalysisError as exc:
-            if exc.reason == "no_text":
-                decision = Decision("skipped", "no_text")
-                return decision, record(decision)
-            decision = self._failed(response, exc.reason, exc)
-            return decision, record(decision, error=str(exc))
+            reason, error = exc.reason, str(exc)
         except IndexUnavailableError as exc:
-            decision = self._failed(response, "index_unavailable", exc)
-            return decision, record(decision, error=str(exc))
+            reason, error = "index_unavailable", str(exc)
         except Exception as exc:  # a mistake of ours may cost a verdict, never a page
             logger.debug("Error in scrapy-simhash", exc_info=True)
-            decision = self._failed(response, "internal_error", exc)
-            return decision, record(decision, error=repr(exc))
-        return decision, record(
-            decision, action=action, analysis=analysis, index_seconds=time.perf_counter() - started
-        )
+            reason, error = "internal_error", repr(exc)
+        else:
+            seconds = time.perf_counter() - started
+            return decision, record(
+                decision, action=action, analysis=analysis, index_seconds=seconds
+            )
+        decision = Decision("skipped", reason)
+        if reason == "no_text":
+            return decision, record(decision)
+        message = f"Page passed unjudged ({reason}): {response.url}: {error}"
+        self._warnings[reason].log(message, extra={"spider": self.crawler.spider})
+        return decision, record(decision, error=error)
 
     async def _decide(
         self,
@@ -529,14 +532,6 @@ class SimhashDownloaderMiddleware:
             error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
         logger.debug("Dropped: %(error)s", {"error": error}, extra=extra)
         return error
-
-    def _failed(self, response: Response, reason: Reason, exc: Exception) -> Decision:
-        """Warn of a page that the plug-in failed on, and let it pass."""
-        self._warnings[reason].log(
-            f"Page passed unjudged ({reason}): {response.url}: {exc}",
-            extra={"spider": self.crawler.spider},
-        )
-        return Decision("skipped", reason)
 
     def _tell(self, tell: Callable[[SimhashRulesMiddleware], T]) -> T | None:
         """Tell the middleware for rules something, if there is one; a failure costs no page."""

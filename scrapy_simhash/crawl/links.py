@@ -15,7 +15,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
-from scrapy_simhash.crawl.requests import depth_limit, is_start_request, mark_copied
+from scrapy_simhash.crawl.requests import is_start_request, mark_copied
 from scrapy_simhash.crawl.setup import active_settings
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class SimhashDepthMiddleware(_TellingMiddleware):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         active_settings(crawler)
-        if not (limit := depth_limit(crawler)):
+        if not (limit := crawler.settings.getint("DEPTH_LIMIT")):
             raise NotConfigured
         return cls(crawler, limit)
 

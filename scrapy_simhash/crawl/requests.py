@@ -152,7 +152,7 @@ class RequestFacts:
         self._text_only = settings.takes == TEXT
         self._identity_headers = settings.identity_headers
         self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
-        self._depth_limit = depth_limit(crawler)
+        self._depth_limit = crawler.settings.getint("DEPTH_LIMIT")  # 0: none
         self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
         # The requests that callbacks make with dont_filter, and those that they make again.
         self._made = KnownAddresses(ASKED_SLOTS)
@@ -503,11 +503,6 @@ class RequestVariants:
         if "callback" in places:
             yield "the callback", request.callback
         yield from self._facts.values(request)
-
-
-def depth_limit(crawler: Crawler) -> int:
-    """Return the depth at which Scrapy cuts links; 0 if it cuts none."""
-    return crawler.settings.getint("DEPTH_LIMIT")
 
 
 def callback_name(request: Request) -> str:

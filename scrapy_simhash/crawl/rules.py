@@ -91,12 +91,9 @@ class SimhashRulesMiddleware:
             )
         parts = parts_of(crawler, settings)
         middleware = parts.rules = cls(crawler, parts, parking_place(crawler, settings))
-        for handler, signal in (
-            (middleware.alarm_raised, signals.alarm_raised),
-            (middleware.report_due, signals.report_due),
-            (middleware.spider_closed, scrapy_signals.spider_closed),
-        ):
-            crawler.signals.connect(handler, signal)
+        crawler.signals.connect(middleware.alarm_raised, signals.alarm_raised)
+        crawler.signals.connect(middleware.report_due, signals.report_due)
+        crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         return middleware
 
     def process_request(self, request: Request) -> None:

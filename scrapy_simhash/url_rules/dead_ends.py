@@ -234,7 +234,8 @@ class Traps:
         if trap is None:
             return self._found_from(host, pattern), []
         self._join(trap, streak.leads)
-        if len(trap.patterns) > MAX_PATTERNS or any(map(self._says_something, streak.leads)):
+        led_to = self._streaks_of(streak.leads).values()
+        if len(trap.patterns) > MAX_PATTERNS or any(one.says_something for one in led_to):
             return None, self._end(pattern)
         if streak.is_proven:
             trap.closed.add(pattern)
@@ -337,10 +338,6 @@ class Traps:
                 trap.closed |= other.closed
             trap.patterns.add(pattern)
         self._of.update(dict.fromkeys(trap.patterns, trap))
-
-    def _says_something(self, pattern: str) -> bool:
-        streak = self._streaks.get(pattern)
-        return streak is not None and streak.says_something
 
     def _reached(self, pattern: str) -> list[str]:
         """Return a pattern and those that it leads to, at most one more than allowed."""

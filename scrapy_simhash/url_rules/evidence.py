@@ -451,11 +451,8 @@ class Hypothesis:
             "seen": int(self.seen),
             "learned": None if self.learned is None else int(self.learned),
             "scopes": [
-                (
-                    *(name, trials.number, trials.right, trials.surely_wrong),
-                    *(trials.passed, trials.earlier),
-                )
-                for name, trials in self.trials.items()
+                (name, one.number, one.right, one.surely_wrong, one.passed, one.earlier)
+                for name, one in self.trials.items()
             ],
         }
 
@@ -472,12 +469,9 @@ class Hypothesis:
         hypothesis = cls(rule, _at_least(stored["number"], 1), float(stored["seen"]))
         learned = stored["learned"]
         hypothesis.learned = None if learned is None else float(learned)
-        for name, *values in stored["scopes"][:MAX_FOLDERS]:
-            if not isinstance(name, str) or len(name) > MAX_URL:
-                raise ValueError(f"no folder: {name!r}")
-            number, right, wrong, passed, earlier = values
-            if passed not in (None, *_STAGES):
-                raise ValueError(f"no stage: {passed!r}")
+        for name, number, right, wrong, passed, earlier in stored["scopes"][:MAX_FOLDERS]:
+            if not isinstance(name, str) or len(name) > MAX_URL or passed not in (None, *_STAGES):
+                raise ValueError(f"no folder with a stage: {name!r}, {passed!r}")
             trials = Trials(_at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed)
             trials.earlier = _at_least(earlier, 0)
             hypothesis.trials[name] = trials
