@@ -225,8 +225,7 @@ class _Comparison:
         self._changed.update((place, cut) for cut in cuts)
         if left := cuts or {*self._watched.get(place, ())}:
             words = _left_out(one, two, partial(_kept_by(left, place, kind), place))
-            if words is not None:
-                self._left_out[place] = words
+            self._note_left_out(place, _all_left_out(one, two) if words is None else words)
         if not cuts:
             self._same.add(place)
             if kind == "address" and (found := {name for text in one for name, _ in _pairs(text)}):
@@ -276,9 +275,13 @@ class _Comparison:
                 self._same.add(box)
         self._changed.update((box, WHOLE) for box in rotating)
         for box in self._shown.keys() & {*rotating, *self._watched}:
-            words = everywhere([_in_box(*map(_texts, visits)) for visits in self._shown[box]])
-            if max(map(len, words)) <= MOST_WORDS:
-                self._left_out[box] = words
+            words = everywhere([_all_left_out(*map(_texts, visits)) for visits in self._shown[box]])
+            self._note_left_out(box, words)
+
+    def _note_left_out(self, place: int, words: LeftOut) -> None:
+        """Note the words that are left out in a place, if a field may have as many."""
+        if max(map(len, words)) <= MOST_WORDS:
+            self._left_out[place] = words
 
 
 def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> LeftOut | None:
@@ -295,8 +298,8 @@ def _left_out(one: list[str], two: list[str], keep: Callable[[str], str]) -> Lef
     return left_out if max(map(len, left_out)) <= MOST_WORDS else None
 
 
-def _in_box(one: list[str], two: list[str]) -> LeftOut:
-    """Return the words of what two visits show in one place of a box.
+def _all_left_out(one: list[str], two: list[str]) -> LeftOut:
+    """Return the words of what two visits show in one place, all of which may be left out.
 
     If more than one text has changed, both show the words of those alone that stay where they were,
     from the first or from the last.
@@ -549,6 +552,9 @@ def _runs(mine: list[str], its: list[str], is_said: bool) -> list[tuple[int, int
         blocks = _staying(one, other)
         if is_sentence and 2 * _letters_in(one, blocks) < most:
             blocks = []
+    around = _letters((*mine[:before], *mine[len(mine) - behind :]))
+    if not around and not _letters_in(one, blocks) and _letters(mine):
+        return [(0, len(mine))]  # the hyphens of a UUID are nothing that stays
     starts = [0, *(end for _, end in blocks)]
     ends = [*(start for start, _ in blocks), len(one)]
     runs = zip(starts, ends, strict=True)

@@ -8,6 +8,7 @@ import random
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
+from uuid import UUID, uuid5
 
 import pytest
 
@@ -746,6 +747,10 @@ def either(*forms: str) -> Page:
             "<div class=green><ul><li>Oak</li><li>{}</li></ul></div>",
         ),
         either("<p>Price <b>{}</b></p>", "<p>Price <strong>{}</strong></p>"),
+        either(
+            "<table class=facts><tr><th>Rooms<td>3<tr><th>Area<td>{}<tr><th>Floor<td>2</table>",
+            "<dl class=facts><dt>Rooms<dd>3 units<dt>Area<dd>{} units<dt>Floor<dd>2 units</dl>",
+        ),
         either("<p>Price <b>{}</b></p>", "<section><i>{} EUR</i><button>Buy</button></section>"),
         either(
             "<table><tr class=odd><td>Oak<td>{}<tr class=even><td>Ash<td>7</table>",
@@ -755,7 +760,8 @@ def either(*forms: str) -> Page:
     ],
     ids=[
         *("currency", "decimals", "date", "case", "classes", "keys", "parameters", "growing"),
-        *("class", "state beside a class", "around a list", "tag", "layout", "zebra"),
+        *("class", "state beside a class", "around a list", "tag", "table or list"),
+        *("layout", "zebra"),
     ],
 )
 def test_what_is_shown_in_several_ways_is_no_noise(html: Page) -> None:
@@ -807,6 +813,10 @@ def test_what_turns_out_to_be_no_noise_is_counted_as_refuted() -> None:
 def pad(number: int) -> str:
     """A number as a token, of letters and digits."""
     return f"{number * 7919:08x}ab"
+
+
+def uuid(number: int) -> str:
+    return str(uuid5(UUID(int=number), ""))
 
 
 def in_base64(**values: object) -> str:
@@ -887,6 +897,8 @@ PAGES: dict[str, Page] = {
     ),
     "player": lambda n, v: f'<iframe src="/embed/{n}?token={pad(v)}"></iframe>',
     "segment": lambda n, v: f'<video src="/s/{pad(v)}/{n}.m3u8"></video>',
+    "uuid": lambda n, v: f'<meta name="request" content="{uuid(v)}"><p>Item {n}</p>',
+    "uuid in a script": lambda n, v: f'<script>f({{id: "{uuid(v)}", of: {n}}})</script>',
     "token": lambda n, v: f'<div data-player="{n}|{17_000 + v}|{pad(v)}"></div>',
     "nonce": lambda n, v: (
         f'<form method="post"><input name="_token" type="hidden" value="{pad(v)}">'
