@@ -103,6 +103,8 @@ class SecondVisits:
             is_due = decision.is_kept and section not in self._met and self._is_first(section)
         if not is_due or not self._probes or request.method != "GET":
             return
+        if "cached" in response.flags:  # by Scrapy: the page may be another one by now
+            return
         if len(response.body) > MAX_COMPARED_BYTES:
             return
         if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:

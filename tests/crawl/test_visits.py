@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -434,3 +435,16 @@ def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> Non
     assert sorted(read) == ["a", "a", "b", "b"]
     asyncio.run(kept.read_again(new))
     assert len(read) == 4
+
+
+def test_a_page_from_scrapys_cache_is_not_visited_again(
+    site: Site, crawl: CrawlFixture, tmp_path: Path
+) -> None:
+    """What differs now may have changed for good since the page was cached."""
+    served(site, 8)
+    cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
+    one_by_one(crawl, SIMHASH_ENABLED=False, **cache)
+    replayed = one_by_one(crawl, **cache)
+    assert replayed.stats["httpcache/hit"] == replayed.stats["downloader/response_count"]
+    assert "simhash/second_visits" not in replayed.stats
+    assert asked_for_pages(site) == 8
