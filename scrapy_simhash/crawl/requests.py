@@ -101,6 +101,7 @@ PRIORITY = 10
 _HALF = PURPOSE_BYTES // 2
 _NOTHING = bytes(_HALF)
 _PLAIN = (bool, int, float, complex, Decimal, date, time, timedelta, UUID, PurePath, type(None))
+_BUILT_IN = (str, bytes, bytearray, list, tuple, dict)
 
 # The log says that requests keep copies apart if they do so for over half of this many variants.
 VARIANTS_SEEN = 20
@@ -372,21 +373,21 @@ class _Hasher:
     def _parts(self, value: Any) -> tuple[str, bytes]:
         """Return the kind of a value and the bytes in which it differs from others of this kind."""
         if isinstance(value, str):
-            return "text", value.encode("utf-8", "surrogatepass")
+            return "text", value.encode("utf-8", "surrogatepass") + self._of_class(value)
         if isinstance(value, (bytes, bytearray)):
-            return "bytes", bytes(value)
+            return "bytes", bytes(value) + self._of_class(value)
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value).encode("utf-8", "surrogatepass")
         if isinstance(value, Enum):
             return "enum", self._joined([type(value), value.name])
         if isinstance(value, (list, tuple)):
-            return "list", self._joined(value) + self._attributes(value)
+            return "list", self._joined(value) + self._of_class(value)
         if isinstance(value, Set):
             return "set", b"".join(sorted(map(self._hash, value)))
         if value is self._spider:
             return "spider", b""
         if isinstance(value, dict):
-            return "mapping", self._pairs(value.items()) + self._attributes(value)
+            return "mapping", self._pairs(value.items()) + self._of_class(value)
         if ItemAdapter.is_item(value):
             fields = ItemAdapter(value)
             name = self._hash(type(value))
@@ -409,6 +410,12 @@ class _Hasher:
             consts = [one for one in value.co_consts if not isinstance(one, EllipsisType)]
             return "code", self._joined([value.co_code, value.co_names, consts])
         raise _UnknownError
+
+    def _of_class(self, value: Any) -> bytes:
+        """Return the class of a value that is of no built-in one, and what it holds as such."""
+        if type(value) in _BUILT_IN:
+            return b""
+        return self._hash(type(value)) + self._attributes(value)
 
     def _attributes(self, value: Any, fields: Collection[str] = ()) -> bytes:
         """Return what a value of a user's class holds beside its fields; what is private is not."""

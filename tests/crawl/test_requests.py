@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from types import MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from itemadapter import ItemAdapter
@@ -158,6 +158,24 @@ class Rows(list[int]):
     """A list with attributes of its own."""
 
 
+class Name(str):
+    """A text with attributes of its own."""
+
+
+class Title(str):
+    """Another text with attributes of its own."""
+
+
+class Size(NamedTuple):
+    width: int
+    height: int
+
+
+class Place(NamedTuple):
+    row: int
+    column: int
+
+
 def with_attribute(value: Any, name: str, held: Any) -> Any:
     setattr(value, name, held)
     return value
@@ -231,6 +249,9 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "code": (lambda one: one, lambda one: -one),
     "built-in": (len, max),
     "attribute of a mapping": (Row(a=1), with_attribute(Row(a=1), "rank", 2)),
+    "text of a class": (Title("Oak"), Name("Oak")),
+    "attribute of a text": (Title("Oak"), with_attribute(Title("Oak"), "of", 2)),
+    "tuple of a class": (Size(1, 2), Place(1, 2)),
     "attribute of a list": (Rows([1]), with_attribute(Rows([1]), "rank", 2)),
     "attribute that is no field": (Bench(1), with_attribute(Bench(1), "rank", 2)),
 }
