@@ -60,6 +60,17 @@ class Links(Spider):
         return response.follow(link)
 
 
+class Nameless(Spider):
+    """A class without a name: each spider gets its own."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(name="of the north")
+        self.start_urls = [url]
+
+    parse = Links.parse
+    follow = Links.follow
+
+
 class Next(Links):
     """Follow the links of class "next" alone, or from the second page on other links."""
 

@@ -41,7 +41,13 @@ from scrapy_simhash.crawl.requests import (
     is_start_request,
     redirects_in,
 )
-from scrapy_simhash.crawl.run import WORKERS, CrawlRun, FailedPage, Withdrawals
+from scrapy_simhash.crawl.run import (
+    WORKERS,
+    CrawlRun,
+    FailedPage,
+    Withdrawals,
+    spider_name,
+)
 from scrapy_simhash.crawl.setup import (
     Parts,
     RareWarning,
@@ -107,7 +113,7 @@ class SimhashDownloaderMiddleware:
         self, crawler: Crawler, parts: Parts, workers: Workers, policy: CarefulPolicy
     ) -> None:
         self.crawler = crawler
-        self.spider_name = crawler.spidercls.name
+        self.spider_name = spider_name(crawler)
         self._parts = parts
         self.pipeline = parts.pipeline
         self.index = parts.index

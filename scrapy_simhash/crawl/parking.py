@@ -40,6 +40,7 @@ from scrapy_simhash.crawl.requests import (
     is_start_request,
     redirects_in,
 )
+from scrapy_simhash.crawl.run import spider_name
 from scrapy_simhash.crawl.setup import RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, SimhashSettings, is_in_redis
@@ -456,7 +457,7 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
     if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
         return Path(f"{settings.index}.parked", file)
     try:
-        place = index_place(replace(settings, index=None), crawler.spidercls.name)
+        place = index_place(replace(settings, index=None), spider_name(crawler))
         folder = Path(f"{place}.parked")
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):

@@ -87,7 +87,7 @@ class CrawlRun:
     """
 
     def __init__(self, crawler: Crawler, index: Index, settings: SimhashSettings) -> None:
-        self._spider_name = crawler.spidercls.name
+        self._spider_name = spider_name(crawler)
         self._index = index
         is_named = settings.crawl is not None
         self._joins = "" if is_named else _queue_of(crawler)
@@ -144,13 +144,19 @@ class CrawlRun:
                 logger.debug("The index was not told that the crawl goes on: %s", exc)
 
 
+def spider_name(crawler: Crawler) -> str:
+    """Return the name of a crawl's spider, whose class may have none."""
+    names = (getattr(one, "name", None) for one in (crawler.spidercls, crawler.spider))
+    return next(filter(None, names), crawler.spidercls.__name__)
+
+
 def _queue_of(crawler: Crawler) -> str:
     """Return the key of the queue that scrapy-redis shares among runs; empty without it."""
     scheduler = load_object(crawler.settings["SCHEDULER"])
     if not any(one.__module__.startswith("scrapy_redis") for one in scheduler.__mro__):
         return ""
     key = crawler.settings["SCHEDULER_QUEUE_KEY"] or "%(spider)s:requests"
-    return str(key % {"spider": crawler.spidercls.name})
+    return str(key % {"spider": spider_name(crawler)})
 
 
 def _name_in(file: Path) -> str:

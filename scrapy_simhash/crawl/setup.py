@@ -24,7 +24,7 @@ from scrapy.utils.project import data_path
 from scrapy.utils.python import global_object_name
 
 from scrapy_simhash.crawl.requests import RequestFacts
-from scrapy_simhash.crawl.run import INDEXES, Shared
+from scrapy_simhash.crawl.run import INDEXES, Shared, spider_name
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError, ServerAwayError, SettingsError
 from scrapy_simhash.index.base import Index
@@ -125,7 +125,7 @@ def index_of(
         return INDEXES.take((place, parameters), lambda: open_index(place, parameters))
 
     try:
-        place = index_place(settings, crawler.spidercls.name)
+        place = index_place(settings, spider_name(crawler))
         index = taken(place)
     except ServerAwayError as exc:
         raise ServerAwayError(f"{exc}{_NO_SERVER}") from exc
@@ -193,7 +193,7 @@ def file_path(crawler: Crawler, setting: str, path: str | None) -> Path | None:
         return None
     started = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
     try:
-        found = Path(path % {"name": crawler.spidercls.name, "time": started})
+        found = Path(path % {"name": spider_name(crawler), "time": started})
         found.parent.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise unwritable(setting, path, exc) from exc

@@ -20,7 +20,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl.choices import CarefulPolicy, Selection
 from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING
-from scrapy_simhash.crawl.run import CrawlRun
+from scrapy_simhash.crawl.run import CrawlRun, spider_name
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY
 from scrapy_simhash.decision.judge import other_request
@@ -105,7 +105,7 @@ class Validators:
         """Return the stored page of a request as it is judged if it has not changed."""
         parts, run, crawler = self._parts, await self._run.current(), self._crawler
         asker, purpose, depth = parts.facts.of(request)
-        scope = parts.pipeline.scope_of(request.url, crawler.spidercls.name, asker, run)
+        scope = parts.pipeline.scope_of(request.url, spider_name(crawler), asker, run)
         fingerprint = crawler.request_fingerprinter.fingerprint(request)
         stored = await parts.index.delivered(scope, fingerprint)
         if stored is None or stored.validators is None:

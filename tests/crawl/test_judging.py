@@ -52,6 +52,12 @@ def test_one_line_of_settings_drops_near_duplicates(twins: Site, crawl: CrawlFix
     assert f"Dropped: {twins.url}/b is a near-duplicate of {twins.url}/a (distance " in result.log
 
 
+def test_the_class_of_a_spider_may_have_no_name(twins: Site, crawl: CrawlFixture) -> None:
+    result = crawl("Nameless")
+    assert result.returncode == 0
+    assert result.seen() == {"/", "/a", "/other"}
+
+
 def test_canonical_address_chooses_among_kept_pages(site: Site, crawl: CrawlFixture) -> None:
     words = prose("lamp", 1500).split()
     one, between, other = (article(" ".join(words[i : i + 1200])) for i in (0, 50, 100))
