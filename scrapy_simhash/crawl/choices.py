@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_KEY = "simhash"
+DECISION_META_KEY = "simhash_decision"
 _INLINE_META_KEY = "simhash_inline"
 
 _ACTION_TAKEN: dict[str, Action] = {"drop": "drop", "flag": "flag", "observe": "pass"}
@@ -263,8 +264,8 @@ def is_inline(request: Request) -> bool:
 def mark_inline_downloads(crawler: Crawler) -> None:
     """Mark the requests that are downloaded past the scheduler; to be called once it is open.
 
-    Scrapy does not tell them from others.  Redirects keep the mark; it goes where a request with a
-    copied meta is scheduled.
+    Scrapy does not tell them from others.  Redirects keep the mark; it goes, as the decision on
+    another page does, where a request with a copied meta is scheduled.
     """
     engine = crawler.engine
     if engine is None:
@@ -281,3 +282,4 @@ def mark_inline_downloads(crawler: Crawler) -> None:
 
 def _unmark(request: Request) -> None:
     request.meta.pop(_INLINE_META_KEY, None)
+    request.meta.pop(DECISION_META_KEY, None)

@@ -9,17 +9,21 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy_simhash.decision.page import Decision
 
 if TYPE_CHECKING:
+    from scrapy.http import Response
+
     from scrapy_simhash.url_rules.rule import AddressRule
 
 
 class NearDuplicate(IgnoreRequest):
     """The page at *url* was dropped: it is *distance* bits from the kept page *representative*.
 
-    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
+    A request's errback gets it as ``failure.value``, with the *response* as that of an HttpError;
+    Scrapy logs nothing for it.
     """
 
-    def __init__(self, url: str, decision: Decision) -> None:
-        self.url = url
+    def __init__(self, response: Response, decision: Decision) -> None:
+        self.response = response
+        self.url = url = response.url
         self.decision = decision
         self.representative = decision.representative
         self.distance = decision.distance
@@ -31,11 +35,13 @@ class NearDuplicate(IgnoreRequest):
 class UnchangedPage(IgnoreRequest):
     """The page at *url* was dropped: it has not changed since an earlier crawl passed it on.
 
-    A request's errback gets it as ``failure.value``; Scrapy logs nothing for it.
+    A request's errback gets it as ``failure.value``, with the *response*, which has no body if the
+    server was asked whether it has changed; Scrapy logs nothing for it.
     """
 
-    def __init__(self, url: str, decision: Decision) -> None:
-        self.url = url
+    def __init__(self, response: Response, decision: Decision) -> None:
+        self.response = response
+        self.url = url = response.url
         self.decision = decision
         super().__init__(f"{url} has the text that it had before")
 

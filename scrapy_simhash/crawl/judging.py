@@ -25,6 +25,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy_simhash.analysis.analyser import PageAnalysis, leading_headers
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import (
+    DECISION_META_KEY,
     META_KEY,
     CarefulPolicy,
     Selection,
@@ -39,6 +40,7 @@ from scrapy_simhash.crawl.requests import (
     RequestVariants,
     close_browser_page,
     is_start_request,
+    mark_posted,
     redirects_in,
 )
 from scrapy_simhash.crawl.run import (
@@ -85,7 +87,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-DECISION_META_KEY = "simhash_decision"
 FLAG = "near-duplicate"
 VARIANT_FLAG = "variant"
 REPLACES_FLAG = "replaces"
@@ -228,6 +229,7 @@ class SimhashDownloaderMiddleware:
         """
         request.meta.pop(DECISION_META_KEY, None)
         self._facts.read(request)
+        mark_posted(request)
         self._has_errbacks |= request.errback is not None
         if is_inline(request):  # it says nothing of what the spider got, or tries again
             return None
@@ -531,9 +533,9 @@ class SimhashDownloaderMiddleware:
             )
         error: IgnoreRequest
         if decision.is_unchanged:
-            error = UnchangedPage(response.url, decision)
+            error = UnchangedPage(response, decision)
         elif decision.is_duplicate:
-            error = NearDuplicate(response.url, decision)
+            error = NearDuplicate(response, decision)
         else:
             error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
         logger.debug("Dropped: %(error)s", {"error": error}, extra=extra)

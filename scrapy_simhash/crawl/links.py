@@ -13,7 +13,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from scrapy_simhash.crawl.judging import DECISION_META_KEY, FLAG, SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.choices import DECISION_META_KEY
+from scrapy_simhash.crawl.judging import FLAG, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import is_start_request, mark_copied
 from scrapy_simhash.crawl.setup import active_settings
@@ -34,8 +35,7 @@ class SimhashLinksMiddleware(_TellingMiddleware):
     """Drop the requests from a flagged response.
 
     Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
-    is a copy from its page, the verdict of that page is removed from it, and the redirects of that
-    page are marked.
+    is a copy from its page, the redirects of that page are marked.
     """
 
     def __init__(self, crawler: Crawler, needless: NeedlessRequests | None) -> None:
@@ -53,7 +53,6 @@ class SimhashLinksMiddleware(_TellingMiddleware):
             return None
         if response is not None and self._needless is not None:
             self._needless.note(request, response)
-        request.meta.pop(DECISION_META_KEY, None)
         mark_copied(request.meta)
         if response is not None:
             request.meta.setdefault("depth", 1)  # without Scrapy's own middleware for it

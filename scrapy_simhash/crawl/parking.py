@@ -395,9 +395,10 @@ class Parking:
         except Exception:  # the spider has lost its callback, say
             logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
             return
-        meta = {**request.meta, PARKED_META_KEY: row.id}
+        request.meta[PARKED_META_KEY] = row.id
+        request.dont_filter = True
         self._asked[row.id] = row
-        if ask(self._crawler, request.replace(meta=meta, dont_filter=True)):
+        if ask(self._crawler, request):
             if self._tries[row.id] == 1:
                 self._count(why, row.rule)
         else:  # it stays on disk

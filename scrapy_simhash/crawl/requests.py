@@ -13,6 +13,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Set
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -72,6 +73,10 @@ ASKER_META_KEY = "simhash_asker"
 # Scrapy's RedirectMiddleware and MetaRefreshMiddleware: the addresses before the last one.
 REDIRECT_URLS = "redirect_urls"
 COPIED_META_KEY = "simhash_copied_redirects"
+_OF_REDIRECTS = (
+    *(REDIRECT_URLS, "redirect_times", "redirect_ttl", "redirect_reasons"),
+    COPIED_META_KEY,
+)
 # The facts of a request that was parked: by then, other middlewares have added to it.
 FACTS_META_KEY = "simhash_facts"
 
@@ -95,6 +100,8 @@ BROWSER_PAGE_KEY = "playwright_page"
 CLOSE_SECONDS = 5.0
 # Of the plug-in's own requests, whose answers reach no spider: the number of each.
 OWN_META_KEY = "simhash_own"
+# In the meta of a request that is no GET, and of what it is redirected to: another body was sent.
+POSTED_META_KEY = "simhash_posted"
 # Of the plug-in's own requests, above others: other pages, or other requests, wait for the answer.
 PRIORITY = 10
 
@@ -541,6 +548,26 @@ def redirects_in(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, urls[meta.get(COPIED_META_KEY, 0) :]))
 
 
+def mark_posted(request: Request) -> None:
+    """Note in the meta of a request whether the address that it began at asks for its page."""
+    if request.method != "GET":
+        request.meta[POSTED_META_KEY] = True
+    elif not redirects_in(request.meta):  # the meta may be copied from another page
+        request.meta.pop(POSTED_META_KEY, None)
+
+
+def from_its_beginning(request: Request) -> dict[str, Any]:
+    """Return the *changes* (:func:`copied`) that undo the redirects of a request, if that is a GET.
+
+    What they led to may have been for once, or a form to log in.
+    """
+    redirects = redirects_in(request.meta)
+    if not redirects or POSTED_META_KEY in request.meta:
+        return {"meta": request.meta}
+    own = {name: value for name, value in request.meta.items() if name not in _OF_REDIRECTS}
+    return {"url": redirects[0], "meta": own}
+
+
 def mark_copied(meta: MutableMapping[str, Any]) -> None:
     """Note that the redirects in *meta*, of a request not yet sent, belong to another page.
 
@@ -550,6 +577,20 @@ def mark_copied(meta: MutableMapping[str, Any]) -> None:
         meta[COPIED_META_KEY] = len(urls)
     else:
         meta.pop(COPIED_META_KEY, None)
+
+
+def copied(request: Request, **changes: Any) -> Request:
+    """Return a copy of a request with *changes*; of a class of the user's, with all that it holds.
+
+    Its ``replace`` would make a new one, which may want other arguments, or forget something.
+    """
+    own = copy(request)
+    plain = Request(**{name: getattr(request, name) for name in Request.attributes} | changes)
+    state = plain.__reduce_ex__(4)[2]
+    for part in filter(None, state if isinstance(state, tuple) else (state,)):
+        for name, value in part.items():
+            setattr(own, name, value)
+    return own
 
 
 def ask(crawler: Crawler, request: Request) -> bool:
@@ -573,7 +614,8 @@ def ask_for_us(crawler: Crawler, request: Request, url: str) -> str | None:
     if not ONE_TIME_KEYS.isdisjoint(request.meta):
         return None
     number = secrets.token_hex(8)
-    own = request.replace(
+    own = copied(
+        request,
         url=url,
         callback=None,  # which any scheduler can store
         errback=None,

@@ -19,7 +19,7 @@ from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simhash.crawl.choices import CarefulPolicy, Selection
-from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING
+from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING, copied
 from scrapy_simhash.crawl.run import CrawlRun, spider_name
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.crawl.walls import ASKED_AGAIN_META_KEY
@@ -159,4 +159,4 @@ def _whole(request: Request, validators: bytes | None = None) -> Request:
     """Return the request that is sent once more for all of a page, before others."""
     whole = [request.url, (validators or b"")[:BODY_BYTES].hex()]
     meta = {**request.meta, ASKED_AGAIN_META_KEY: True, WHOLE_META_KEY: whole}
-    return request.replace(dont_filter=True, priority=request.priority + PRIORITY, meta=meta)
+    return copied(request, dont_filter=True, priority=request.priority + PRIORITY, meta=meta)

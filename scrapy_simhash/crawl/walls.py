@@ -17,7 +17,13 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.reach import KnownAddresses
-from scrapy_simhash.crawl.requests import ask, callback_name, redirects_in
+from scrapy_simhash.crawl.requests import (
+    ask,
+    callback_name,
+    copied,
+    from_its_beginning,
+    redirects_in,
+)
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import hash_of
 from scrapy_simhash.pipeline import Fetched
@@ -226,10 +232,10 @@ class DroppedRequests:
         if page not in self._dropped:
             return
         self._dropped.remove(page)
-        request = page.request
-        asked = request.meta.get(ASKED_AGAIN_META_KEY, 0)
-        meta = {**request.meta, ASKED_AGAIN_META_KEY: asked + 1}
-        if asked < MOST_ASKED and ask(self._crawler, request.replace(dont_filter=True, meta=meta)):
+        asked = page.request.meta.get(ASKED_AGAIN_META_KEY, 0)
+        request = copied(page.request, dont_filter=True, **from_its_beginning(page.request))
+        request.meta[ASKED_AGAIN_META_KEY] = asked + 1
+        if asked < MOST_ASKED and ask(self._crawler, request):
             self._crawler.stats.inc_value("simhash/asked_again")
 
 
@@ -359,7 +365,7 @@ class Walls:
         """Yield the fingerprints of a request, and of those that were redirected to it."""
         yield self._fingerprint(request)
         for url in redirects_in(request.meta):
-            yield self._fingerprint(request.replace(url=url))
+            yield self._fingerprint(copied(request, url=url))
 
     def _add(self, text: _Text) -> None:
         """Take a text for a wall, and ask again for what was dropped for it."""

@@ -26,6 +26,7 @@ from scrapy_simhash.crawl.requests import (
     VARIANTS_SEEN,
     RequestFacts,
     RequestVariants,
+    copied,
 )
 from scrapy_simhash.decision.holdings import Told
 from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision
@@ -1060,3 +1061,26 @@ def test_a_rule_that_is_gone_is_like_no_other() -> None:
     facts = RequestFacts(crawler, SimhashSettings.read({}))
     gone = Request("http://a.example/", callback=spider._callback, meta={"rule": 7})
     assert facts.read(gone).purpose != facts.read(gone).purpose
+
+
+class Rendered(Request):
+    """A request of a user's class, which no ``replace`` makes again."""
+
+    def __init__(self, wait: int, *arguments: Any, **values: Any) -> None:
+        super().__init__(*arguments, **values)
+        self.wait = wait
+
+
+def test_a_copy_of_a_request_has_all_that_it_holds() -> None:
+    request = Rendered(
+        5, "http://a.example/1", headers={"X-Of": "1"}, cb_kwargs={"a": 1}, priority=3, body=b"x"
+    )
+    other = copied(request, url="http://a.example/2", meta={"of": 2}, dont_filter=True)
+    assert isinstance(other, Rendered)
+    assert (other.url, other.wait, other.meta) == ("http://a.example/2", 5, {"of": 2})
+    assert (other.cb_kwargs, other.priority, other.body) == ({"a": 1}, 3, b"x")
+    assert other.dont_filter
+    other.headers["X-Of"] = "2"
+    other.cb_kwargs["a"] = 2
+    assert (request.url, request.meta, request.dont_filter) == ("http://a.example/1", {}, False)
+    assert (request.headers["X-Of"], request.cb_kwargs) == (b"1", {"a": 1})

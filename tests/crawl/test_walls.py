@@ -17,6 +17,7 @@ from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl import judging, walls
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.requests import mark_posted
 from scrapy_simhash.crawl.walls import (
     MAX_DROPPED_BODY,
     REPEATED_SHARE,
@@ -160,6 +161,29 @@ def test_what_is_dropped_for_a_page_that_was_taken_back_meanwhile_is_asked_for_a
     dropped.take_back(KEPT)
     dropped.note_kept(page, DUPLICATE, begun)
     assert asked == [COPY, LATE_COPY, COPY], "it was judged again meanwhile"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_was_redirected_is_asked_for_again_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """It may lead to another ticket, or no more to a login; a form that is lost leads nowhere."""
+    asked: list[Request] = []
+    monkeypatch.setattr(walls, "ask", lambda crawler, request: asked.append(request))
+    crawler: Any = None
+    dropped = DroppedRequests(crawler)
+    begun = Request("http://a.example/file/1", method=method, meta={"of": 17})
+    mark_posted(begun)
+    redirects = {"redirect_urls": [begun.url], "redirect_times": 1, "redirect_reasons": [302]}
+    ticket = Request("http://a.example/ticket/x", meta={**begun.meta, **redirects})
+    mark_posted(ticket)
+    dropped.note(ticket, DUPLICATE, 0, None)
+    dropped.take_back(KEPT)
+    (again,) = asked
+    assert again.url == (begun.url if method == "GET" else ticket.url)
+    assert ("redirect_times" in again.meta) is (method == "POST")
+    assert again.meta["of"] == 17
+    assert again.dont_filter
 
 
 def test_of_a_dropped_page_from_which_noise_was_cut_the_body_is_remembered_if_it_is_small() -> None:

@@ -9,8 +9,8 @@ import pytest
 from scrapy.http import HtmlResponse, Request
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.choices import policy_of
-from scrapy_simhash.crawl.judging import DECISION_META_KEY, SimhashDownloaderMiddleware
+from scrapy_simhash.crawl.choices import DECISION_META_KEY, policy_of
+from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.run import FailedPage, Withdrawals
 from scrapy_simhash.crawl.setup import Parts

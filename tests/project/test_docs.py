@@ -9,8 +9,7 @@ from typing import get_args
 from scrapy_simhash.analysis.features import FeatureScheme
 from scrapy_simhash.commands import subcommands
 from scrapy_simhash.crawl.account import VERDICT_STATS
-from scrapy_simhash.crawl.choices import META_KEY
-from scrapy_simhash.crawl.judging import DECISION_META_KEY
+from scrapy_simhash.crawl.choices import DECISION_META_KEY, META_KEY
 from scrapy_simhash.decision.holdings import Told
 from scrapy_simhash.decision.page import Decision, Reason, Verdict
 from scrapy_simhash.settings import PREFIX, SimhashSettings, setting_name
