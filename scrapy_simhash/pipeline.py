@@ -6,6 +6,7 @@ what its site repeats, and what they find becomes the page that an index judges.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -101,10 +102,14 @@ class Pipeline:
         return scope_key(self.settings.scope, url, spider, asker)
 
     def workers(self) -> Workers:
-        """Return what analyses the pages, to be started."""
+        """Return what analyses the pages, to be started.
+
+        It is this process where Python is frozen, as in an application of one file: a worker would
+        be the application once more.
+        """
         settings = self.settings
         workers: Workers = InProcess(self.analyser)
-        if settings.workers:
+        if settings.workers and not getattr(sys, "frozen", False):
             workers = WorkerProcesses(
                 self.analyser, settings.workers, settings.page_timeout, settings.max_waiting
             )

@@ -538,6 +538,16 @@ class Revisits(Asks):
         return super().follow(response, link).replace(errback=self.dropped)
 
 
+class WantsAnswers:
+    """A downloader middleware that sends a request again until its answer is 200."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        tries = request.meta.get("tries", 0)
+        if response.status == 200 or tries == 5:
+            return response
+        return request.replace(meta={**request.meta, "tries": tries + 1}, dont_filter=True)
+
+
 class Listed(Links):
     """Ask for the links of the first page in their order, and say what each page replaces."""
 

@@ -621,7 +621,7 @@ def ask_for_us(crawler: Crawler, request: Request, url: str) -> str | None:
         errback=None,
         dont_filter=True,
         priority=request.priority + PRIORITY,
-        meta={**request.meta, OWN_META_KEY: number, "dont_cache": True},
+        meta={**request.meta, OWN_META_KEY: number, "dont_cache": True, "dont_retry": True},
     )
     return number if ask(crawler, own) else None
 

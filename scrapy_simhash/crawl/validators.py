@@ -74,16 +74,20 @@ class Validators:
 
     async def prepare(self, request: Request) -> None:
         """Let a request ask whether its page has changed, if it may; one look-up."""
-        for name, value in request.meta.pop(SENT_META_KEY, {}).items():
+        asked_at, headers = request.meta.pop(SENT_META_KEY, ("", {}))
+        for name, value in headers.items():
             if request.headers.get(name) == value.encode("latin-1"):
                 del request.headers[name]
+        if asked_at == request.url:  # the answer did not do, as for a middleware that expects 200
+            return
         with suppress(Exception):  # then the page is downloaded
             if self._may_ask(request) and (known := await self._known(request)) is not None:
                 self._asked[request] = known
                 stored = (known.validators or b"")[BODY_BYTES:].decode("latin-1").split("\n")
                 sent = zip(("If-None-Match", "If-Modified-Since"), stored, strict=True)
-                request.meta[SENT_META_KEY] = {name: value for name, value in sent if value}
-                request.headers.update(request.meta[SENT_META_KEY])
+                headers = {name: value for name, value in sent if value}
+                request.meta[SENT_META_KEY] = request.url, headers
+                request.headers.update(headers)
 
     def _may_ask(self, request: Request) -> bool:
         meta, page = request.meta, HtmlResponse(request.url, body=b"<html>")
@@ -118,8 +122,10 @@ class Validators:
     ) -> tuple[Page, Decision] | Request | None:
         """Return the page behind a 304 with its decision, or a request for all of it; or None."""
         page = self._asked.pop(request, None)
-        sent = request.meta.get(SENT_META_KEY, {}).items()
-        is_ours = all(request.headers.get(name) == value.encode("latin-1") for name, value in sent)
+        _, sent = request.meta.get(SENT_META_KEY, ("", {}))
+        is_ours = all(
+            request.headers.get(name) == value.encode("latin-1") for name, value in sent.items()
+        )
         if response.status != 304 or page is None or not is_ours:
             return None
         index, stats = self._parts.index, self._crawler.stats

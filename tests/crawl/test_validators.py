@@ -323,3 +323,13 @@ def test_a_page_that_changed_in_the_second_in_which_it_was_sent_has_no_date(date
     """It may have changed again in the same second (RFC 9110, section 8.8.2.2)."""
     assert stored(**{"Last-Modified": OLD, "Date": date}) is None
     assert stored(**{"Last-Modified": OLD, "Date": DATE}) is not None
+
+
+def test_a_request_that_is_sent_again_asks_for_the_page(site: Site, crawl: CrawlFixture) -> None:
+    """To a middleware that only knows 200, the answer is a mistake: it tries without an end."""
+    crawl("Revisits", **SKIP)
+    middlewares = {"tests.spiders.WantsAnswers": 545}
+    result = crawl("Revisits", **SKIP, DOWNLOADER_MIDDLEWARES=middlewares)
+    assert site.not_modified == {"/tag": 1, "/date": 1}
+    assert result.stats["downloader/response_count"] == 6
+    assert "simhash/not_modified" not in result.stats

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from scrapy_simhash.analysis.analyser import Analyser
+from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.child import MEASURED_PAGES
-from scrapy_simhash.workers.pool import WorkerProcesses, _DiedError, _Process
+from scrapy_simhash.workers.pool import InProcess, WorkerProcesses, _DiedError, _Process
 from tests.conftest import article, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, outcomes, wait_until
 
@@ -241,3 +243,11 @@ def test_process_that_has_gone_already_can_be_stopped() -> None:
         await process.ended
 
     asyncio.run(stop())
+
+
+def test_a_frozen_application_starts_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its executable runs the application, whatever the arguments are."""
+    pipeline = Pipeline.of(SimhashSettings(workers=1))
+    assert isinstance(pipeline.workers()._workers, WorkerProcesses)  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert isinstance(pipeline.workers()._workers, InProcess)  # type: ignore[attr-defined]
