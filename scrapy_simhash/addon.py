@@ -9,7 +9,11 @@ from scrapy.settings import BaseSettings
 
 from scrapy_simhash.crawl.account import SimhashAccount
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.links import SimhashDepthMiddleware, SimhashLinksMiddleware
+from scrapy_simhash.crawl.links import (
+    SimhashDepthMiddleware,
+    SimhashErrorsMiddleware,
+    SimhashLinksMiddleware,
+)
 from scrapy_simhash.crawl.report import SimhashReport
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.settings import SimhashSettings
@@ -25,6 +29,8 @@ RULES_MIDDLEWARE_ORDER = 541
 SPIDER_MIDDLEWARE_ORDER = 20
 # Nearer to the spider than Scrapy's own for the depth (900), so it sees what that one discards.
 DEPTH_MIDDLEWARE_ORDER = 910
+# Nearer to the spider than any that may answer for a callback that fails.
+ERRORS_MIDDLEWARE_ORDER = 990
 EXTENSION_ORDER = 500
 REPORT_ORDER = 510
 
@@ -46,6 +52,7 @@ class Addon:
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashLinksMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("SPIDER_MIDDLEWARES", SimhashDepthMiddleware, DEPTH_MIDDLEWARE_ORDER),
+            ("SPIDER_MIDDLEWARES", SimhashErrorsMiddleware, ERRORS_MIDDLEWARE_ORDER),
             ("EXTENSIONS", SimhashAccount, EXTENSION_ORDER),
             ("EXTENSIONS", SimhashReport, REPORT_ORDER),
         ):

@@ -299,6 +299,13 @@ class FailsOnce(Links):
         yield from super().parse(response)
 
 
+class Answers:
+    """A spider middleware that answers for a callback which fails."""
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> list[Any]:
+        return []
+
+
 class FailsLate(Links):
     """Fail on each page whose path begins with ``/fails``, after a while."""
 

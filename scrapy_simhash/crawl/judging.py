@@ -197,12 +197,12 @@ class SimhashDownloaderMiddleware:
         finally:
             await give_back(self._parts)
 
-    def item_refused(self, item: Any, response: Response, spider: Spider) -> None:
+    def item_refused(self, item: Any, response: Response) -> None:
         """Take back a page of which a pipeline refused an item, if the policy has it so."""
         if self._policy.takes_back(item, response):
-            self.page_failed(response, spider)
+            self.page_failed(response)
 
-    def page_failed(self, response: Response, spider: Spider) -> None:
+    def page_failed(self, response: Response) -> None:
         """Take back a page on which a callback failed: it must not stand for its copies."""
         request = getattr(response, "request", None)  # for an errback, this is a Failure
         if request is None:

@@ -126,6 +126,26 @@ class SimhashDepthMiddleware(_TellingMiddleware):
         return request
 
 
+class SimhashErrorsMiddleware:
+    """Takes back the page on which a callback fails, before a middleware may answer for it.
+
+    Then Scrapy sends no signal.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        active_settings(crawler)
+        return cls(crawler)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        judging = self._crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
+        if judging is not None:
+            judging.page_failed(response)
+
+
 def _is_cut(request: Request, response: Response) -> bool:
     """Whether a request is a link of a flagged page.
 

@@ -76,11 +76,14 @@ def index_of(spider: str) -> str:
     return f".scrapy/simhash/{spider}.simhash"
 
 
-def test_page_that_a_callback_failed_on_stands_for_no_copy(site: Site, crawl: CrawlFixture) -> None:
+@pytest.mark.parametrize("middlewares", [{}, {"tests.spiders.Answers": 900}])
+def test_page_that_a_callback_failed_on_stands_for_no_copy(
+    site: Site, crawl: CrawlFixture, middlewares: dict[str, int]
+) -> None:
     site["/"] = article(prose("start"), ["/fails", "/copy", "/third"])
     for path in ("/fails", "/copy", "/third"):
         site[path] = article(prose("the same text"))
-    result = crawl("FailsOnce")
+    result = crawl("FailsOnce", SPIDER_MIDDLEWARES=middlewares)
     assert result.verdicts() == {
         "/": "unique",
         "/fails": "unique",

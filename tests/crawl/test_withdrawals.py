@@ -81,7 +81,7 @@ def test_crawl_whose_failed_pages_stay_in_the_index_passed_not_all_pages_on(
     async def crawl() -> None:
         spider = Links(request.url)
         await middleware.spider_opened(spider)
-        middleware.page_failed(HtmlResponse(request.url, request=request), spider)
+        middleware.page_failed(HtmlResponse(request.url, request=request))
         await middleware.spider_closed(spider, "finished")
 
     asyncio.run(crawl())
