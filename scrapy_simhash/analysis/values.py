@@ -80,6 +80,8 @@ MAX_LITERALS = 20_000
 # The literals of a script are at most this many values.
 MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
+# The text of an element begins within so many events.
+_MOST_BEFORE_TEXT = 50
 # Of so many own values it is told what they are.
 MOST_TOLD = 600
 
@@ -281,8 +283,11 @@ class Reader:
             return self._addresses.text_of(at)
         if kind == DATA_KIND:
             return " ".join(self._said[at:end])
-        if at == end:
-            return f"<{self._element_at(at).kind.name}> ..."
+        if at == end:  # all of an element, by how its text begins
+            name = self._element_at(at).kind.name
+            within = self._events[at + 1 : at + _MOST_BEFORE_TEXT]
+            texts = [one.text for one in within if type(one) is Text and one.text]
+            return f"{name}: {texts[0]} ..." if texts else f"<{name}> ..."
         pieces, length = [], -1
         for number in range(at, end):
             event = self._events[number]

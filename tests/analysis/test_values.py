@@ -887,7 +887,7 @@ def test_one_changed_value_of_many_is_found(count: int, changed: int) -> None:
 def test_what_is_new_among_many_values_is_known_if_it_is_little() -> None:
     kept, own = read(many(3_000), KEPT), read(many(2_999))
     (items,) = beside(kept, own) or []
-    assert own.told[items].text == "<table> ..."
+    assert own.told[items].text == "table: Name 0 ..."
     assert beside(kept, read(many(3_500))) is None
 
 
