@@ -237,12 +237,12 @@ def match(page: Seen, kept: Seen, parameters: Parameters) -> Likeness | None:
         return None
     if (one.digest, one.sketch, one.heading) == (other.digest, other.sketch, other.heading):
         return Likeness(1.0, 0, True)
-    distance = parameters.distance_between(one, other)
     site = SiteKnowledge(page.marks, lambda _section: kept.marks)
-    decision = most_alike(one, [(StoredRow(0, other), distance)], parameters, site).decision
+    decision = most_alike(one, [StoredRow(0, other)], parameters, site).decision
     if not decision.is_duplicate:
         return None
-    return Likeness(decision.share or 0.0, distance, decision.verdict == "exact_duplicate")
+    is_exact = decision.verdict == "exact_duplicate"
+    return Likeness(decision.share or 0.0, one.distance_to(other), is_exact)
 
 
 def ranked(url: str, canonical: str | None, kept: str, share: float) -> tuple[bool, float, int]:

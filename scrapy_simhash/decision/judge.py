@@ -90,16 +90,6 @@ class Parameters:
             views.append((MAIN_TEXT, fingerprint))
         return views
 
-    def distance_between(self, one: Page, other: Page) -> int:
-        """Return the number of bits in which the fingerprints of two pages differ.
-
-        With verification these are of the content, otherwise of the main text.
-        """
-        mine, its = one.content_fingerprint, other.content_fingerprint
-        if not self.share or mine is None or its is None:
-            mine, its = one.fingerprint, other.fingerprint
-        return (mine ^ its).bit_count()
-
     def views(self, page: Page) -> list[tuple[View, int]]:
         """Return the views under which a page is looked up and found, with its fingerprints."""
         return self.views_of(page.tokens, page.fingerprint, page.content_fingerprint)
@@ -261,7 +251,7 @@ def _refresh(
     page: Page, row: Row, found: Found, parameters: Parameters, site: SiteKnowledge
 ) -> Judged:
     """Compare a page with what it was before: its own row, or that whose place it takes."""
-    distance = (row.page.fingerprint ^ page.fingerprint).bit_count()
+    distance = page.distance_to(row.page)
     changed = not _has_same_content(page, row.page, parameters, site.template)
     decision = Decision("refresh", "seen_before", row.page.url, distance, changed=changed)
     if row is not found.own:
@@ -366,12 +356,12 @@ def _most_alike(page: Page, found: Found, parameters: Parameters, site: SiteKnow
 
 def most_alike(
     page: Page,
-    candidates: Iterable[tuple[Row, int]],
+    candidates: Iterable[Row],
     parameters: Parameters,
     site: SiteKnowledge,
     are_left_out: bool = False,
 ) -> Judged:
-    """Return the decision on a page with a sketch by kept pages, each with its distance.
+    """Return the decision on a page with a sketch by kept pages.
 
     *are_left_out* says that it might be like others.  Cost: 10 us, and 10 us a candidate.
     """
@@ -381,15 +371,15 @@ def most_alike(
     values: Comparable | None = None
     if page.own_values is not None:
         values = Comparable(page.url, page.holds, page.own_values, page.section, site.values_of)
-    best: tuple[_Rank, int, Row, tuple[int, ...]] | None = None
+    best: tuple[_Rank, NearMiss, Row, tuple[int, ...]] | None = None
     missed: NearMiss | None = None
     variant: _Variant | None = None
-    for row, distance in candidates:
+    for row in candidates:
         if row.page.sketch is None:
             continue
         section = section_of(row.page.url)
         shared = comparisons.overlap(row.page.sketch, section)
-        miss = NearMiss(shared.share, distance, row.page.url)
+        miss = NearMiss(shared.share, page.distance_to(row.page), row.page.url)
         is_near = _shares_enough(page, row.page, shared, parameters)
         new: list[int] | None = []
         if not page.holds.is_whole:
@@ -408,7 +398,7 @@ def most_alike(
             renamed = tuple(values.renamed) if values is not None else ()
             rank = _stands(row, page), is_named, not renamed, shared.share, in_common
             if best is None or rank > best[0]:
-                best = (rank, distance, row, renamed)
+                best = (rank, miss, row, renamed)
         elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
                 variant = _Variant(miss, new, other, site.own_values(row.page))
@@ -422,11 +412,12 @@ def most_alike(
         return Judged(_decision_on(variant, page, are_left_out))
     if best is None:
         return Judged(Decision("unique", "new_text", closest=missed, is_crowded=are_left_out))
-    (_, _, _, most, _), distance, row, renamed = best
-    if most == 1 and row.page.digest == page.digest:
-        decision = Decision("exact_duplicate", "same_text", row.page.url, distance, most)
+    _, found, row, renamed = best
+    if found.share == 1 and row.page.digest == page.digest:
+        decision = Decision("exact_duplicate", "same_text", found.url, found.distance, 1.0)
     else:
-        decision = Decision("near_duplicate", "share_in_common", row.page.url, distance, most)
+        how = found.url, found.distance, found.share
+        decision = Decision("near_duplicate", "share_in_common", *how)
     # Another crawl may have met the kept page last: its addresses went to another spider.
     is_ours = page.met_by is None or crawls_in(page.met_by)[:1] == crawls_in(row.page.met_by)[:1]
     kept_addresses = row.page.addresses if is_ours else None
@@ -514,17 +505,16 @@ def segments_in_common(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False)))
 
 
-def _candidates(page: Page, found: Found) -> tuple[list[tuple[Row, int]], bool]:
-    """Return the rows to compare a page with and their distances, and whether there are others."""
+def _candidates(page: Page, found: Found) -> tuple[list[Row], bool]:
+    """Return the rows to compare a page with, and whether there are others."""
     # All pages without a main text have the same one, which says nothing: there may be thousands.
-    same = ((row, 0) for row in found.same_text) if page.tokens else ()
-    alike = ((one, (one.page.fingerprint ^ page.fingerprint).bit_count()) for one in found.alike)
-    candidates: dict[int, tuple[Row, int]] = {}
+    same = found.same_text if page.tokens else ()
+    near = (row for row, _ in found.near)
+    candidates: dict[int, Row] = {}
     # Both kinds alternate, so that neither takes all the places.
-    for one in chain(alike, chain.from_iterable(zip_longest(same, found.near))):
-        if one is not None:
-            row, _ = one
-            candidates.setdefault(row.id, one)
+    for row in chain(found.alike, chain.from_iterable(zip_longest(same, near))):
+        if row is not None:
+            candidates.setdefault(row.id, row)
             if len(candidates) == MAX_COMPARED:
                 return list(candidates.values()), True
     return list(candidates.values()), found.are_left_out

@@ -151,6 +151,10 @@ class Page:
     is_unmodified: bool = False
     view_under: ViewUnder | None = field(default=None, compare=False, repr=False)
 
+    def distance_to(self, other: Page) -> int:
+        """Return the number of bits in which the fingerprints of two main texts differ."""
+        return (self.fingerprint ^ other.fingerprint).bit_count()
+
     def stored(self) -> Page:
         """Return the page with its stored fields alone."""
         return Page(*_stored_values(self))
@@ -221,8 +225,8 @@ class NearMiss(NamedTuple):
 class Decision:
     """The decision on one page, and why.
 
-    *representative* is the URL of the kept page, *distance* the number of bits in which the two
-    fingerprints differ (in the view that found it); both are None for a page without a kept page.
+    *representative* is the URL of the kept page, *distance* the number of bits in which the
+    fingerprints of the two main texts differ; both are None for a page without a kept page.
     Of a ``variant``, they say which kept page it is near.
     *share* is the share of text in common, if it was verified.  *changed* says whether the text of
     a ``refresh`` has changed; it is None for any other verdict.  The *representative* of a

@@ -165,7 +165,7 @@ class RedisIndex(Store):
             delivered=own is not None and await self._was_delivered(own.page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
-                (row, self.parameters.distance_between(page, row.page))
+                (row, page.distance_to(row.page))
                 for row in (rows[number] for number in numbers_of(near))
             ],
             are_left_out=bool(are_left_out),
