@@ -85,7 +85,7 @@ def learned(text: str) -> dict[str, Any]:
     texts = ("advice", "kind", "host", "drop", "keep")
     numbers = (
         *("number", "keys", "failures", "templates_in_all"),
-        *("duplicates", "body_bytes", "lost"),
+        *("duplicates", "body_bytes", "lost", "needless"),
     )
     times = dict.fromkeys(("learned", "seen"), "2026-01-01T00:00:00+00:00")
     templates = {"templates": [shortened(text)] * NAMED_PATTERNS}

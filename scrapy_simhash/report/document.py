@@ -133,7 +133,7 @@ def _summary(totals: Mapping[str, Any], alarms: int, about: CrawlInfo) -> dict[s
     )
     saved = [counted(pages, what) for pages, what in done if pages]
     is_used = _has(about, "SIMHASH_RULES", "use")
-    more = 0 if is_used else sum(row["duplicates"] for row in about.rules)
+    more = 0 if is_used else sum(row["needless"] for row in about.rules)
     if more:
         saved.append(f"rules for addresses would make about {more:,} requests needless")
     step, setting = _next_step(totals, alarms, more, about)

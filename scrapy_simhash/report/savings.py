@@ -7,6 +7,7 @@ Nothing else of the report imports this module: a crawl without rules does witho
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.document import ROWS, iso_time
 from scrapy_simhash.url_rules.book import RuleBook
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
+from scrapy_simhash.urls import Address, folder_pattern
 
 if TYPE_CHECKING:
     from scrapy_simhash.decision.page import Decision
@@ -51,6 +53,8 @@ class Savings:
     def __init__(self, book: RuleBook) -> None:
         self._book = book
         self._saved: LRUCache[AddressRule, Saved] = LRUCache(MAX_COUNTED)
+        # The duplicates of a rule by folder pattern, of those patterns that it counts trials in.
+        self._places: LRUCache[AddressRule, Counter[str]] = LRUCache(MAX_COUNTED)
 
     def note(self, lesson: Lesson, url: str, decision: Decision, body_bytes: int) -> dict[str, int]:
         """Count a judged page; return the stats, which count for rules that act alone."""
@@ -67,6 +71,10 @@ class Savings:
             saved = self._of(one)
             saved.duplicates += 1
             saved.body_bytes += body_bytes
+            address = Address.of(url)
+            pattern = folder_pattern(one.applied(address) or address)
+            if pattern in one.trials:
+                self._places.setdefault(one.rule, Counter())[pattern] += 1
         if lesson.match is None:
             return {}
         return {"simhash/rules/known": 1, "simhash/rules/known_bytes": body_bytes}
@@ -93,6 +101,7 @@ class Savings:
                     "templates": acts[:NAMED_PATTERNS],
                     "templates_in_all": len(acts),
                     **asdict(saved),
+                    "needless": sum(self._places.get(one.rule, Counter())[name] for name in acts),
                     **(life(one.rule) if life else {}),
                 }
             )

@@ -14,9 +14,9 @@ from tests.sample_reports import SITE, collected, session_ids
 SUGGESTIONS = 2
 
 
-def sessions(pages: int, second: float = 0) -> list[Record]:
+def sessions(pages: int, second: float = 0, folder: str = "shop") -> list[Record]:
     """Pages of a shop, and then each with a session id."""
-    kept = [f"{SITE}/shop/{page}" for page in range(pages)]
+    kept = [f"{SITE}/{folder}/{page}" for page in range(pages)]
     copies = [record(f"{url}?sid={second + at}", url, second + at) for at, url in enumerate(kept)]
     return [*(record(url, second=second) for url in kept), *copies]
 
@@ -50,6 +50,19 @@ def test_rule_is_shown_when_it_was_right_often_enough_to_wait() -> None:
     assert not rules(*sessions(least - 1))
     (rule,) = rules(*sessions(least))
     assert (rule["keys"], rule["duplicates"]) == (LEAST_KEYS, LEAST_KEYS)
+
+
+def test_only_duplicates_where_a_rule_holds_count_as_needless() -> None:
+    waits = collected(*sessions(LEAST_KEYS + SUGGESTIONS))
+    assert waits["rules"][0]["needless"] == 0
+    assert "rules for addresses" not in waits["summary"]["saved"]
+    failed = [record(f"{SITE}/list/{page}{query}") for page in range(9) for query in ("", "?sid=x")]
+    report = collected(*sessions(60), *sessions(9, 60, "list"), *failed)
+    (rule,) = report["rules"]
+    assert (rule["templates"], rule["failures"]) == (["/shop/*"], 9)
+    assert (rule["duplicates"], rule["needless"]) == (67, 58)
+    assert "rules for addresses would make about 58 requests needless" in report["summary"]["saved"]
+    assert report["summary"]["setting"] == 'SIMHASH_RULES = "use"'
 
 
 def test_page_that_a_rule_would_lose_is_named() -> None:
