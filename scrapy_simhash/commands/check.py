@@ -17,6 +17,7 @@ from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
 from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_index, open_lasting
+from scrapy_simhash.report.record import decision_as_json
 from scrapy_simhash.urls import section_of
 
 # Enough to see what a page is about, and in what it differs.
@@ -70,7 +71,7 @@ class CheckCommand(Subcommand[Checked]):
     def as_json(self, found: Checked) -> object:
         return {
             "url": found.url,
-            **_decision_as_json(found.decision),
+            **decision_as_json(found.decision),
             "fingerprint": f"{found.fingerprint:016x}",
             "tokens": found.tokens,
         }
@@ -187,7 +188,7 @@ class ExplainCommand(Subcommand[Explanation]):
 
     def as_json(self, found: Explanation) -> object:
         new = [one._asdict() for one in found.new]
-        return {**asdict(found), "decision": _decision_as_json(found.decision), "new": new}
+        return {**asdict(found), "decision": decision_as_json(found.decision), "new": new}
 
     def show(self, found: Explanation, console: Console) -> None:
         for page in found.pages:
@@ -214,14 +215,6 @@ class ExplainCommand(Subcommand[Explanation]):
         is_near = (decision.verdict, decision.reason) != ("unique", "new_text")
         if case := CASES.get(decision.reason) if is_near else NOT_NEAR:
             console.print(f"  {case}")
-
-
-def _decision_as_json(decision: Decision) -> dict[str, object]:
-    """Return a decision as values that JSON has, without the links of the kept page."""
-    found = asdict(decision)
-    del found["kept_addresses"]
-    found["new"] = [one._asdict() for one in decision.new]
-    return found
 
 
 def _new(one: Page, other: Page, told: PageValues) -> list[Told]:

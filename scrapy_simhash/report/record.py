@@ -138,20 +138,11 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Return the page's line in the decisions feed, in values that JSON has."""
-        decision, closest = self.decision, self.decision.closest
         judged_at = datetime.fromtimestamp(self.judged_at, timezone.utc)
         return {
             "url": self.url,
             **({"redirects": self.redirects} if self.redirects else {}),
-            "verdict": decision.verdict,
-            "representative": decision.representative,
-            "distance": decision.distance,
-            "share": decision.share,
-            "closest": None if closest is None else closest._asdict(),
-            "reason": decision.reason,
-            **({"new": [one._asdict() for one in decision.new]} if decision.new else {}),
-            **({"better": decision.better} if decision.better else {}),
-            "changed": decision.changed,
+            **decision_as_json(self.decision),
             "action": self.action,
             "fingerprint": None if self.fingerprint is None else f"{self.fingerprint:016x}",
             "tokens": self.tokens,
@@ -189,6 +180,22 @@ class Record:
         if self.is_duplicate and self.action == "pass" and reason != "wall":
             return "start_request" if self.is_start_request else "observed"
         return reason if reason in WHYS else "other"
+
+
+def decision_as_json(decision: Decision) -> dict[str, Any]:
+    """Return what the decisions feed has of a decision, in values that JSON has."""
+    closest = decision.closest
+    return {
+        "verdict": decision.verdict,
+        "representative": decision.representative,
+        "distance": decision.distance,
+        "share": decision.share,
+        "closest": None if closest is None else closest._asdict(),
+        "reason": decision.reason,
+        **({"new": [one._asdict() for one in decision.new]} if decision.new else {}),
+        **({"better": decision.better} if decision.better else {}),
+        "changed": decision.changed,
+    }
 
 
 def _rounded(decision: Decision) -> Decision:

@@ -13,6 +13,9 @@ from scrapy_simhash.settings import ITEMS
 from tests.command_line import INDEX, simhash, simhash_json
 from tests.conftest import CrawlFixture, Site, article, prose
 
+# What docs/decisions.md says of every decision.
+FEED_FIELDS = {"verdict", "reason", "representative", "distance", "share", "closest", "changed"}
+
 
 @pytest.fixture
 def folder(site: Site, crawl: CrawlFixture, tmp_path: Path) -> Path:
@@ -99,7 +102,10 @@ def test_check_names_the_closest_page_once_the_site_is_known(
     for i in range(40):
         site[f"/{i}"] = framed(prose(f"tool {i}"))
     assert crawl(start="/more").returncode == 0
-    assert simhash_json(tmp_path, *arguments)["verdict"] == "unique"
+    found = simhash_json(tmp_path, *arguments)
+    assert found["verdict"] == "unique"
+    assert found.keys() == FEED_FIELDS | {"url", "fingerprint", "tokens"}
+    assert found["closest"].keys() == {"url", "distance", "share"}
     shown = simhash(tmp_path, *arguments).stdout
     assert f"closest page: {site.url}/, share in common" in shown
 
@@ -153,6 +159,7 @@ def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -
     explain_all = ("explain", site.url + "/a", "more.html", "-s", f"SIMHASH_TAKES={ITEMS}")
     found = simhash_json(folder, *explain_all)
     assert found["decision"]["verdict"] == "variant"
+    assert found["decision"].keys() == FEED_FIELDS | {"new"}
     new = {(one["kind"], one["place"]): one["text"] for one in found["new"]}
     assert new["link", "a"] == "file:///more"
     assert new["media", "img"] == "file:///p.jpg"
