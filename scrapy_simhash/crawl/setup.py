@@ -75,15 +75,21 @@ def active_settings(crawler: Crawler) -> SimhashSettings:
         The commands give the spider a start of their own.
     :raises SettingsError: a setting breaks its rule.
     """
-    settings = _settings.get(crawler)
-    if settings is None:
-        settings = _settings[crawler] = SimhashSettings.read(crawler.settings)
+    is_first = crawler not in _settings
+    if is_first:
+        _settings[crawler] = SimhashSettings.read(crawler.settings)
+    settings = _settings[crawler]
+    why = ""
     if not settings.enabled:
-        raise NotConfigured("Set SIMHASH_ENABLED to recognise near-duplicates")
-    if not crawler.crawling:
-        raise NotConfigured("No crawl is going on, so no page is judged")
-    if crawler.spidercls.start.__module__.startswith("scrapy.commands."):
-        raise NotConfigured("A command asks for single pages, so no page is judged")
+        why = "SIMHASH_ENABLED is off"
+    elif not crawler.crawling:
+        why = "No crawl is going on"
+    elif crawler.spidercls.start.__module__.startswith("scrapy.commands."):
+        why = "A command asks for single pages"
+    if why:
+        if is_first:
+            logger.info("%(why)s, so no page is judged", {"why": why})
+        raise NotConfigured  # without a message: Scrapy would warn of each component
     return settings
 
 

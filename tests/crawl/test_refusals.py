@@ -89,7 +89,9 @@ def test_commands_for_single_pages_leave_the_index_alone(
     project: Path, site: Site, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER", "true")
-    run(project, *(site.url + "/" if one == "URL" else one for one in arguments))
+    log = run(project, *(site.url + "/" if one == "URL" else one for one in arguments))
+    assert log.count("so no page is judged") <= 1
+    assert "Disabled" not in log
     assert site.asked["/"] >= 1
     assert not (project / ".scrapy").exists()
     log = run(project, "crawl", "shop")
