@@ -165,10 +165,7 @@ def _page_rule(rule: str) -> PageRule:
         return PageRule(None, rule.removeprefix("callback:"))
     if rule.startswith("glob:"):
         return PageRule(re.compile(r"\A" + fnmatch.translate(rule.removeprefix("glob:"))))
-    try:
-        return PageRule(re.compile(rule))
-    except re.error as exc:
-        raise ValueError(exc) from exc
+    return PageRule(re.compile(rule))
 
 
 def _read_policy(value: Any) -> Any:
@@ -316,10 +313,10 @@ def setting_name(attribute: str) -> str:
 def _checked(name: str, rule: Requirement, value: Any) -> Any:
     try:
         return rule.read(value)
-    except (ValueError, KeyError, TypeError, OverflowError, OSError) as exc:
-        detail = f" ({exc})" if isinstance(exc, OSError) else ""
+    except (ValueError, KeyError, TypeError, OverflowError, OSError, re.error) as exc:
+        detail = f" ({exc})" if isinstance(exc, (OSError, re.error, json.JSONDecodeError)) else ""
         shown = masked(repr(value))
-        raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from exc
+        raise SettingsError(f"{name} must be {rule.words}: got {shown}{detail}") from None
 
 
 def is_in_redis(place: str) -> bool:
@@ -343,7 +340,7 @@ def extra_version(package: str, needed_by: str) -> str:
     """
     try:
         return version(package)
-    except PackageNotFoundError as exc:
+    except PackageNotFoundError:
         raise SettingsError(
             f"{needed_by} needs the package {package}: pip install scrapy-simhash[{package}]"
-        ) from exc
+        ) from None

@@ -132,6 +132,14 @@ def test_wrong_value_is_refused_with_name_rule_and_value(name: str, value: Any) 
     with pytest.raises(SettingsError, match=f"^{name} must be ") as refused:
         read(**{name: value})
     assert f"got {value!r}" in str(refused.value)
+    assert refused.value.__cause__ is None, "the message says it all"
+
+
+def test_what_is_wrong_with_an_expression_is_said() -> None:
+    with pytest.raises(SettingsError, match="unterminated character set at position 1"):
+        read(SIMHASH_ONLY="([")
+    with pytest.raises(SettingsError, match="Expecting property name"):
+        read(SIMHASH_FEATURES="{words")
 
 
 @pytest.mark.parametrize(
