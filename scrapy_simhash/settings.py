@@ -287,6 +287,8 @@ class SimhashSettings:
     def read(cls, source: Mapping[Any, Any]) -> SimhashSettings:
         """Return the settings in *source*; a setting that is missing or None has its default.
 
+        So has one that is empty if it is None by default: ``-s SIMHASH_REPORT_FILE=``.
+
         :raises SettingsError: a value breaks its rule, or a name that begins with
             ``SIMHASH_`` is unknown.
         """
@@ -300,7 +302,7 @@ class SimhashSettings:
         for name, one in names.items():
             value = source.get(name)
             value = one.default if value is None else value
-            if value is not None:
+            if value is not None and (value, one.default) != ("", None):
                 values[one.name] = _checked(name, one.metadata["rule"], value)
         return cls(**values)
 

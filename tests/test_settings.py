@@ -28,6 +28,11 @@ def test_defaults() -> None:
     assert read(SIMHASH_ACTION=None) == read()
 
 
+def test_empty_setting_that_is_none_by_default_is_not_set() -> None:
+    names = ("DISTANCE", "INDEX", "CRAWL", "POLICY", "DECISIONS_FILE", "REPORT_FILE", "MAX_WAITING")
+    assert read(**{f"SIMHASH_{name}": "" for name in names}) == read()
+
+
 @pytest.mark.parametrize(("processors", "workers"), [(1, 1), (2, 1), (4, 3), (64, 8)])
 def test_auto_leaves_a_processor_to_the_crawl(
     monkeypatch: pytest.MonkeyPatch, processors: int, workers: int
@@ -102,7 +107,7 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_DISTANCE", True),
         ("SIMHASH_DISTANCE", "three"),
         ("SIMHASH_DISTANCE", [3]),
-        ("SIMHASH_INDEX", ""),
+        ("SIMHASH_SCOPE", ""),
         ("SIMHASH_INDEX", "mysql://localhost"),
         ("SIMHASH_INDEX", "mem:"),
         ("SIMHASH_INDEX", "memory"),
