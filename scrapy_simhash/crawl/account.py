@@ -213,7 +213,7 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         lines.append(f"of {elsewhere:,} duplicates, the kept page is on another site")
     further = (
         [(ours["second_visits"], "second visit(s), to learn what changes by itself")],
-        [(ours["asked_again"], "page(s) asked for again, since a wall had stood in for them")],
+        [(ours["asked_again"], "dropped page(s) asked for again, since more is known now")],
         [
             (ours["rules/learned"], "rule(s) for addresses learned"),
             (ours["rules/known"], f"duplicate(s) foretold, of {ours['rules/known_bytes']:,} bytes"),
@@ -234,7 +234,7 @@ def summary(stats: StatsCollector, observed: str | None) -> str:
         avoided = f"; {share:.1%} had the bytes of an earlier page" if share else ""
         lines.append(
             f"{1000 * ours['analysis_seconds'] / judged:.1f} ms a page in workers, "
-            f"{1000 * ours['index_seconds'] / judged:.2f} ms in the index{avoided}"
+            f"{1000 * ours['index_seconds'] / judged:.2f} ms waiting for the index{avoided}"
         )
     return "\n  ".join(lines)
 

@@ -42,6 +42,18 @@ def test_pages_that_too_many_are_like_are_counted() -> None:
     assert crawler.stats.get_value("simhash/crowded") == 3
 
 
+def test_summary_names_no_cause_that_may_not_be_the_one() -> None:
+    stats = get_crawler().stats
+    assert stats is not None
+    for name, value in (("judged", 4), ("asked_again", 1), ("index_seconds", 0.2)):
+        stats.set_value(f"simhash/{name}", value)
+    _, *lines = summary(stats, None).splitlines()
+    assert lines == [
+        "  1 dropped page asked for again, since more is known now",
+        "  0.0 ms a page in workers, 50.00 ms waiting for the index",
+    ]
+
+
 @pytest.mark.parametrize(
     ("visits", "end"),
     [(0, ""), (3, "; what changes by itself on variants is known only now: observe again")],
