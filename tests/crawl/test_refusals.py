@@ -127,11 +127,11 @@ def test_repair_does_not_advise_to_repair(project: Path) -> None:
     data[100:4096] = b"\xff" * (4096 - 100)  # the first page after the header: no table is known
     path.write_bytes(data)
     stats = simhash(project, "stats", str(path))
-    assert '"scrapy simhash repair" shows what can be mended' in stats.stderr
+    assert '"scrapy simhash repair INDEX" shows what can be mended' in stats.stderr
     repair = simhash(project, "repair", str(path))
     assert (stats.returncode, repair.returncode) == (2, 2)
     assert "is damaged" in repair.stderr
-    assert 'scrapy simhash repair"' not in repair.stderr
+    assert "scrapy simhash repair INDEX" not in repair.stderr
 
 
 def test_a_misspelt_spider_makes_no_index(project: Path) -> None:

@@ -294,7 +294,9 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
             if isinstance(exc, schema.ERRORS):
-                raise IndexUnavailableError(f"{self.path} did not take a page: {exc}") from exc
+                advice = "" if isinstance(exc, sqlite3.OperationalError) else f".{schema.REPAIR}"
+                told = f"{self.path} did not take a page: {exc}{advice}"
+                raise IndexUnavailableError(told) from exc
             raise
         self._entered.clear()
         self._checkpoints.written()

@@ -34,7 +34,7 @@ CACHE_KIB = 16 * 1024
 OPEN_SECONDS = 30.0
 
 _KEEP = "It was left as it is; point SIMHASH_INDEX at another file"
-_REPAIR = ' "scrapy simhash repair" shows what can be mended.'
+REPAIR = ' "scrapy simhash repair INDEX" shows what can be mended.'
 
 # The errors of SQLite, and that of Python's module if a message contains bytes of a damaged file.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -182,7 +182,7 @@ def checked(path: Path, parameters: Parameters | None) -> Parameters:
     return parameters
 
 
-def stored_parameters(path: Path, advice: str = _REPAIR) -> dict[str, str]:
+def stored_parameters(path: Path, advice: str = REPAIR) -> dict[str, str]:
     """Return the parameters that the index at *path* was built for.
 
     :raises FingerprintIndexError: it is not an index, is damaged, or has an unknown format.
@@ -255,7 +255,7 @@ def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
         )
 
 
-def writable(path: Path, advice: str = _REPAIR) -> sqlite3.Connection:
+def writable(path: Path, advice: str = REPAIR) -> sqlite3.Connection:
     """Return a connection that can write; its commits survive the death of the process.
 
     With WAL, synchronous = NORMAL is enough for that.  FULL would also survive a failure of the
@@ -288,7 +288,7 @@ def _has_write_ahead_log(path: Path) -> bool:
 
 
 @contextmanager
-def errors_translated(path: Path, advice: str = _REPAIR) -> Iterator[None]:
+def errors_translated(path: Path, advice: str = REPAIR) -> Iterator[None]:
     """Raise the package's errors in place of those of SQLite; *advice* ends that of damage."""
     try:
         yield

@@ -94,6 +94,20 @@ def test_file_that_does_not_say_what_it_was_built_for_is_refused(path: Path) -> 
     refused(path, IndexFormatError, "damaged: it does not say its scheme")
 
 
+def test_damage_that_a_page_meets_says_what_to_do(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'pages_by_request'"
+        (root,) = connection.execute(query).fetchone()
+    content = bytearray(path.read_bytes())
+    content[(root - 1) * 4096 : (root - 1) * 4096 + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    with (
+        open_index(path, PARAMETERS) as index,
+        pytest.raises(IndexUnavailableError, match=r"malformed.*scrapy simhash repair INDEX"),
+    ):
+        index.check_and_add(page("new", spread(5)))
+
+
 @pytest.mark.parametrize(
     "damage",
     ["id = 5000000000", "id = id + (1 << 45)", "change = 1 << 50", "scope = CAST(scope AS BLOB)"],
