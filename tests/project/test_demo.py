@@ -60,7 +60,7 @@ def test_pair_in_the_readme_is_of_the_demo(decisions: dict[str, dict[str, str]])
     kept, copy = told
     assert told == {kept: "kept", copy: decisions[copy]["verdict"]}
     assert decisions[copy]["representative"].endswith(kept)
-    assert f"of {kept}: nothing" in shown
+    assert f"of {kept}: {float(decisions[copy]['share']):.0%}" in shown.replace(" %", "%")
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
