@@ -163,7 +163,10 @@ class RepairCommand(Subcommand[Repaired]):
         for problem in found.problems:
             ids = f" (ids {', '.join(map(str, problem.ids))} ...)" if problem.ids else ""
             state = "mended" if problem.repaired else "NOT mended"
-            print_line(console, f"{state}: {problem.count:,} against: {problem.rule}{ids}")
+            rule, *places = problem.rule.splitlines()
+            print_line(console, f"{state}: {problem.count:,} against the rule that {rule}{ids}")
+            for place in places:
+                print_line(console, f"  {place}")
 
     def exit_code(self, found: Repaired) -> int:
         return 0 if found.clean else BAD

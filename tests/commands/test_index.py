@@ -267,6 +267,23 @@ def test_page_that_cannot_be_read_is_taken_out_and_judged_anew(site: Site, folde
     assert (found["verdict"], found["representative"]) == ("exact_duplicate", site.url + "/b")
 
 
+def test_damage_of_the_file_is_shown_a_line_each(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / INDEX)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'pages'"
+        (root,) = connection.execute(query).fetchone()
+    content = bytearray((folder / INDEX).read_bytes())
+    place = (root - 1) * 4096 + 1  # where the free space of the page is said to begin
+    content[place : place + 2] = b"\x0f\xff"
+    (folder / INDEX).write_bytes(content)
+    done = simhash(folder, "repair", str(INDEX))
+    assert done.returncode == 1
+    first, *places = done.stdout.splitlines()
+    assert first.startswith("NOT mended: ")
+    assert first.endswith(" against the rule that the file is whole")
+    assert f"page {root}: " in places[0].lower()
+    assert not any("***" in line or "\\n" in line for line in places)
+
+
 def test_damaged_indexes_of_the_file_are_made_anew(folder: Path) -> None:
     kept, others = "WHERE representative IS NULL", "WHERE representative IS NOT NULL"
     for before, after in ((kept, others), (others, kept)):

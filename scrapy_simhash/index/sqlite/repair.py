@@ -15,13 +15,16 @@ from scrapy_simhash.index.sqlite import schema
 from scrapy_simhash.index.sqlite.rows import COLUMNS_OF_ROW, is_row
 from scrapy_simhash.index.sqlite.segments import good_segments
 
-# Number of ids to show.
+# Number of ids, or of places in the file, to show.
 SAMPLES = 5
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A rule, the number of rows that break it, some of their ids, and whether they are mended."""
+    """A rule, the number of rows that break it, some of their ids, and whether they are mended.
+
+    Of a file that is not whole, the further lines of *rule* say where.
+    """
 
     rule: str
     count: int
@@ -116,15 +119,18 @@ def _check_structure(connection: sqlite3.Connection) -> list[Problem]:
         repaired = not _integrity(connection)
     except schema.ERRORS:
         repaired = False
-    return [Problem(f"the file is whole: {errors[0]}", len(errors), [], repaired)]
+    rule = "\n".join(["the file is whole", *errors[:SAMPLES]])
+    return [Problem(rule, len(errors), [], repaired)]
 
 
 def _integrity(connection: sqlite3.Connection) -> list[str]:
+    lines: list[str] = []
     try:
-        lines = [line for (line,) in connection.execute("PRAGMA integrity_check")]
+        for (found,) in connection.execute("PRAGMA integrity_check"):
+            lines += found.splitlines()
     except schema.ERRORS as exc:
-        return [str(exc)]
-    return [line for line in lines if line != "ok"]
+        lines.append(str(exc))
+    return [line for line in lines if line != "ok" and not line.startswith("*** in database")]
 
 
 def _check_rule(connection: sqlite3.Connection, rule: Invariant) -> list[Problem]:
