@@ -136,8 +136,8 @@ def source_at(place: Path) -> Source:
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
             return Source(len(files), partial(_files, files))
     raise SourceError(
-        f"{place} must be an HTTP cache of Scrapy in files, a folder with .html files, or a .warc "
-        f"or .warc.gz file"
+        f"{place} must be an HTTP cache of Scrapy in files, a folder with .html files, a .warc or "
+        f".warc.gz file, or an index"
     )
 
 

@@ -102,7 +102,7 @@ def test_folder_is_imported_by_worker_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("none", None, "must be an HTTP cache of Scrapy"),
+        ("none", None, "a folder with .html files, a .warc or .warc.gz file, or an index"),
         ("empty.warc", "no WARC at all", "cannot be read"),
         ("decisions.jsonl", '{"url": "http://a.example/"}', "must be an HTTP cache of Scrapy"),
     ],
