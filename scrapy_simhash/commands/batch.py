@@ -18,6 +18,7 @@ from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Subcommand, print_line, progress
 from scrapy_simhash.commands.report import write_page
 from scrapy_simhash.errors import SourceError
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.html import html_of
 from scrapy_simhash.settings import SimhashSettings
 
@@ -152,7 +153,8 @@ class BatchCommand(Subcommand[BatchResult]):
         counts = self.as_json(found)
         dropped = counts["near_duplicates"] + counts["exact_duplicates"]
         console.print(
-            f"{counts['pages']:,} pages: {counts['kept']:,} kept, {dropped:,} duplicates "
+            f"{counted(counts['pages'], 'page(s)')}: {counts['kept']:,} kept, "
+            f"{counted(dropped, 'duplicate(s)')} "
             f"({counts['exact_duplicates']:,} exact), {counts['not_judged'].total():,} not judged"
         )
         for reason, number in counts["not_judged"].items():

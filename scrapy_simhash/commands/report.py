@@ -12,6 +12,7 @@ from scrapy_simhash.commands.base import Subcommand, progress
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.document import CrawlInfo, report_of
 from scrapy_simhash.report.html import html_of, short_tables, shown
 from scrapy_simhash.report.savings import FeedRules
@@ -44,9 +45,11 @@ class ReportCommand(Subcommand[Document]):
     def show(self, found: Document, console: Console) -> None:
         totals = found["totals"]
         console.print(
-            f"{totals['judged']:,} pages judged, {totals['duplicates']:,} duplicates "
+            f"{counted(totals['judged'], 'page(s) judged')}, "
+            f"{counted(totals['duplicates'], 'duplicate(s)')} "
             f"({totals['duplicate_share']:.1%}), {totals['dropped']:,} dropped, "
-            f"{totals['skipped']:,} not judged, {totals['unreadable_lines']:,} unreadable lines",
+            f"{totals['skipped']:,} not judged, "
+            f"{counted(totals['unreadable_lines'], 'unreadable line(s)')}",
             highlight=False,
         )
         for table in short_tables(found):

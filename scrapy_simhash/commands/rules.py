@@ -22,7 +22,7 @@ from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.index.opening import open_lasting
 from scrapy_simhash.index.survey import rules_in
-from scrapy_simhash.report.counting import listed
+from scrapy_simhash.report.counting import counted, listed
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.report.savings import row_of
 from scrapy_simhash.url_rules.evidence import Hypothesis
@@ -95,7 +95,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
         if isinstance(found, Parked):
             _show_parked(found, console)
         elif found.forgotten is not None:
-            console.print(f"{found.forgotten:,} rules forgotten")
+            console.print(counted(found.forgotten, "rule(s) forgotten"))
         elif not found.rules:
             console.print("No rule")
         else:
@@ -181,7 +181,7 @@ def _show_parked(found: Parked, console: Console) -> None:
     for one in found.rules:
         print_line(console, f"{one.requests:,} parked in {one.file}: {one.rule}")
     if found.written is not None:
-        console.print(f"{found.written:,} requests written")
+        console.print(counted(found.written, "request(s) written"))
 
 
 def _files(place: Path) -> list[Path]:

@@ -25,6 +25,7 @@ from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import file_of, open_lasting
 from scrapy_simhash.index.sqlite.repair import Problem, repair
 from scrapy_simhash.index.survey import Survey, survey
+from scrapy_simhash.report.counting import counted
 from scrapy_simhash.report.document import iso_time
 from scrapy_simhash.report.html import printable
 from scrapy_simhash.urls import host_of, scope_key
@@ -116,8 +117,8 @@ class ForgetCommand(Subcommand[Forgotten]):
 
     def show(self, found: Forgotten, console: Console) -> None:
         console.print(
-            f"{found.forgotten:,} pages forgotten; {found.pages:,} left, "
-            f"{found.kept:,} of them kept ones"
+            f"{counted(found.forgotten, 'page(s) forgotten')}; {found.pages:,} left, "
+            f"{found.kept:,} of them kept"
         )
 
 

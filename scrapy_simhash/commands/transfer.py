@@ -35,6 +35,7 @@ from scrapy_simhash.index.base import LastingIndex
 from scrapy_simhash.index.opening import is_index, open_index, open_lasting
 from scrapy_simhash.index.survey import Member, copy, members
 from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.report.counting import counted
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class ExportCommand(Subcommand[Exported]):
         return Exported(written, options.output)
 
     def show(self, found: Exported, console: Console) -> None:
-        print_line(console, f"{found.pages:,} pages written to {found.output}")
+        print_line(console, f"{counted(found.pages, 'page(s) written')} to {found.output}")
 
 
 async def _write(index: LastingIndex, file: TextIO, is_csv: bool = False) -> int:

@@ -195,6 +195,8 @@ def test_forgotten_page_is_judged_anew_and_another_takes_its_place(
 ) -> None:
     found = simhash_json(folder, "forget", str(INDEX), "--url", site.url + "/a")
     assert found == {"forgotten": 1, "pages": 4, "kept": 3}
+    shown = simhash(folder, "forget", str(INDEX), "--url", site.url + "/d").stdout
+    assert shown == "1 page forgotten; 3 left, 2 of them kept\n"
     found = simhash_json(folder, "check", str(INDEX), site.url + "/a")
     assert (found["verdict"], found["representative"]) == ("exact_duplicate", site.url + "/b")
 
