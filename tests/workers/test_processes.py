@@ -251,3 +251,29 @@ def test_a_frozen_application_starts_no_workers(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(pipeline.workers()._workers, WorkerProcesses)  # type: ignore[attr-defined]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert isinstance(pipeline.workers()._workers, InProcess)  # type: ignore[attr-defined]
+
+
+DAEMON = """
+import asyncio, os, sys
+from scrapy_simhash.analysis.analyser import Analyser
+from scrapy_simhash.workers.pool import WorkerProcesses
+
+async def tokens():
+    workers = WorkerProcesses(Analyser.create("text"), processes=1, timeout_seconds=60)
+    workers.start()
+    page = b"<html><body><p>" + 20 * b"A page of a daemon. "
+    found = await workers.analyse(page, "utf-8", "http://a.example/")
+    await workers.close()
+    return found.tokens
+
+for number in (0, 1, 2):
+    os.close(number)
+with open(sys.argv[1], "w") as file:
+    file.write(str(asyncio.run(tokens())))
+"""
+
+
+def test_a_daemon_without_standard_streams_has_workers(tmp_path: Path) -> None:
+    told = tmp_path / "tokens"
+    subprocess.run([sys.executable, "-c", DAEMON, told], check=True, timeout=60)
+    assert told.read_text() == "100"
