@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
@@ -39,12 +39,14 @@ class Saved:
 
     It was right about *duplicates* of *body_bytes*, in a trial or by what its trials had shown; it
     would have *lost* pages when it could act.  *wrong_about* is the last page with another text.
+    *places* are the duplicates by folder pattern, of those that the rule counts trials in.
     """
 
     duplicates: int = 0
     body_bytes: int = 0
     lost: int = 0
     wrong_about: str = ""
+    places: Counter[str] = field(default_factory=Counter)
 
 
 class Savings:
@@ -53,8 +55,6 @@ class Savings:
     def __init__(self, book: RuleBook) -> None:
         self._book = book
         self._saved: LRUCache[AddressRule, Saved] = LRUCache(MAX_COUNTED)
-        # The duplicates of a rule by folder pattern, of those patterns that it counts trials in.
-        self._places: LRUCache[AddressRule, Counter[str]] = LRUCache(MAX_COUNTED)
 
     def note(self, lesson: Lesson, url: str, decision: Decision, body_bytes: int) -> dict[str, int]:
         """Count a judged page; return the stats, which count for rules that act alone."""
@@ -67,17 +67,21 @@ class Savings:
             self._of(lesson.match.hypothesis).lost += 1
             return {"simhash/rules/lost": 1}
         # Several rules save a page once.
-        for one in [lesson.known.hypothesis] if lesson.known else lesson.tried[:1]:
-            saved = self._of(one)
-            saved.duplicates += 1
-            saved.body_bytes += body_bytes
-            address = Address.of(url)
-            pattern = folder_pattern(one.applied(address) or address)
-            if pattern in one.trials:
-                self._places.setdefault(one.rule, Counter())[pattern] += 1
+        if lesson.known is not None:
+            self._add(lesson.known.hypothesis, lesson.known.pattern, body_bytes)
+        elif lesson.tried:
+            one, address = lesson.tried[0], Address.of(url)
+            self._add(one, folder_pattern(one.applied(address) or address), body_bytes)
         if lesson.match is None:
             return {}
         return {"simhash/rules/known": 1, "simhash/rules/known_bytes": body_bytes}
+
+    def _add(self, one: Hypothesis, pattern: str, body_bytes: int) -> None:
+        saved = self._of(one)
+        saved.duplicates += 1
+        saved.body_bytes += body_bytes
+        if pattern in one.trials:
+            saved.places[pattern] += 1
 
     def rows(
         self, life: Callable[[AddressRule], Mapping[str, int]] | None = None
@@ -100,8 +104,11 @@ class Savings:
                     **row_of(one),
                     "templates": acts[:NAMED_PATTERNS],
                     "templates_in_all": len(acts),
-                    **asdict(saved),
-                    "needless": sum(self._places.get(one.rule, Counter())[name] for name in acts),
+                    "duplicates": saved.duplicates,
+                    "body_bytes": saved.body_bytes,
+                    "lost": saved.lost,
+                    "wrong_about": saved.wrong_about,
+                    "needless": sum(saved.places[name] for name in acts),
                     **(life(one.rule) if life else {}),
                 }
             )
