@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from scrapy_simhash.analysis.fingerprint import hamming_distance
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, pipeline_of, print_line
 from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
@@ -166,7 +167,7 @@ class ExplainCommand(Subcommand[Explanation]):
         told = analyser.all_told(second.body, second.encoding, second.url)
         return Explanation(
             decision=decision,
-            distance=(pages[0].fingerprint ^ pages[1].fingerprint).bit_count(),
+            distance=pages[0].distance_to(pages[1]),
             limit=pipeline.parameters.distance,
             content=_content(*pages),
             features_in_common=len(features[0] & features[1]),
@@ -232,5 +233,5 @@ def _content(one: Page, other: Page) -> ContentOverlap | None:
     if one.content_fingerprint is None or other.content_fingerprint is None:
         return None
     shared = overlap(one.sketch, other.sketch)
-    distance = (one.content_fingerprint ^ other.content_fingerprint).bit_count()
+    distance = hamming_distance(one.content_fingerprint, other.content_fingerprint)
     return ContentOverlap(distance, shared.share, shared.compared)

@@ -53,9 +53,8 @@ def serve() -> None:
     """Answer questions until the crawl's process has closed its end."""
     # What an extractor logs of a page would go to the crawl's terminal, past its log.
     logging.disable(logging.CRITICAL)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    while nothing <= 2:  # a daemon may have closed these
-        nothing = os.open(os.devnull, os.O_RDWR)
+    while (nothing := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # a daemon may have closed these
     # The socket is for this process alone: what an extractor runs may neither read pages that
     # are for others nor keep it open, and what it forks may not answer.
     requests = os.fdopen(fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3), "rb")
