@@ -82,6 +82,8 @@ MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
 # The text of an element begins within so many events.
 _MOST_BEFORE_TEXT = 50
+# Whether an element shows others of a known number is seen by so many events in it.
+MOST_IN_BOX = 1_000
 # Of so many own values it is told what they are.
 MOST_TOLD = 600
 
@@ -329,7 +331,7 @@ class Reader:
             near = self._near(box)
             if self.atoms is not None:
                 frame.boxes = (*frame.boxes, Place(box, near))
-            elif self._cuts is not None and (self._cuts.has_box(box) or self._cuts.has_box(near)):
+            elif self._shows_others(frame.at, box) or self._shows_others(frame.at, near):
                 frame.is_noise = True
         if not element.fields:
             return
@@ -437,6 +439,28 @@ class Reader:
         if self.atoms is not None:
             return True
         return self._cuts is not None and frame.place in self._cuts.elements
+
+    def _shows_others(self, at: int, box: int) -> bool:
+        """Whether an element, by its event, shows something else at each visit."""
+        if self._cuts is None or not self._cuts.has_box(box):
+            return False
+        return box not in self._cuts.words or self._cuts.are_noise(box, self._texts_in(at))
+
+    def _texts_in(self, at: int) -> list[str]:
+        """Return the first texts in an element, by its event."""
+        texts: list[str] = []
+        depth, end = 1, min(at + MOST_IN_BOX, len(self._events))
+        for number in range(at + 1, end):
+            event = self._events[number]
+            if event is None:
+                depth -= 1
+                if not depth:
+                    break
+            elif type(event) is Element:
+                depth += 1
+            elif type(event) is Text:
+                texts.append(event.text)
+        return texts
 
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""

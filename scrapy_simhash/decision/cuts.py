@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
-from scrapy_simhash.hashes import long_hash_of, mix
+from scrapy_simhash.hashes import hash_of, long_hash_of, mix
 
 # What of a value changed: everything; a parameter or segment of an address, or words of one (a
 # part, a piece); what is between the beginning and the end of a text; so many words, between so
@@ -42,6 +43,7 @@ _UNSPACED = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u9fff\uac00-\ud7af\
 WORDS = re.compile(_NAMES.replace(r"[^\W_]", rf"[{_UNSPACED}] | [^\W_{_UNSPACED}]"), re.VERBOSE)
 # In an address, a number before a dot is a word.
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
+_DECIMALS = re.compile(r"(?<=\d)[.,]\d\d?$")
 _MARK = "\0noise"
 # What is in base64, and long enough to be no word; written as in an address, or with dots.
 LEAST_ENCODED = 16
@@ -56,6 +58,8 @@ class Cuts:
     parameters: frozenset[str] = frozenset()
     places: Mapping[int, tuple[Cut, ...]] = field(default_factory=dict)
     elements: frozenset[int] = frozenset()  # their places: 48 bits
+    # Hashes of all words that come there by themselves, of the places where they are known.
+    words: Mapping[int, frozenset[int]] = field(default_factory=dict)
     number: int = field(default=0, compare=False)  # another one in this process for other cuts
 
     def __bool__(self) -> bool:
@@ -65,8 +69,19 @@ class Cuts:
         """Whether the element at a place shows something else at each visit."""
         return WHOLE in self.places.get(place, ())
 
+    def are_noise(self, place: int, texts: Iterable[str]) -> bool:
+        """Whether nothing in some texts is known to be no noise of a place."""
+        known = self.words.get(place)
+        return known is None or known.issuperset(words_left_out(" ".join(texts), ""))
+
     def text(self, place: int, value: str) -> str:
         """Return what a value keeps, empty if it is all noise.  Cost: O(value x cuts)."""
+        kept = self._text(place, value)
+        if place in self.words and not self.words[place].issuperset(words_left_out(value, kept)):
+            return value
+        return kept
+
+    def _text(self, place: int, value: str) -> str:
         for cut in self.places.get(place, ()):
             if cut == WHOLE:
                 return ""
@@ -191,6 +206,22 @@ def _without(value: str, before: str, behind: str, ends: int) -> str:
     if start > end or (ends & ONE_WORD and len(WORDS.findall(value[start:end])) > 1):
         return value
     return f"{value[:start]}{_MARK}{value[end:]}"
+
+
+def words_left_out(text: str, kept: str) -> list[int]:
+    """Return hashes of the words that a text has, and what is kept of it has not; 501.00 is 501."""
+    words = _names(text) - _names(kept) if kept else _names(text)
+    return [hash_of(word) for word in words]
+
+
+def _names(text: str) -> Counter[str]:
+    words = (word for word in NAMES.findall(text.casefold()) if word[0].isalnum())
+    return Counter(alphanumeric(_DECIMALS.sub("", word)) for word in words)
+
+
+def alphanumeric(value: str) -> str:
+    """Return the letters and digits of a value."""
+    return "".join(filter(str.isalnum, value))
 
 
 def near_place(wide: int, before: int, rank: int) -> int:

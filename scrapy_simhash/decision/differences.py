@@ -20,16 +20,17 @@ from scrapy_simhash.decision.cuts import (
     AT_END,
     AT_START,
     EVERYWHERE,
-    NAMES,
     OF_PARAMETERS,
     ONE_WORD,
     WHOLE,
     WORDS,
     Cut,
     Cuts,
+    alphanumeric,
     in_order,
     pieces_of,
     stripped,
+    words_left_out,
 )
 from scrapy_simhash.decision.rewriting import common_beginning, parameters_of
 from scrapy_simhash.hashes import hash_of
@@ -58,7 +59,6 @@ MOST_LEFT_OUT = 1_000
 _HOST = 2
 
 _NUMBERED = re.compile(r"(?!index|default).*\d.*\.\w+$")
-_DECIMALS = re.compile(r"(?<=\d)[.,]\d\d?$")
 # A value that is no sentence.
 _CODE = re.compile(r"[\[({=:,]\s*\\*[\"']")
 
@@ -328,18 +328,12 @@ def _words_in(texts: Iterable[str], keep: Callable[[str], str]) -> frozenset[int
 
     Not of all, if they are more than :data:`MOST_WORDS`.
     """
-    found: set[str] = set()
+    found: set[int] = set()
     for text in texts:
-        left = keep(text)
-        found.update(_names(text) - _names(left) if left else _names(text))
+        found.update(words_left_out(text, keep(text)))
         if len(found) > MOST_WORDS:
             break
-    return frozenset(map(hash_of, found))
-
-
-def _names(text: str) -> Counter[str]:
-    words = (word for word in NAMES.findall(text.casefold()) if word[0].isalnum())
-    return Counter(_said(_DECIMALS.sub("", word)) for word in words)
+    return frozenset(found)
 
 
 def _only_in(one: Atoms, other: Atoms) -> set[str]:
@@ -470,7 +464,7 @@ def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] |
     None if it is too long, or if it only is written in another way, as 1301 and 1,301 are, or with
     its words in another order.
     """
-    if (said := _said(one)) and said == _said(other):
+    if (said := alphanumeric(one)) and said == alphanumeric(other):
         return None
     mine, its = WORDS.findall(one), WORDS.findall(other)
     runs = _runs(mine, its, is_text or not _CODE.search(one))
@@ -514,10 +508,6 @@ def _are_in_other_order(mine: list[str], its: list[str], runs: list[tuple[int, i
     staying = Counter(mine) - words
     moved = words & (Counter(its) - staying)
     return 2 * _letters(moved.elements()) >= max(1, _letters(words.elements()))
-
-
-def _said(value: str) -> str:
-    return "".join(filter(str.isalnum, value))
 
 
 def _letters(words: Iterable[str]) -> int:

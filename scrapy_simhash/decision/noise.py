@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 
 from cachetools import FIFOCache
@@ -40,10 +40,84 @@ MOST_OWN = 1 / 3
 # A field has no more words than this on a page, on average; what has more may be a list.
 MOST_OF_FIELD = 8
 MOST_KINDS = 100
+# A place in which more words come and go may show others.
+MAX_VOCABULARY = 200
+# Hardly any word is still to come if at most so many visits, of all, show one that no other does
+# (I. J. Good, "The population frequencies of species", 1953).
+MOST_NEW = 1 / 6
+# In all places of a section, so many are told; the rest may be any.
+MAX_WORDS = 10_000
 # Of a section, so many changes are watched; what was met first is forgotten first.
 MAX_WATCHED = 1_000
 MAX_SECTIONS = 2_000
 _numbers = count(1)
+
+
+class _Word:
+    """A word of a vocabulary: on how many pages both visits show it, and on how many one alone.
+
+    *returns*: other words came between two visits that show it.
+    """
+
+    __slots__ = ("apart", "last", "returns", "together")
+
+    def __init__(self) -> None:
+        self.together = self.apart = 0
+        self.last = [0, 0]  # of the first visits, and of the second ones
+        self.returns = False
+
+
+class _Vocabulary:
+    """The words that visits have shown in a place, and whether these are all that come by chance.
+
+    They are if hardly any was shown once alone, and if half of those that come and go come again
+    after others; a time does not.
+    """
+
+    def __init__(self) -> None:
+        self._pages = 0
+        self._visits = [0, 0]
+        self._words: dict[int, _Word] = {}
+
+    def note(self, left_out: LeftOut, both: frozenset[int], once: frozenset[int]) -> None:
+        """Note what is left out at two visits to a page, and of it what both show, or one alone."""
+        self._pages += 1
+        for number, words in enumerate(left_out):
+            self._visits[number] += bool(words)
+            for word in words if len(self._words) <= MAX_VOCABULARY else ():
+                found = self._words.setdefault(word, _Word())
+                found.returns |= 0 < found.last[number] < self._visits[number] - 1
+                found.last[number] = self._visits[number]
+        for word in both & self._words.keys():
+            self._words[word].together += 1
+        for word in once & self._words.keys():
+            self._words[word].apart += 1
+
+    def add(self, words: Iterable[int]) -> None:
+        """Take over words that come by chance."""
+        self._pages = max(self._pages, AGREEING)
+        for word in words:
+            found = self._words.setdefault(word, _Word())
+            found.apart, found.returns = max(found.apart, 2), True
+
+    def words(self) -> frozenset[int] | None:
+        """Return all words that come by chance, or stand on all pages; None if they are unknown."""
+        if self._pages < AGREEING or len(self._words) > MAX_VOCABULARY:
+            return None
+        apart = [word for word in self._words.values() if word.apart]
+        once = sum(word.apart + word.together == 1 for word in apart)
+        if once > MOST_NEW * sum(self._visits):
+            return None
+        # What else stands there comes with all others.
+        changing = [word for word in apart if word.apart + 2 * word.together < sum(self._visits)]
+        if 2 * sum(word.returns for word in changing) < len(changing) - once:
+            return None
+        return frozenset(at for at, word in self._words.items() if self._is_noise(word))
+
+    def _is_noise(self, word: _Word) -> bool:
+        if word.apart:
+            return word.apart + word.together > 1
+        return word.together == self._pages
 
 
 class Noise:
@@ -64,6 +138,7 @@ class Noise:
         # Of each place: on how many pages both visits show words that none before did, and on how
         # many one visit shows words that one visit before did.
         self._met: FIFOCache[int, tuple[int, int]] = FIFOCache(MAX_WATCHED)
+        self._vocabularies: FIFOCache[int, _Vocabulary] = FIFOCache(MAX_WATCHED)
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
         self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
@@ -140,6 +215,8 @@ class Noise:
         for key, seen in other._seen.items():
             if self._seen.get(key, (0, 0)) < seen:
                 self._seen[key] = seen
+        for place, words in other.cuts.words.items():
+            self._vocabularies.setdefault(place, _Vocabulary()).add(words)
         self._decide()
 
     def to_bytes(self) -> bytes:
@@ -149,7 +226,8 @@ class Noise:
             for (place, cut), (visits, changes) in self._seen.items()
             if changes < AGREEING or place not in self._own
         ]
-        return json.dumps(rows).encode()
+        words = [[place, sorted(words)] for place, words in self.cuts.words.items()]
+        return json.dumps({"cuts": rows, "words": words}).encode()
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> Noise:
@@ -159,7 +237,8 @@ class Noise:
         """
         noise = cls()
         try:
-            for place, wide, cut, visits, changes in json.loads(stored):
+            state = json.loads(stored)
+            for place, wide, cut, visits, changes in state["cuts"]:
                 is_one = is_cut(cut) and (place != EVERYWHERE or cut[0] == "parameter")
                 is_one = is_one and type(place) is type(wide) is int
                 if not (is_one and 0 <= changes <= visits):
@@ -167,6 +246,8 @@ class Noise:
                 noise._seen[place, tuple(cut)] = visits, changes
                 if wide:
                     noise._wide[place] = wide
+            for place, words in state["words"]:
+                noise._vocabularies.setdefault(place, _Vocabulary()).add(map(int, words))
         except (TypeError, LookupError, RecursionError) as exc:
             raise ValueError(f"no noise: {exc}") from exc
         noise._decide()
@@ -187,6 +268,8 @@ class Noise:
             for both, once in self._shown_at(place):
                 visits.update((*both, *both, *once))
             both, once = _shown(left_out[place], of_all)
+            vocabulary = self._vocabularies.setdefault(place, _Vocabulary())
+            vocabulary.note(left_out[place], both, once)
             if visits:
                 together, apart = self._met.get(place, (0, 0))
                 together += any(not visits[word] for word in both)
@@ -259,9 +342,24 @@ class Noise:
                 places[place] = [cut for cut in places[place] if cut[0] not in OF_ALL]
         ordered = {place: in_order(cuts) for place, cuts in places.items() if cuts}
         elements = frozenset(element_at(self._wide.get(place, place)) for place in ordered)
-        cuts = Cuts(frozenset(parameters), ordered, elements, next(_numbers))
+        words = self._words_of(ordered)
+        # What was cut because of other words may be no noise.
+        self.refuted += len(words.keys() - self.cuts.words.keys())
+        cuts = Cuts(frozenset(parameters), ordered, elements, words, next(_numbers))
         if cuts != self.cuts:
             self.cuts = cuts
+
+    def _words_of(self, places: Iterable[int]) -> dict[int, frozenset[int]]:
+        """Return the words that come by chance in each place where they are known."""
+        found: dict[int, frozenset[int]] = {}
+        size = 0
+        for place in places:
+            vocabulary = self._vocabularies.get(place)
+            words = None if vocabulary is None else vocabulary.words()
+            if words is not None and size + len(words) <= MAX_WORDS:
+                size += len(words)
+                found[place] = words
+        return found
 
 
 def _shown(left_out: LeftOut, of_all: LeftOut) -> LeftOut:
