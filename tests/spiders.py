@@ -529,6 +529,20 @@ class Asks(Links):
         return response.follow(link.partition("#")[0], **{**how, **named})
 
 
+class FillsIn(Asks):
+    """Fill in the number of the item that a request carries once that is under way."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.crawler.signals.connect(self.fill_in, scrapy_signals.request_reached_downloader)
+        async for request in super().start():
+            yield request
+
+    def fill_in(self, request: Request) -> None:
+        for carried in request.cb_kwargs, request.meta.get("item", {}):
+            if "number" in carried:
+                carried["number"] = int(request.url[-1])
+
+
 class Revisits(Asks):
     """Download the share ``AUDITED`` of the pages all the same that are said to be as before."""
 

@@ -146,7 +146,8 @@ class RequestFacts:
     """Reads the facts of requests as the spider made them.
 
     They are read when a request is on its way out, before other middlewares add to it, and
-    remembered for its answer.
+    remembered for its answer.  Of the values that it has then, those count that it has when the
+    answer comes: a callback may share them with other requests, and change them.
     """
 
     def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
@@ -162,6 +163,8 @@ class RequestFacts:
         self._merges_cookies = crawler.settings.getbool("COOKIES_ENABLED")
         self._depth_limit = crawler.settings.getint("DEPTH_LIMIT")  # 0: none
         self._known: WeakKeyDictionary[Request, Facts] = WeakKeyDictionary()
+        # The names of the values that requests had when they were sent, if any.
+        self._names: WeakKeyDictionary[Request, Set[str]] = WeakKeyDictionary()
         # The requests that callbacks make with dont_filter, and those that they make again.
         self._made = KnownAddresses(ASKED_SLOTS)
         # The callbacks that have made requests.
@@ -200,6 +203,10 @@ class RequestFacts:
         depends on it.
         """
         facts = self.of(request)
+        if names := self._names.get(request):
+            values = {name: value for name, value in self.values(request) if name in names}
+            purpose = facts.purpose or bytes(PURPOSE_BYTES)
+            facts = facts._replace(purpose=purpose[:_HALF] + self.hash_of(values))
         if not (cookies := response.headers.getlist("Set-Cookie")):
             return facts
         parts = set(re.split(r"[/?&=;]", request.url)) - {""}
@@ -277,8 +284,9 @@ class RequestFacts:
         hasher = _Hasher(self.crawler.spider)
         callback = hasher.of_callback(request)
         rest = _NOTHING
-        if not self._text_only and (values := [*self.values(request)]):
-            rest = hasher.of(dict(values))
+        if not self._text_only and (values := dict(self.values(request))):
+            self._names[request] = {*values}
+            rest = hasher.of(values)
         return None if callback is rest is _NOTHING else callback + rest
 
     def _asker(self, request: Request) -> str:

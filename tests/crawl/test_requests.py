@@ -562,6 +562,16 @@ def test_items_that_requests_carry_arrive(site: Site, crawl: CrawlFixture, where
     assert result.verdicts()["/detail/copy"] == "exact_duplicate"
 
 
+@pytest.mark.parametrize("where", CARRIED)
+def test_items_that_are_filled_in_after_their_requests_were_sent_arrive(
+    site: Site, crawl: CrawlFixture, where: str
+) -> None:
+    same_pages(site, *DETAILS)
+    asks = {name: item(**CARRIED[where](-1)) for name in DETAILS}
+    result = crawl("FillsIn", ASKS=asks, SIMHASH_TAKES=ITEMS)
+    assert [one.get("number") for one in result.items] == [None, 0, 1, 2, 3]
+
+
 @pytest.mark.parametrize(
     "settings", [{"SIMHASH_TAKES": TEXT}, {"SIMHASH_IGNORE_META": ["item", "number"]}]
 )
