@@ -160,7 +160,8 @@ class SimhashDownloaderMiddleware:
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
         crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
-        crawler.signals.connect(middleware.item_refused, scrapy_signals.item_dropped)
+        crawler.signals.connect(middleware.item_scraped, scrapy_signals.item_scraped)
+        crawler.signals.connect(middleware.item_dropped, scrapy_signals.item_dropped)
         crawler.signals.connect(middleware.item_refused, scrapy_signals.item_error)
         return middleware
 
@@ -197,24 +198,42 @@ class SimhashDownloaderMiddleware:
         finally:
             await give_back(self._parts)
 
-    def item_refused(self, item: Any, response: Response) -> None:
+    def item_scraped(self, response: Response) -> None:
+        """Note that pipelines have accepted an item."""
+        self._dropped.note_item(response, is_refused=False)
+
+    def item_dropped(self, item: Any, response: Response) -> None:
+        """Take back a page of which a pipeline dropped an item, if the policy has it so.
+
+        Its copies are not asked for again if that has been in vain.
+        """
+        self._dropped.note_item(response, is_refused=True)
+        self.item_refused(item, response, asks=not self._dropped.is_in_vain)
+
+    def item_refused(self, item: Any, response: Response, asks: bool = True) -> None:
         """Take back a page of which a pipeline refused an item, if the policy has it so."""
         if self._policy.takes_back(item, response):
-            self.page_failed(response)
+            self.page_failed(response, asks)
 
-    def page_failed(self, response: Response) -> None:
-        """Take back a page on which a callback failed: it must not stand for its copies."""
+    def page_failed(self, response: Response, asks: bool = True) -> None:
+        """Take back a page on which a callback failed: it must not stand for its copies.
+
+        *asks*: for those that were dropped before.
+        """
         request = getattr(response, "request", None)  # for an errback, this is a Failure
         if request is None:
             return
         decision = request.meta.get(DECISION_META_KEY)
         if decision is not None:
-            self._take_back(request, response, decision)
+            self._take_back(request, response, decision, asks)
 
-    def _take_back(self, request: Request, response: Response, decision: Decision) -> None:
+    def _take_back(
+        self, request: Request, response: Response, decision: Decision, asks: bool = True
+    ) -> None:
         """Begin to take a page back, if it stands for others; the signal waits for nobody."""
         if decision.stands_for_others:
-            self._dropped.take_back(response.url)
+            if asks:
+                self._dropped.take_back(response.url)
             self._tell(lambda rules: rules.page_taken_back(request, response.url))
             asker = self._facts.of(request).asker
             scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)

@@ -45,6 +45,11 @@ MAX_JUDGED = 10_000
 MAX_DROPPED = 1_000
 MAX_DROPPED_BODY = 64_000  # bytes, compressed
 MAX_TAKEN_BACK = 1_000
+# A pipeline that drops items of copies, too, does not mind which one it gets: of the last pages
+# that were asked for again, it has of more than so many, and of more than this share.
+LATE_ANSWERS = 50
+MOST_IN_VAIN = 10
+IN_VAIN_SHARE = 0.9
 # Of the requests of a spider that asks for some pages again, at most this share does.
 MOST_UNFILTERED = 0.5
 # The value of a parameter that is to get past a cache is random, or a time.  A number of a page is
@@ -180,6 +185,8 @@ class DroppedRequests:
         # How many kept pages were taken back, and with which number the last ones were.
         self.taken_back = 0
         self._taken_back: FIFOCache[str, int] = FIFOCache(MAX_TAKEN_BACK)
+        # Whether a pipeline dropped an item of a page that was asked for again, of the last ones.
+        self._in_vain: FIFOCache[Request, bool] = FIFOCache(LATE_ANSWERS)
 
     def note(
         self, request: Request, decision: Decision, taken_back: int, fetched: Fetched | None
@@ -210,6 +217,18 @@ class DroppedRequests:
             for one in self._dropped
             if one.fetched is not None and section_of(one.fetched.url) == section
         ]
+
+    def note_item(self, response: Response, is_refused: bool) -> None:
+        """Note what pipelines did with an item of a page."""
+        request = getattr(response, "request", None)  # an item may come without a page
+        if request is not None and ASKED_AGAIN_META_KEY in request.meta:
+            self._in_vain[request] = is_refused or self._in_vain.get(request, False)
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether a pipeline drops nearly all items that it gets once more from a copy."""
+        in_vain = sum(self._in_vain.values())
+        return in_vain > max(MOST_IN_VAIN, IN_VAIN_SHARE * len(self._in_vain))
 
     def take_back(self, url: str) -> None:
         """Ask again for what was dropped for the page at *url*, since that is kept no more."""

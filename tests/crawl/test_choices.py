@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from scrapy.spiders import CrawlSpider, Rule
 
 from scrapy_simhash.crawl.choices import Selection
-from scrapy_simhash.crawl.walls import MOST_ASKED
+from scrapy_simhash.crawl.walls import MOST_ASKED, MOST_IN_VAIN
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import SimhashSettings
 from tests.conftest import CrawlFixture, Reply, Site, article, prose
@@ -259,6 +259,21 @@ def test_page_with_a_refused_item_does_not_stand_for_its_copies(
     result = crawl(ITEM_PIPELINES=pipelines, SIMHASH_POLICY=policy)
     assert len(result.seen() - {"/"}) == passed
     assert result.simhash_stats().get("withdrawn", 0) == passed
+
+
+def test_copies_are_not_asked_for_again_where_a_pipeline_drops_those_of_all_pages(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    names = [f"/{page}/{copy}/refused" for page in range(50) for copy in range(3)]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[name] = article(prose(f"topic{name.split('/')[1]}x"))
+    result = crawl(
+        ITEM_PIPELINES={"tests.spiders.Refuses": 1},
+        CONCURRENT_REQUESTS=16,
+        SCHEDULER_MEMORY_QUEUE="scrapy.squeues.LifoMemoryQueue",
+    )
+    assert MOST_IN_VAIN < result.stats["simhash/asked_again"] <= 50
 
 
 @pytest.mark.parametrize("failing", [1, 3])

@@ -163,6 +163,24 @@ def test_what_is_dropped_for_a_page_that_was_taken_back_meanwhile_is_asked_for_a
     assert asked == [COPY, LATE_COPY, COPY], "it was judged again meanwhile"
 
 
+@pytest.mark.parametrize(
+    ("accepted", "refused", "in_vain"),
+    [(0, 10, False), (0, 11, True), (1, 11, True), (2, 11, False)],
+)
+def test_copies_are_asked_for_again_while_pipelines_take_one_of_ten(
+    accepted: int, refused: int, in_vain: bool
+) -> None:
+    crawler: Any = None
+    dropped = DroppedRequests(crawler)
+    for number in range(accepted + refused):
+        request = Request(COPY, meta={walls.ASKED_AGAIN_META_KEY: 1})
+        page = HtmlResponse(COPY, request=request)
+        dropped.note_item(page, is_refused=number < refused)
+        dropped.note_item(page, is_refused=False)  # another item
+        dropped.note_item(HtmlResponse(KEPT, request=Request(KEPT)), is_refused=False)
+    assert dropped.is_in_vain is in_vain
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_what_was_redirected_is_asked_for_again_from_its_beginning(
     monkeypatch: pytest.MonkeyPatch, method: str
