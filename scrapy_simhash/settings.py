@@ -100,7 +100,7 @@ def _read_index(value: Any) -> str:
         return place
     if place == "memory" or "://" in place or place.endswith(":"):
         raise ValueError
-    return _read_path(place)
+    return str(Path(_read_path(place)).absolute())  # a spider may change the working directory
 
 
 def _read_path(value: Any) -> str:

@@ -179,6 +179,16 @@ def peak_megabytes() -> float:
     return int(status["VmHWM"].split()[0]) / 1024
 
 
+class Moves(Links):
+    """Change the working folder once the crawl has begun."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        if not response.meta["depth"]:
+            Path("elsewhere").mkdir()
+            os.chdir("elsewhere")
+        yield from super().parse(response)
+
+
 class Counted(Links):
     """Say in the stats how many processes there are below this one when it ends."""
 

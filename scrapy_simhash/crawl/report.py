@@ -82,7 +82,7 @@ class SimhashReport:
         if path is not None:
             pipeline = Pipeline.of(settings)
             workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
-            writing = Writing(path, workers, settings.page_timeout)
+            writing = Writing(path.absolute(), workers, settings.page_timeout)
         state: JobState[Collector] = JobState(crawler, "report")
         collector = state.load() or Collector()
         collector.watch = collector.watch.resumed()

@@ -185,7 +185,7 @@ def _data_folder() -> Path:
         folder = Path(data_path("simhash"))
     except NotConfigured:
         folder = Path(".scrapy", "simhash")
-    return folder / quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
+    return folder.absolute() / quote(os.environ.get("SCRAPY_PROJECT", ""), safe="")
 
 
 def file_path(crawler: Crawler, setting: str, path: str | None) -> Path | None:

@@ -45,3 +45,16 @@ def test_two_spiders_share_workers_and_an_index_of_the_same_name(
     stats = [json.loads(line) for line in (tmp_path / "stats.jsonl").read_text().splitlines()]
     assert max(one["test/workers"] for one in stats) == 2
     assert sum(one.get("simhash/analyses_avoided", 0) for one in stats) == 3
+
+
+@pytest.mark.parametrize("index", ["seen.db", None])
+def test_files_stay_where_they_are_when_the_working_folder_changes(
+    site: Site, crawl: CrawlFixture, tmp_path: Path, index: str | None
+) -> None:
+    site["/"] = article(prose("start"), ["/page"])
+    site["/page"] = article(prose("page"))
+    result = crawl("Moves", SIMHASH_INDEX=index, SIMHASH_REPORT_FILE="report.html")
+    assert [one["verdict"] for one in result.decisions] == ["unique", "unique"]
+    assert (tmp_path / "report.html").exists()
+    found = {one.name for one in (tmp_path / "elsewhere").iterdir()}
+    assert found == {"items.jsonl", "stats.jsonl"}
