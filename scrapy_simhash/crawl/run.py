@@ -70,9 +70,14 @@ class Shared(Generic[T]):
                 self._users[key] -= 1
                 if self._users[key]:
                     return False
-                del self._resources[key], self._users[key]
+                self.forget(key)
                 return True
         return False
+
+    def forget(self, key: Hashable) -> None:
+        """End all uses of the resource of *key*, if there is one."""
+        self._resources.pop(key, None)
+        self._users.pop(key, None)
 
 
 WORKERS: Shared[Workers] = Shared()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -20,6 +21,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.project import data_path
 from scrapy.utils.python import global_object_name
 
@@ -65,6 +67,8 @@ class Parts:
 
 
 _PARTS: Shared[Parts] = Shared()
+# What is under way after refused starts.
+_CLOSING: set[asyncio.Future[None]] = set()
 
 
 def active_settings(crawler: Crawler) -> SimhashSettings:
@@ -128,7 +132,10 @@ def index_of(
     """
 
     def taken(place: str) -> Index:
-        return INDEXES.take((place, parameters), lambda: open_index(place, parameters))
+        index = INDEXES.take((place, parameters), lambda: open_index(place, parameters))
+        with suppress(RuntimeError):  # there is no event loop
+            call_later(0, _close_if_refused, crawler, index)
+        return index
 
     try:
         place = index_place(settings, spider_name(crawler))
@@ -164,6 +171,18 @@ def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
         return Parts(pipeline, index, RequestFacts(crawler, settings), learns_in)
 
     return _PARTS.take(crawler, made)
+
+
+def _close_if_refused(crawler: Crawler, index: Index) -> None:
+    """End the use of an index by a crawl that has no engine: no signal tells of its end."""
+    with suppress(RuntimeError):  # by which later versions of Scrapy say that there is none
+        if crawler.engine is not None:
+            return
+    _PARTS.forget(crawler)
+    if INDEXES.give_back(index):
+        closing = asyncio.ensure_future(index.close())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
 
 
 async def give_back(parts: Parts) -> None:

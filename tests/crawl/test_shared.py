@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.run import Shared
+from scrapy_simhash.crawl.setup import parts_of
+from scrapy_simhash.errors import IndexMismatchError
+from scrapy_simhash.index.opening import observed_place, open_index
+from scrapy_simhash.pipeline import Pipeline
+from scrapy_simhash.settings import TEXT, SimhashSettings
 from tests.conftest import CrawlFixture, Site, article, prose
+from tests.spiders import Links
 
 
 class Resource:
@@ -45,6 +54,24 @@ def test_two_spiders_share_workers_and_an_index_of_the_same_name(
     stats = [json.loads(line) for line in (tmp_path / "stats.jsonl").read_text().splitlines()]
     assert max(one["test/workers"] for one in stats) == 2
     assert sum(one.get("simhash/analyses_avoided", 0) for one in stats) == 3
+
+
+def test_a_start_that_is_refused_leaves_no_file_open(tmp_path: Path) -> None:
+    """The process may go on: a daemon, or a script with several crawls."""
+    given = {"SIMHASH_INDEX": str(tmp_path / "seen.db"), "SIMHASH_ACTION": "observe"}
+    crawler, settings = get_crawler(Links), SimhashSettings.read(given)
+    observed = observed_place(given["SIMHASH_INDEX"])
+    texts = Pipeline.of(replace(settings, takes=TEXT)).parameters
+
+    async def start() -> None:
+        await open_index(observed, texts).close()
+        before = len([*Path("/proc/self/fd").iterdir()])
+        with pytest.raises(IndexMismatchError):
+            parts_of(crawler, settings)
+        await asyncio.sleep(0.01)
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+    asyncio.run(start())
 
 
 @pytest.mark.parametrize("index", ["seen.db", None])
