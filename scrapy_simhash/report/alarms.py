@@ -25,9 +25,10 @@ TRAP_PAGES = 20
 # The pages of a trap repeat a few texts; print views have one text each.
 TRAP_TEXTS = 4
 NO_TEXT_PAGES = 20
-# More than this share of the last pages were duplicates.
+# More than this share of the last pages were duplicates, and so many for each other page in all.
 DUPLICATE_SHARE = 0.95
 SHARE_WINDOW = 200
+COPIES = 10
 
 # At most this many hosts and patterns are watched; those with the fewest pages are forgotten.
 WATCHED = 1000
@@ -39,8 +40,8 @@ MESSAGES: dict[AlarmName, str] = {
     "filter or session id?",
     "no_text": f"no text in {NO_TEXT_PAGES} pages in a row, after others that had some: a new "
     "layout, a consent page, text that needs a script?",
-    "duplicates": f"{{}} of the last {SHARE_WINDOW} pages were duplicates: does the crawl still "
-    "find anything?",
+    "duplicates": f"{{}} of the last {SHARE_WINDOW} pages were duplicates, in all over {COPIES} "
+    "for each other page: does the crawl still find anything, or has it no end?",
 }
 
 
@@ -108,7 +109,8 @@ class AlarmWatch:
     """Looks at each decision and raises an alarm once for each subject and host.
 
     An alarm is raised if the share of duplicates among the last :data:`SHARE_WINDOW` judged pages
-    is above *share*.  At most :data:`WATCHED` subjects have alarms.
+    is above *share*, and there were over :data:`COPIES` for each other page: the copies of a site
+    may come last.  At most :data:`WATCHED` subjects have alarms.
     """
 
     def __init__(self, share: float) -> None:
@@ -119,6 +121,7 @@ class AlarmWatch:
         self._recent: deque[tuple[int, str, str]] = deque()
         # Whether each of the latest judged pages was a duplicate.
         self._verdicts: deque[bool] = deque(maxlen=SHARE_WINDOW)
+        self._duplicates = self._others = 0
         self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
@@ -126,11 +129,12 @@ class AlarmWatch:
         """Return the watch for a crawl that begins, or is resumed.
 
         It raises alarms for what it sees itself: the pages that closed the crawl before must not
-        close it again.  It knows the hosts that had text before.
+        close it again.  It knows the hosts that had text before, and the number of duplicates.
         """
         watch = AlarmWatch(self.share)
         watch.pages = self.pages
         watch._hosts = self._hosts
+        watch._duplicates, watch._others = self._duplicates, self._others
         return watch
 
     def look(self, record: Record) -> Iterator[Alarm]:
@@ -160,7 +164,10 @@ class AlarmWatch:
         if self._is_trap(record):
             yield "trap", record.pattern
         self._verdicts.append(record.is_duplicate)
-        if self._verdicts.count(True) > self.share * SHARE_WINDOW:
+        self._duplicates += record.is_duplicate
+        self._others += not record.is_duplicate
+        is_little_new = self._verdicts.count(True) > self.share * SHARE_WINDOW
+        if is_little_new and self._duplicates > COPIES * self._others:
             yield "duplicates", "the crawl"
 
     def _has_lost_its_text(self, record: Record) -> bool:

@@ -112,6 +112,29 @@ def test_too_many_duplicates_are_one_alarm() -> None:
     assert (alarm.name, alarm.page) == ("duplicates", 191)
 
 
+def copies(pages: int, of_each: int) -> list[Record]:
+    """The pages of a site, then their copies."""
+    kept = [record(f"{SITE}/{i}") for i in range(pages)]
+    return kept + [
+        record(f"{SITE}/{i}?s={n}", f"{SITE}/{i}") for n in range(of_each) for i in range(pages)
+    ]
+
+
+def test_a_site_with_some_copies_of_each_page_is_no_alarm() -> None:
+    """Though they may come last: its crawl ends."""
+    assert raised(copies(100, 10), share=0.95) == []
+    watch = AlarmWatch(0.95)
+    for one in copies(100, 0):
+        assert not list(watch.look(one))
+    watch = watch.resumed()
+    assert not [alarm for one in copies(100, 10)[100:] for alarm in watch.look(one)]
+
+
+def test_a_site_that_comes_again_and_again_is_an_alarm() -> None:
+    (alarm,) = raised(copies(100, 20), share=0.95)
+    assert (alarm.name, alarm.page) == ("duplicates", 100 + 10 * 100 + 1)
+
+
 def test_alarm_is_raised_once() -> None:
     wall = [record(f"{SITE}/{i}", f"{SITE}/login", second=i) for i in range(200)]
     assert sorted(alarm.name for alarm in raised(wall)) == ["one_text", "trap"]
