@@ -5,6 +5,7 @@ A message gives name, rule and value, and what to do next.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -18,6 +19,10 @@ AnalysisReason = Literal[
     "worker_died",
     "workers_busy",
 ]
+
+
+# What the setting decides alone in the scheme of an index.
+_TAKES = re.compile(r"scheme '(content \d+ for )(\w+'; .* ')\1")
 
 
 class SimhashError(Exception):
@@ -76,9 +81,8 @@ def refuse_mismatch(
     for name, has, wanted in parts:
         if has != wanted:
             its, asked = differing(has, wanted)
-            raise IndexMismatchError(
-                f"{place} was built with {name} {its}; this crawl asks for {asked}. {advice}"
-            )
+            told = f"{place} was built with {name} {its}; this crawl asks for {asked}. {advice}"
+            raise IndexMismatchError(_TAKES.sub(r"SIMHASH_TAKES = '\2", told))
 
 
 class IndexUnavailableError(FingerprintIndexError):

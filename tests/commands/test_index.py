@@ -136,12 +136,21 @@ def test_check_refuses_an_address_that_is_none(folder: Path) -> None:
     assert "Missing scheme" in done.stderr
 
 
-def test_check_needs_what_the_index_was_built_with(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        (
+            "SIMHASH_FEATURES=words-2",
+            "scheme 'features words-3'; this crawl asks for 'features words-2'. It",
+        ),
+        ("SIMHASH_TAKES=items", "SIMHASH_TAKES = 'text'; this crawl asks for 'items'. It"),
+    ],
+)
+def test_check_needs_what_the_index_was_built_with(folder: Path, setting: str, shown: str) -> None:
     (folder / "page.html").write_text(article(prose("x")))
-    done = simhash(folder, "check", str(INDEX), "page.html", "-s", "SIMHASH_FEATURES=words-2")
+    done = simhash(folder, "check", str(INDEX), "page.html", "-s", setting)
     assert done.returncode == 2
-    shown = "was built with scheme 'features words-3'; this crawl asks for 'features words-2'. It"
-    assert shown in " ".join(done.stderr.split())
+    assert f"was built with {shown}" in " ".join(done.stderr.split())
 
 
 def test_explain_shows_what_two_pages_have_in_common(site: Site, folder: Path) -> None:
