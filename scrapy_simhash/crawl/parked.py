@@ -97,7 +97,10 @@ class ParkedRequests:
         self.path = path
         self._is_read_only = is_read_only
         if is_read_only:
-            self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+            # If no process has the file open, reading it must not create files beside it.
+            is_in_use = path.with_name(f"{path.name}-wal").exists()
+            uri = f"{path.absolute().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
+            self._connection = sqlite3.connect(uri, uri=True)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, isolation_level=None)

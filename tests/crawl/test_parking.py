@@ -8,7 +8,7 @@ import signal
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -491,6 +491,21 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
         later.answered(row.id)
     later.close()
     assert not path.exists()
+
+
+def test_a_file_of_parked_requests_that_is_only_read_is_left_alone(tmp_path: Path) -> None:
+    """Also one that a crawl writes: what it has parked is read."""
+    path = tmp_path / "parked.sqlite"
+    for n in range(2):
+        store = ParkedRequests(path)
+        store.park(f"http://a.example/a/p{n}", b"request", ParkedBy(SID, "/a/*", n))
+        for is_open in (True, False):
+            before = {*tmp_path.iterdir()}
+            with closing(ParkedRequests(path, is_read_only=True)) as reader:
+                assert len([*reader.all()]) == n + 1
+            assert {*tmp_path.iterdir()} == before
+            if is_open:
+                store.close()
 
 
 @pytest.mark.usefixtures("knows_rule")
