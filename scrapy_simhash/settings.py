@@ -162,9 +162,10 @@ def _read_page_rules(value: Any) -> tuple[PageRule, ...]:
 
 def _page_rule(rule: str) -> PageRule:
     if rule.startswith("callback:"):
-        return PageRule(None, rule.removeprefix("callback:"))
+        return PageRule(None, _read_text(rule.removeprefix("callback:")))
     if rule.startswith("glob:"):
-        return PageRule(re.compile(r"\A" + fnmatch.translate(rule.removeprefix("glob:"))))
+        pattern = _read_text(rule.removeprefix("glob:"))
+        return PageRule(re.compile(r"\A" + fnmatch.translate(pattern)))
     return PageRule(re.compile(rule))
 
 

@@ -116,6 +116,8 @@ def test_words_and_weights_that_are_none_are_refused(name: str, value: object) -
         ("SIMHASH_FEATURES", 3),
         ("SIMHASH_FEATURES", {"idf": {"a": 1}}),
         ("SIMHASH_FEATURES", "{words"),
+        ("SIMHASH_ONLY", "glob:"),
+        ("SIMHASH_EXCEPT", ["/a", "callback: "]),
         ("SIMHASH_TAKES", "links"),
         ("SIMHASH_TAKES", ["items"]),
         ("SIMHASH_SHARE", 0.4),
