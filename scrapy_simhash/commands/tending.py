@@ -81,11 +81,15 @@ def _date(seconds: int | None) -> str:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """How many pages were forgotten, and how many pages and kept ones are left."""
+    """How many pages were forgotten, and how many pages and kept ones are left.
+
+    *is_missing*: the index had none at the address that was given.
+    """
 
     forgotten: int
     pages: int
     kept: int
+    is_missing: bool
 
 
 class ForgetCommand(Subcommand[Forgotten]):
@@ -113,13 +117,19 @@ class ForgetCommand(Subcommand[Forgotten]):
             ids = [row.id async for row in index.rows() if is_meant(row.page)]
             forgotten = await index.forget(ids)
             pages, kept = await index.counts()
-        return Forgotten(forgotten, pages, kept)
+        return Forgotten(forgotten, pages, kept, options.url is not None and not forgotten)
 
     def show(self, found: Forgotten, console: Console) -> None:
+        if found.is_missing:
+            console.print("The index has no page at this address")
+            return
         console.print(
             f"{counted(found.forgotten, 'page(s) forgotten')}; {found.pages:,} left, "
             f"{found.kept:,} of them kept"
         )
+
+    def exit_code(self, found: Forgotten) -> int:
+        return BAD if found.is_missing else 0
 
 
 async def _meant(options: argparse.Namespace, index: LastingIndex) -> Callable[[Page], bool]:

@@ -172,7 +172,7 @@ def test_commands_tend_an_index_in_redis(
     assert simhash(tmp_path, "repair", "copied.simhash")["clean"]
 
     forgotten = simhash(tmp_path, "forget", redis_url, "--url", f"{site.url}/a")
-    assert forgotten == {"forgotten": 1, "pages": 3, "kept": 3}
+    assert forgotten == {"forgotten": 1, "pages": 3, "kept": 3, "is_missing": False}
     # Of the page that took its place, it is not known which crawl passed it on.
     assert simhash(tmp_path, "forget", redis_url, "--spider", "links")["pages"] == 1
 

@@ -203,11 +203,18 @@ def test_forgotten_page_is_judged_anew_and_another_takes_its_place(
     site: Site, folder: Path
 ) -> None:
     found = simhash_json(folder, "forget", str(INDEX), "--url", site.url + "/a")
-    assert found == {"forgotten": 1, "pages": 4, "kept": 3}
+    assert found == {"forgotten": 1, "pages": 4, "kept": 3, "is_missing": False}
     shown = simhash(folder, "forget", str(INDEX), "--url", site.url + "/d").stdout
     assert shown == "1 page forgotten; 3 left, 2 of them kept\n"
     found = simhash_json(folder, "check", str(INDEX), site.url + "/a")
     assert (found["verdict"], found["representative"]) == ("exact_duplicate", site.url + "/b")
+
+
+def test_an_address_that_is_not_in_the_index_is_said(site: Site, folder: Path) -> None:
+    arguments = "forget", str(INDEX), "--url", site.url + "/A"
+    done = simhash(folder, *arguments)
+    assert (done.returncode, done.stdout) == (1, "The index has no page at this address\n")
+    assert simhash_json(folder, *arguments, code=1)["is_missing"]
 
 
 @pytest.mark.parametrize(
