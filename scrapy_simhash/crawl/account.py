@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.setup import RareWarning, active_settings, file_path, unwritable
 from scrapy_simhash.decision.page import Reason, Verdict
-from scrapy_simhash.report.counting import counted, listed
+from scrapy_simhash.report.counting import listed
 from scrapy_simhash.report.record import Record
 from scrapy_simhash.urls import owner_of
 
@@ -246,13 +246,7 @@ def _advice(ours: Counter[str], shown_by: str) -> str:
         if not (ours["variant"] and ours["second_visits"]):
             return none
         return f"{none}; what changes by itself on variants is known only now: observe again"
-    needless = ours["needless_requests"]
-    fewer = (
-        f" and not follow their links (about {counted(needless, 'request(s)')} fewer)"
-        if needless
-        else ""
-    )
     return (
-        f"would drop {ours['observed']:,} of {ours['judged']:,} pages{fewer}; see {shown_by}; "
-        "then remove SIMHASH_ACTION"
+        f"would drop {ours['observed']:,} of {ours['judged']:,} pages, and not follow their links; "
+        f"see {shown_by}; then remove SIMHASH_ACTION"
     )

@@ -1,7 +1,4 @@
-"""The spider middleware: a flagged page's items are kept, its links are not followed.
-
-Of a crawl that observes, it counts the links that would not be followed.
-"""
+"""The spider middleware: a flagged page's items are kept, its links are not followed."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from scrapy_simhash.crawl.choices import DECISION_META_KEY
 from scrapy_simhash.crawl.judging import FLAG, SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
-from scrapy_simhash.crawl.requests import is_start_request, mark_copied
+from scrapy_simhash.crawl.requests import mark_copied
 from scrapy_simhash.crawl.setup import active_settings
 
 if TYPE_CHECKING:
@@ -38,67 +34,21 @@ class SimhashLinksMiddleware(_TellingMiddleware):
     is a copy from its page, the redirects of that page are marked.
     """
 
-    def __init__(self, crawler: Crawler, needless: NeedlessRequests | None) -> None:
-        super().__init__(crawler)
-        self._needless = needless
-
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = active_settings(crawler)
-        return cls(crawler, NeedlessRequests(crawler) if settings.action == "observe" else None)
+        active_settings(crawler)
+        return cls(crawler)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         if response is not None and _is_cut(request, response):
             self.crawler.stats.inc_value("simhash/links_not_followed")
             return None
-        if response is not None and self._needless is not None:
-            self._needless.note(request, response)
         mark_copied(request.meta)
         if response is not None:
             request.meta.setdefault("depth", 1)  # without Scrapy's own middleware for it
             if self.judging is not None:
                 self.judging.note_link(request, response)
         return request
-
-
-class NeedlessRequests:
-    """Counts the requests that would not be made if duplicates were dropped, approximately.
-
-    These are the requests that come from duplicates alone, and from unjudged pages behind them.
-    Cost: 2 us a request, and at most 16 MB.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._needed = KnownAddresses(ASKED_SLOTS)
-        self._needless = KnownAddresses(ASKED_SLOTS)
-
-    def note(self, request: Request, response: Response) -> None:
-        """Note that a page leads to a request.
-
-        Of one that was needless before, the requests that its page has made stay so.
-        """
-        url = request.url
-        if not self._is_needless(response):
-            self._needed.add([url])
-            if url in self._needless:
-                self._needless.remove(url)
-                self._count(-1)
-        elif url not in self._needed and url not in self._needless:
-            self._needless.add([url])
-            self._count(1)
-
-    def _is_needless(self, response: Response) -> bool:
-        page = response.request
-        if page is None or is_start_request(page):
-            return False
-        decision = page.meta.get(DECISION_META_KEY)
-        if decision is None or decision.verdict == "skipped":
-            return page.url in self._needless
-        return bool(decision.is_duplicate)
-
-    def _count(self, more: int) -> None:
-        self._crawler.stats.inc_value("simhash/needless_requests", more)
 
 
 class SimhashDepthMiddleware(_TellingMiddleware):

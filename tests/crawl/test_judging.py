@@ -136,7 +136,7 @@ def test_observe_changes_nothing_but_the_account(twins: Site, crawl: CrawlFixtur
 
 def test_observe_says_what_a_drop_would_save(twins: Site, crawl: CrawlFixture) -> None:
     observed = crawl(SIMHASH_ACTION="observe", SIMHASH_REPORT_FILE="%(name)s.html")
-    said = "would drop 1 of 5 pages and not follow their links (about 1 request fewer); "
+    said = "would drop 1 of 5 pages, and not follow their links; "
     assert f"\n  {said}see links.html; then remove SIMHASH_ACTION\n" in observed.log
     assert "dropped" not in observed.log
     dropping = crawl()

