@@ -172,16 +172,5 @@ class SimhashReport:
                 **{name: version(name) for name in ("scrapy-simhash", "Scrapy", "trafilatura")},
             },
             side_by_side=side_by_side,
-            items=self.crawler.stats.get_value("item_scraped_count", 0),
-            earlier=() if self.writing is None else _crawls_in(self.writing.path, spider.name),
             **rows,
         )
-
-
-def _crawls_in(path: Path, name: str) -> list[dict[str, Any]]:
-    """Return the crawls of a spider that the report at a path tells of; none if there is no one."""
-    try:
-        report = json.loads(path.with_suffix(".json").read_bytes())
-        return list(report["crawls"]) if report["name"] == name else []
-    except (OSError, ValueError, LookupError, TypeError):
-        return []

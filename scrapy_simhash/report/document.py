@@ -16,14 +16,11 @@ from scrapy_simhash.report.counting import Heaviest, counted, listed
 from scrapy_simhash.report.record import OUTCOMES, Outcome
 
 # Grows by 1 when a field changes its meaning or is removed, but not when one is added.
-SCHEMA = 2
+SCHEMA = 3
 
 # At most this many rows of a table are shown: nobody reads more.
 ROWS = 20
 ALARMS_SHOWN = 50
-# Of several crawls whose reports had one place, the last are shown, with these counts.
-CRAWLS_SHOWN = 10
-CRAWL_COUNTS = ("pages", "judged", "duplicates", "dropped")
 # The rows of a collector that may be too low, under the names that the report has for them, too.
 BOUNDED = ("novelties", "groups", "sections", "sites", "patterns")
 # Rules are the next step if they make at least this share of the downloads needless.
@@ -37,7 +34,6 @@ class CrawlInfo:
     *side_by_side* shows what differs between two pages of some groups, *rules* are the rules for
     addresses that were learned (savings.py), *traps* the addresses that lead to ever more of their
     kind.
-    *earlier* has a row for each crawl that a report at the same place told of.
     """
 
     name: str = ""
@@ -46,25 +42,17 @@ class CrawlInfo:
     side_by_side: Sequence[Mapping[str, Any]] = ()
     rules: Sequence[Mapping[str, Any]] = ()
     traps: Sequence[Mapping[str, Any]] = ()
-    items: int | None = None
-    earlier: Sequence[Mapping[str, Any]] = ()
 
 
 def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
     """Return the report, in values that JSON has; docs/report.md explains them."""
     totals = _totals(collector, about)
-    made = iso_time(datetime.now(timezone.utc).timestamp())
-    counts = {name: totals[name] for name in CRAWL_COUNTS}
-    crawl = {"began": collector.timeline.first, "ended": made, **counts, "items": about.items}
-    # A crawl that is resumed goes on counting.
-    earlier = (one for one in about.earlier if one.get("began") != crawl["began"])
     return {
         "schema": SCHEMA,
         "scrapy_simhash": version("scrapy-simhash"),
         "name": about.name,
-        "made": made,
+        "made": iso_time(datetime.now(timezone.utc).timestamp()),
         "summary": _summary(totals, len(collector.alarms), about),
-        "crawls": [*earlier, crawl][-CRAWLS_SHOWN:],
         "totals": totals,
         "alarms": [asdict(alarm) for alarm in islice(collector.alarms.values(), ALARMS_SHOWN)],
         "alarms_raised": len(collector.alarms),

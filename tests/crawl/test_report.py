@@ -66,7 +66,7 @@ def test_report_of_a_crawl_is_the_one_made_from_its_feed(
     report = report_in(tmp_path)
     from_feed = simhash_json(tmp_path, "report", str(tmp_path / "decisions.jsonl"))
     known_to_a_crawl = {
-        *("name", "made", "settings", "versions", "side_by_side", "rules", "crawls", "summary")
+        *("name", "made", "settings", "versions", "side_by_side", "rules", "summary")
     }
     for key in report.keys() - known_to_a_crawl - {"totals"}:
         assert from_feed[key] == report[key]
@@ -86,37 +86,6 @@ def test_report_of_a_crawl_without_rules_suggests_none(
     assert report["rules"] == []
     assert "rules for addresses" not in report["summary"]["saved"]
     assert "for addresses was learned" in (tmp_path / "reports" / "links.html").read_text()
-
-
-def test_crawls_before_this_one_have_a_line_each(
-    site: Site, crawl: CrawlFixture, tmp_path: Path
-) -> None:
-    site["/"] = article(prose("start"), ["/a", "/b"])
-    site["/a"] = site["/b"] = article(prose("same"))
-    for action in ("observe", "drop"):
-        crawl(SIMHASH_ACTION=action, SIMHASH_REPORT_FILE=REPORT)
-    lines = [
-        [line[name] for name in ("pages", "judged", "duplicates", "dropped", "items")]
-        for line in report_in(tmp_path)["crawls"]
-    ]
-    assert lines == [[3, 3, 1, 0, 3], [3, 3, 1, 1, 2]]
-    assert "This crawl, and those before it" in (tmp_path / "reports" / "links.html").read_text()
-    (tmp_path / "reports" / "links.json").write_text("no report")
-    crawl("Links", SIMHASH_REPORT_FILE=REPORT)
-    assert len(report_in(tmp_path)["crawls"]) == 1
-
-
-def test_a_resumed_crawl_has_one_line(site: Site, crawl: CrawlFixture, tmp_path: Path) -> None:
-    site["/"] = article(prose("start"), [f"/{number}" for number in range(20)])
-    for number in range(20):
-        site[f"/{number}"] = article(prose(f"topic{number}x"))
-    settings = {"JOBDIR": "job", "SIMHASH_REPORT_FILE": REPORT}
-    crawl(CLOSESPIDER_PAGECOUNT=5, **settings)
-    (first,) = report_in(tmp_path)["crawls"]
-    second = crawl(**settings)
-    (line,) = report_in(tmp_path)["crawls"]
-    assert first["pages"] < line["pages"] == len(second.decisions)
-    assert first["began"] == line["began"]
 
 
 def test_password_in_a_setting_does_not_reach_the_report(

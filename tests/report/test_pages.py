@@ -341,7 +341,7 @@ def test_text_is_a_short_table() -> None:
 
 def test_json_keeps_to_its_schema() -> None:
     report = json.loads(json.dumps(collected(*session_ids())))
-    assert report["schema"] == 2
+    assert report["schema"] == 3
     assert line("x").keys() >= {"url", "verdict"}
 
 
