@@ -19,25 +19,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class _TellingMiddleware(BaseSpiderMiddleware):
-    """A spider middleware that reports what becomes of requests to the one that judges pages."""
+class _Telling:
+    """Something that tells the middleware which judges pages."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        active_settings(crawler)
+        return cls(crawler)
 
     @cached_property
     def judging(self) -> SimhashDownloaderMiddleware | None:
         return self.crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
 
 
-class SimhashLinksMiddleware(_TellingMiddleware):
+class SimhashLinksMiddleware(_Telling, BaseSpiderMiddleware):
     """Drop the requests from a flagged response.
 
     Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
     is a copy from its page, the redirects of that page are marked.
     """
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        active_settings(crawler)
-        return cls(crawler)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         if response is not None and _is_cut(request, response):
@@ -51,7 +54,7 @@ class SimhashLinksMiddleware(_TellingMiddleware):
         return request
 
 
-class SimhashDepthMiddleware(_TellingMiddleware):
+class SimhashDepthMiddleware(_Telling, BaseSpiderMiddleware):
     """Take note of requests that Scrapy is about to discard, since they are below ``DEPTH_LIMIT``.
 
     Their addresses were on a page, but the spider does not get what is there.
@@ -76,24 +79,15 @@ class SimhashDepthMiddleware(_TellingMiddleware):
         return request
 
 
-class SimhashErrorsMiddleware:
+class SimhashErrorsMiddleware(_Telling):
     """Takes back the page on which a callback fails, before a middleware may answer for it.
 
     Then Scrapy sends no signal.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        active_settings(crawler)
-        return cls(crawler)
-
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        judging = self._crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
-        if judging is not None:
-            judging.page_failed(response)
+        if self.judging is not None:
+            self.judging.page_failed(response)
 
 
 def _is_cut(request: Request, response: Response) -> bool:
