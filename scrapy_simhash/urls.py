@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urldefrag, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
 from tldextract import TLDExtract
 from w3lib.url import safe_url_string
@@ -68,12 +68,6 @@ class Address(NamedTuple):
         scheme, authority, path, query = _PARTS(url).groups("")  # type: ignore[union-attr]
         host = authority.rpartition("@")[2][:MAX_HOST].lower()
         return cls(scheme, host, path, _parameters(query[:MAX_QUERY]) if query else ())
-
-    @property
-    def url(self) -> str:
-        """The address in one piece, with its parameters quoted anew."""
-        query = f"?{urlencode(self.parameters, errors='replace')}" if self.parameters else ""
-        return f"{self.scheme}://{self.host}{self.path}{query}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -38,14 +38,14 @@ class CanonicalLearner:
     def __init__(self) -> None:
         self._agreeing: Counter[AddressRule] = Counter()
         self._wrong: set[AddressRule] = set()
-        self._seen: set[str] = set()
+        self._seen: set[Address] = set()
 
     def process_request(self, request: Request) -> None:
         address = Address.of(request.url)
         for rule, pages in self._agreeing.items():
             if pages >= AGREEING and rule not in self._wrong:
                 canonical = rule.applied(address)
-                if canonical is not None and canonical.url in self._seen:
+                if canonical is not None and canonical in self._seen:
                     raise IgnoreRequest(str(rule))
 
     def process_response(self, request: Request, response: Response) -> Response:
@@ -58,7 +58,7 @@ class CanonicalLearner:
                 self._agreeing[rule] += 1
             elif address == canonical:
                 self._wrong |= {one for one in self._agreeing if one.applied(address) is not None}
-            self._seen |= {address.url, canonical.url}
+            self._seen |= {address, canonical}
         return response
 
 
