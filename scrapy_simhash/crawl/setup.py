@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -252,17 +251,6 @@ class RareWarning:
         self._logger.warning("%s", message, extra=extra)
         self._next = now + WARNING_SECONDS
         self._held_back = 0
-
-
-def spare_the_collector() -> None:
-    """Exempt what is loaded when the first crawl begins from garbage collection.
-
-    It stays loaded in any case.  Otherwise the collector walks over all modules, Scrapy's too,
-    sixteen times in 1,500 pages: 0.3 ms a page instead of 0.2 ms.
-    """
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
 
 
 def say_what_is_between(crawler: Crawler, judge: object) -> None:
