@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from scrapy_simhash import testing
 from scrapy_simhash.analysis.extraction import NAMED
 from scrapy_simhash.settings import TEXT
-from scrapy_simhash.testing import running, serve
-from scrapy_simhash.testing.running import DEFAULTS
+from scrapy_simhash.testing import DEFAULTS, serve
 from tests import forking
 from tests.redis_servers import new_redis_url
 
@@ -214,7 +214,7 @@ def forked_crawls(monkeypatch: pytest.MonkeyPatch) -> None:
         done = forking.run([CHILD, *command[3:]], cwd, timeout)
         return subprocess.CompletedProcess(command, done.returncode, b"", done.stderr.encode())
 
-    monkeypatch.setattr(running, "subprocess", SimpleNamespace(**{**vars(subprocess), "run": run}))
+    monkeypatch.setattr(testing, "subprocess", SimpleNamespace(**{**vars(subprocess), "run": run}))
 
 
 def run_job(job: list[str], folder: Path) -> Crawl:

@@ -176,4 +176,4 @@ def test_start_of_pytest_loads_nothing_heavy() -> None:
     heavy = {"scrapy", "lxml", "twisted", "trafilatura", "regex", "mmh3", "http.server"}
     assert not loaded & heavy
     own = {name for name in loaded if name.startswith("scrapy_simhash.")}
-    assert own == {"scrapy_simhash.testing", "scrapy_simhash.testing.running"}
+    assert own == {"scrapy_simhash.testing"}
