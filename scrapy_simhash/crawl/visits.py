@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -40,6 +41,9 @@ FIRST_VISIT_AT = 3
 
 # Two visits to a page share at least so much of it: in a short page, much may change by itself.
 SAME_SHARE = 0.5
+
+# A name that is a word and a number, as of a script.
+_NUMBERED = re.compile(r"([a-z]+)[-_]?\d", re.IGNORECASE)
 
 # The latest kept pages are remembered: at most this number, with this many bytes of bodies.
 MAX_KEPT_BYTES = 32_000_000
@@ -132,7 +136,7 @@ class SecondVisits:
 
         What was cut from it as noise of other pages may be content here.
         """
-        kind = value_pattern(Address.of(url))
+        kind = _kind_of(url)
         pages = self._dropped[kind] = self._dropped.get(kind, 0) + 1
         return pages & (pages - 1) == 0
 
@@ -159,7 +163,7 @@ class SecondVisits:
         watched = learned.noises.of(section).watched()
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
         if first.is_dropped:
-            await learned.audit_noise(section, found, value_pattern(Address.of(page.url)))
+            await learned.audit_noise(section, found, _kind_of(page.url))
         else:
             self._wait(section, await learned.learn_noise(section, found))
         return True
@@ -175,6 +179,13 @@ class SecondVisits:
         """Set the number of pages of a section at which the next one is visited."""
         met, _ = self._met.get(section, (0, 1))
         self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)
+
+
+def _kind_of(url: str) -> str:
+    """Return what kind of address a page has: ``/item17.php`` and ``/post17.php`` are two."""
+    address = Address.of(url)
+    word = _NUMBERED.match(address.path.rpartition("/")[2])
+    return f"{value_pattern(address)} {word[1] if word else ''}"
 
 
 class _Kept(NamedTuple):
