@@ -138,11 +138,13 @@ class Noise:
         # Of each place: on how many pages both visits show words that none before did, and on how
         # many one visit shows words that one visit before did.
         self._met: FIFOCache[int, tuple[int, int]] = FIFOCache(MAX_WATCHED)
+        # The words of each place.
         self._vocabularies: FIFOCache[int, _Vocabulary] = FIFOCache(MAX_WATCHED)
         self.cuts = NO_CUTS
         # Of each cut, by kind of page: by how many visits it seems to stay there.
         self._stays: FIFOCache[tuple[int, Cut], Counter[str]] = FIFOCache(MAX_WATCHED)
-        self.refuted = 0  # so many cuts have turned out to be no noise
+        # So many cuts have turned out to be no noise, or none of other words.
+        self.refuted = 0
 
     def has_cut(self, place: int, cut: Cut) -> bool:
         """Whether something is known to change in a place by itself."""
@@ -343,7 +345,7 @@ class Noise:
         ordered = {place: in_order(cuts) for place, cuts in places.items() if cuts}
         elements = frozenset(element_at(self._wide.get(place, place)) for place in ordered)
         words = self._words_of(ordered)
-        # What was cut because of other words may be no noise.
+        # Of what was cut there before, other words are no noise.
         self.refuted += len(words.keys() - self.cuts.words.keys())
         cuts = Cuts(frozenset(parameters), ordered, elements, words, next(_numbers))
         if cuts != self.cuts:
