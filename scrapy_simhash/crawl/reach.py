@@ -90,7 +90,7 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     elif (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
         reach.note_unique(page.url, by_text=decision.verdict != "variant")
     if decision.reason in OTHER_PAGES:
-        reach.note_judged(address, is_same=False)
+        reach.note_judged(address, is_same=False, by_text=decision.verdict != "variant")
     elif decision.is_duplicate and index.parameters.share is not None:
         reach.note_judged(address, is_same=True)
         told = with_links(index, reach, page, decision)
@@ -202,8 +202,9 @@ class _Trials:
     """What became of links that were known by one key alone.
 
     So many led to the *same*, to something *different*, or to nothing yet (*open*).  Of *texts*
-    pairs of pages that a rule makes one, both were kept for their texts, of *values* for some
-    values alone, while of *copies* one was a copy of the other: of those in *kept*, and more.
+    links that led to another text, and pairs of pages that a rule makes one, both were kept for
+    their texts, of *values* for some values alone, while of *copies* one was a copy of the other:
+    of those in *kept*, and more.
     *patterns* are the kinds of addresses that were copies or led to the same.
     """
 
@@ -337,8 +338,8 @@ class Reach:
         for key in self._waiting.get(address, ()):
             self._trials_of(key).are_followed = True
 
-    def note_judged(self, address: str, is_same: bool) -> None:
-        """Note that an address led to a duplicate, or to something else."""
+    def note_judged(self, address: str, is_same: bool, by_text: bool = False) -> None:
+        """Note that an address led to a duplicate, or to something else, *by_text* or by values."""
         keys = self._waiting.pop(address, ())
         if is_same and (rules := _rules_among(keys)):
             self._note_pattern(_pattern_of(address, rules), rules)
@@ -346,7 +347,8 @@ class Reach:
             trials = self._trials_of(key)
             trials.open = max(0, trials.open - 1)
             trials.are_followed = True
-            trials.different += not is_same
+            trials.texts += by_text
+            trials.different += not is_same and not by_text
             trials.same += is_same
 
     def _trials_of(self, key: Key) -> _Trials:
@@ -417,7 +419,7 @@ class Reach:
         self._kept.add([url, *_marks(url)])
 
     def start_trials_over(self) -> None:
-        """Forget what spoke against rules, except for texts: it may have changed by itself."""
+        """Forget what spoke against rules and namings, except for texts: it may be noise."""
         for trials in (*self._rules.values(), *self._namings.values()):
             trials.different = trials.values = 0
 

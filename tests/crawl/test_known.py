@@ -166,6 +166,22 @@ def test_links_that_name_their_page_are_known_when_they_led_nowhere_new(
     assert is_new(ignored, TRUSTED_AFTER + 1) is not is_whole, "the spider asks for none of these"
 
 
+def test_links_of_which_one_led_to_another_text_are_new_until_hardly_any_does() -> None:
+    found = reach()
+    found.hand([f"{SITE}/papers?case=0"])
+
+    def is_new(number: int) -> bool:
+        own, kept = f"{SITE}/case?case={number}", f"{SITE}/case?case=0"
+        return bool(found.new_among(links(f"{SITE}/papers?case={number}"), own, kept).addresses)
+
+    for number in range(1, TRUSTED_AFTER + 2):
+        assert is_new(number)
+        is_same = number > 1
+        found.note_judged(f"{SITE}/papers?case={number}", is_same, by_text=not is_same)
+    found.start_trials_over()  # what changes by itself is no text
+    assert is_new(TRUSTED_AFTER + 2)
+
+
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
     mirror, kept = f"{SECURE}/{{}}", f"{SITE}/{{}}"
     found = reach("/x")

@@ -209,3 +209,17 @@ def test_links_that_are_no_addresses_lead_nowhere(site: Site, crawl: CrawlFixtur
     result = crawl()
     assert result.seen() == {"/", "/page?sid=1"}
     assert result.stats.get("simhash/skipped/internal_error") is None
+
+
+def test_second_visits_do_not_hide_where_links_led(site: Site, crawl: CrawlFixture) -> None:
+    """Of pages with one text, the links lead to another one, but each eighth to one of its own."""
+    stubs = [f"/p?id={number}" for number in range(160)]
+    site["/"] = article(prose("start"), stubs)
+    for number, stub in enumerate(stubs):
+        site[stub] = article(prose("gone"), [f"/reviews?id={number}"])
+        reviews = prose(f"reviews {number}") if number % 8 == 3 else prose("none")
+        site[f"/reviews?id={number}"] = article(reviews)
+    lifo = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue"}
+    result = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, **lifo)
+    assert result.stats["simhash/second_visits"] > 1
+    assert {f"/reviews?id={number}" for number in range(3, 160, 8)} <= result.seen()
