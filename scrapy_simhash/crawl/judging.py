@@ -448,9 +448,9 @@ class SimhashDownloaderMiddleware:
                 if learned.noises.of(page.section).cuts is not before:
                     self._kept.note_noise(page.section)
                     self._reach.start_trials_over()
+                    self._tell(lambda rules: rules.noise_learned(page.url))
                 if self._refuted(page.url) > refuted:
                     await self._judge_again(self._dropped.cut_in(page.section))
-                self._tell(lambda rules: rules.noise_learned(page.url))
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 

@@ -279,3 +279,22 @@ def test_pages_that_are_asked_for_again_teach_no_rule(site: Site, crawl: CrawlFi
     assert done.stats["simhash/passed_again"] == PAGES
     assert (stats["learned"], stats.get("failures", 0), stats.get("lost", 0)) == (1, 0, 0)
     assert LEARNED_AFTER - 2 <= stats["keys"] <= PAGES - 2
+
+
+@pytest.mark.parametrize("every", [4, 8])
+def test_second_visits_that_teach_nothing_hide_no_failure(
+    site: Site, crawl: CrawlFixture, every: int
+) -> None:
+    """Nothing changes by itself, and some pages say something else with the parameter."""
+    names = [f"/p{number}" for number in range(120)]
+    site["/"] = article(prose("start"), [*names, *(f"{name}?v=1" for name in names)])
+    for number, name in enumerate(names):
+        text = prose(f"page {number}", 120)
+        states = "In stock", f"{number} left" if number % every == 3 else "In stock"
+        for address, state in zip((name, f"{name}?v=1"), states, strict=True):
+            site[address] = f"<html><body><main><p>{text}</p><b>{state}</b></main></body></html>"
+    settings = {"SIMHASH_TAKES": ITEMS, "SIMHASH_RULES": "use", "CONCURRENT_REQUESTS": 1}
+    stats = crawl(**settings).stats
+    assert stats["simhash/second_visits_compared"] > 1
+    assert stats["simhash/rules/failures"] == 120 // every
+    assert not {"simhash/rules/learned", "simhash/rules/parked"} & stats.keys()
