@@ -82,7 +82,7 @@ MOST_OF_SCRIPT = 64
 MAX_SCRIPT_CHARACTERS = 1 << 20
 # The text of an element begins within so many events.
 _MOST_BEFORE_TEXT = 50
-# Whether an element shows others of a known number is seen by so many events in it.
+# Whether all words in an element come there by themselves is looked up in so many events.
 MOST_IN_BOX = 1_000
 # Of so many own values it is told what they are.
 MOST_TOLD = 600
@@ -444,10 +444,10 @@ class Reader:
         """Whether an element, by its event, shows something else at each visit."""
         if self._cuts is None or not self._cuts.has_box(box):
             return False
-        return box not in self._cuts.words or self._cuts.are_noise(box, self._texts_in(at))
+        return box not in self._cuts.words or self._cuts.are_noise(box, self._text_in(at))
 
-    def _texts_in(self, at: int) -> list[str]:
-        """Return the first texts in an element, by its event."""
+    def _text_in(self, at: int) -> str:
+        """Return what is said in an element, by its event, or how that begins."""
         texts: list[str] = []
         depth, end = 1, min(at + MOST_IN_BOX, len(self._events))
         for number in range(at + 1, end):
@@ -460,7 +460,7 @@ class Reader:
                 depth += 1
             elif type(event) is Text:
                 texts.append(event.text)
-        return texts
+        return " ".join(texts)
 
     def _cut(self, frame: Frame, kind: str, what: str, value: str) -> str:
         """Return what a value keeps of itself where something changes by itself."""

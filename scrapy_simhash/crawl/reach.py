@@ -84,13 +84,14 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     """
     decision = await index.add(page)
     address = stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
+    by_text = decision.verdict != "variant"
     if decision.beside is not None and index.parameters.share is not None:
         told = with_links(index, reach, page, decision.beside)
         decision = replace(decision, is_alias=told.is_duplicate or told.is_alias)
     elif (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
-        reach.note_unique(page.url, by_text=decision.verdict != "variant")
+        reach.note_unique(page.url, by_text)
     if decision.reason in OTHER_PAGES:
-        reach.note_judged(address, is_same=False, by_text=decision.verdict != "variant")
+        reach.note_judged(address, is_same=False, by_text=by_text)
     elif decision.is_duplicate and index.parameters.share is not None:
         reach.note_judged(address, is_same=True)
         told = with_links(index, reach, page, decision)

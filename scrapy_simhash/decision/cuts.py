@@ -69,17 +69,18 @@ class Cuts:
         """Whether the element at a place shows something else at each visit."""
         return WHOLE in self.places.get(place, ())
 
-    def are_noise(self, place: int, texts: Iterable[str]) -> bool:
-        """Whether nothing in some texts is known to be no noise of a place."""
+    def are_noise(self, place: int, text: str, kept: str = "") -> bool:
+        """Whether a text may be all noise of a place, but for what is kept of it.
+
+        Not if it has words that are not among all that come there by themselves.
+        """
         known = self.words.get(place)
-        return known is None or known.issuperset(words_left_out(" ".join(texts), ""))
+        return known is None or known.issuperset(words_left_out(text, kept))
 
     def text(self, place: int, value: str) -> str:
         """Return what a value keeps, empty if it is all noise.  Cost: O(value x cuts)."""
         kept = self._text(place, value)
-        if place in self.words and not self.words[place].issuperset(words_left_out(value, kept)):
-            return value
-        return kept
+        return kept if self.are_noise(place, value, kept) else value
 
     def _text(self, place: int, value: str) -> str:
         for cut in self.places.get(place, ()):
