@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -136,6 +137,19 @@ class Fed(Links):
 
 class OtherLinks(Links):
     name = "other links"
+
+
+class Frozen(Links):
+    """Says how many objects the collector of garbage does not look at since the crawl began."""
+
+    def __init__(self, url: str, **kwargs: Any) -> None:
+        super().__init__(url, **kwargs)
+        # What the tests' server has spared itself, and what it remembers of that.
+        gc.unfreeze()
+        gc.get_freeze_count = getattr(gc.get_freeze_count, "__wrapped__", gc.get_freeze_count)
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"frozen": gc.get_freeze_count()}
 
 
 class Hostile(Links):

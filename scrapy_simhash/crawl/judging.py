@@ -57,6 +57,7 @@ from scrapy_simhash.crawl.setup import (
     give_back,
     parts_of,
     say_what_is_between,
+    spare_the_collector,
 )
 from scrapy_simhash.crawl.validators import Validators, validators_of
 from scrapy_simhash.crawl.visits import FirstVisit, KeptPages, SecondVisits
@@ -179,6 +180,7 @@ class SimhashDownloaderMiddleware:
             extra={"spider": spider},
         )
         say_what_is_between(self.crawler, self)
+        spare_the_collector()
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         try:

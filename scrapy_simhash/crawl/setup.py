@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -251,6 +252,17 @@ class RareWarning:
         self._logger.warning("%s", message, extra=extra)
         self._next = now + WARNING_SECONDS
         self._held_back = 0
+
+
+def spare_the_collector() -> None:
+    """Exempt what is loaded when the first crawl begins from garbage collection.
+
+    It stays loaded in any case.  Otherwise the collector walks over all modules, Scrapy's too,
+    twelve times in 1,200 pages: 1.2 to 1.6 ms a page of LLVM's documentation instead of 0.8.
+    """
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def say_what_is_between(crawler: Crawler, judge: object) -> None:

@@ -366,6 +366,13 @@ def test_scope_keeps_hosts_apart(site: Site, crawl: CrawlFixture) -> None:
     assert result.decisions[-1]["representative"] == f"{other_host}/a"
 
 
+def test_the_collector_of_garbage_is_spared_what_is_there_at_the_start(
+    twins: Site, crawl: CrawlFixture
+) -> None:
+    assert crawl("Frozen", SIMHASH_ENABLED=False).items == [{"frozen": 0}]
+    assert crawl("Frozen").items[-1]["frozen"] > 20_000
+
+
 def test_switched_off_it_is_not_there(twins: Site, crawl: CrawlFixture) -> None:
     result = crawl(SIMHASH_ENABLED=False)
     assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
