@@ -46,6 +46,8 @@ class SiteRules:
         self.tried = 0
         self._suggested: LRUCache[AddressRule, set[int]] = LRUCache(MAX_SUGGESTED)
         self._by_host: dict[str, list[Hypothesis]] = {}
+        # What this process has stored last: nobody else has learned anything since, if it is there.
+        self.stored: bytes | None = None
 
     def about(self, host: str) -> list[Hypothesis]:
         """Return the rules that may make an address on a host one with another.
@@ -209,12 +211,13 @@ class RuleBook:
 
         A stored state that is damaged is replaced.
         """
-        if stored is not None:
-            self.restore(site, stored)
         found = self._sites.setdefault(site, SiteRules())
+        if stored is not None and stored != found.stored:
+            self.restore(site, stored)
         if forgotten is not None:
             found.forget(forgotten)
-        return found.to_bytes()
+        found.stored = found.to_bytes()
+        return found.stored
 
     def restore(self, site: str, stored: bytes) -> None:
         """Take over the stored state of a site, beside what is known; ignore a damaged one."""
