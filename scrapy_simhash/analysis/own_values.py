@@ -133,7 +133,10 @@ def values_under(state: State, template: Collection[int]) -> PageValues:
 
 
 def sort_out(held: list[array[int]], template: Collection[int], found: PageValues) -> bytearray:
-    """Tell the values of a page's own from what its section repeats; return which are its own."""
+    """Tell the values of a page's own from what its section repeats.
+
+    Return which are its own (1), and which are chained to one that is (2).
+    """
     loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
     own, own_loose, chained, chained_loose, repeated, repeated_loose = [], [], [], [], [], []
     is_own = bytearray(len(loose))
@@ -168,6 +171,9 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     found.repeated_loose.fromlist(repeated_loose)
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
+    for number in range(len(loose)):
+        if kinds[chain_of[number]] == 2:
+            is_own[number] = 2
     return is_own
 
 

@@ -85,7 +85,7 @@ _MOST_BEFORE_TEXT = 50
 # Whether all words in an element come there by themselves is looked up in so many events.
 MOST_IN_BOX = 1_000
 # Of so many own values it is told what they are.
-MOST_TOLD = 600
+MOST_TOLD = 1_500
 
 # A place has 48 bits where what changes is looked up, 16 in a value.
 _WIDE = (1 << 48) - 1
@@ -99,7 +99,7 @@ _REPEATING = {"checkbox": "checked", "radio": "checked"}
 _BESIDE_BIT, _HEAD_BIT = BESIDE_BIT, HEAD_BIT
 # Attributes that say no more of a hidden field than its parameter.
 _OF_A_FIELD = frozenset({"class", "id", "name", "type", "value"})
-# The kinds of values, by their numbers in KINDS: "end" is that of what is never told.
+# The kinds of values, by their numbers in KINDS.
 TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND = range(7)
 _NUMBER_OF_KIND = {name: number for number, name in enumerate(KINDS)}
 
@@ -229,7 +229,7 @@ class Reader:
         found = PageValues(loose=self._rows.held[0], addresses=self._addresses.found())
         is_own = sort_out(self._rows.held, template, found)
         kinds = self._rows.kinds
-        is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own)
+        is_shell = all(kinds[n] == END_KIND for n, own in enumerate(is_own) if own == 1)
         told_values = self._told(None if tell_all else is_own)
         return replace(found, is_shell=is_shell, told_values=told_values)
 
@@ -253,23 +253,28 @@ class Reader:
     def _told(self, is_own: bytearray | None) -> ToldValues:
         """Return what some values are: their kinds, where they are, and how they begin."""
         places: dict[str, int] = {}
+        spots: dict[tuple[str, int], int] = {}
         values, kinds, numbers, texts = array("Q"), bytearray(), array("H"), []
         rows = self._rows
         for number in range(len(rows.loose)):
-            kind = rows.kinds[number]
-            if kind == END_KIND or (is_own is not None and not is_own[number]):
+            if is_own is not None and not is_own[number]:
                 continue
             if is_own is not None and len(kinds) == MOST_TOLD:
                 break
-            place, at, named_at = "", rows.inside[number], rows.named_at[number]
-            if at >= 0:
-                place = self._element_at(at).kind.name
-                if named_at >= 0:
-                    place = f"{self._element_at(named_at).names} {place}"[:MAX_TOLD]
+            kind, at, named_at = rows.kinds[number], rows.inside[number], rows.named_at[number]
+            tag = self._element_at(at).kind.name if at >= 0 else ""
+            place = spots.get((tag, named_at), -1)
+            if place < 0:
+                name = f"{self._element_at(named_at).names} {tag}" if named_at >= 0 <= at else tag
+                place = places.setdefault(name[:MAX_TOLD], len(places)) & 0xFFFF
+                spots[tag, named_at] = place
             values.append(rows.id_of(number))
             kinds.append(kind)
-            numbers.append(places.setdefault(place, len(places)) & 0xFFFF)
-            texts.append(self._text_at(kind, rows.first[number], rows.last[number]))
+            numbers.append(place)
+            is_end = kind == END_KIND  # of all that is in the element
+            texts.append(
+                "" if is_end else self._text_at(kind, rows.first[number], rows.last[number])
+            )
         return ToldValues(values, bytes(kinds), numbers, tuple(places), "\n".join(texts))
 
     def _element_at(self, at: int) -> Element:

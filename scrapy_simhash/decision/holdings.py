@@ -74,9 +74,10 @@ UNPACKED_KEPT = 256
 MOST_TEMPLATES = 16
 
 
-# The kinds of values, by their numbers: those of addresses are as here, too.  What ends a chain is
-# never told.
+# The kinds of values, by their numbers: those of addresses are as here, too.  The last is what all
+# that an element holds ends with: it is another one where the element of a kept page holds more.
 KINDS = ("text", "element", "data", "link", "media", "name", "end")
+LESS = "(less than on the kept page, or in another order)"
 # The kinds of addresses that the spider must have been handed.
 LEADING = ("link", "media")
 # An address that is beside the content is no value.
@@ -169,7 +170,7 @@ class Addresses(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a value is: its kind (text, element, data, link, media), its place and its text."""
+    """What a value is: its kind (one of ``KINDS``), its place and its text."""
 
     kind: str
     place: str
@@ -179,7 +180,7 @@ class Told(NamedTuple):
 class ToldValues(NamedTuple):
     """What some values are: of each its id, the numbers of its kind and its place, and its text.
 
-    The texts are joined, one a line.
+    The texts are joined, one a line.  An end has none.
     """
 
     ids: array[int] = array("Q")
@@ -193,6 +194,7 @@ class ToldValues(NamedTuple):
         told: dict[int, Told] = {}
         texts = self.joined.split("\n")
         for value, kind, place, text in zip(self.ids, self.kinds, self.places, texts, strict=False):
+            text = text if KINDS[kind] != "end" else LESS
             if value in told:
                 text = f"{told[value].text}, {text}"[:MAX_TOLD]
             told[value] = Told(KINDS[kind], self.names[place], text)

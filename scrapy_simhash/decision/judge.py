@@ -450,6 +450,7 @@ _REASONS: dict[str, Reason] = {
     "data": "new_data",
     "link": "new_links",
     "name": "new_links",
+    "end": "new_text",
     "media": "new_media",
     "request": "other_request",
 }
@@ -465,7 +466,7 @@ def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
         told = [known[value] for value in new if value in known]
         if other is not None and not new:
             told = [other]
-        told.sort(key=lambda one: VARIANT_REASONS.index(_REASONS[one.kind]))
+        told.sort(key=lambda one: (one.kind == "end", VARIANT_REASONS.index(_REASONS[one.kind])))
         reason = _REASONS[told[0].kind] if told else "new_text"
     elif _may_stand_for(page, miss.url):
         reason = "new_data"  # too much to be compared

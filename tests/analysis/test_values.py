@@ -23,7 +23,14 @@ from scrapy_simhash.analysis.values import (
     links_of,
     read_values,
 )
-from scrapy_simhash.decision.holdings import MAX_BYTES, NO_VALUES, Comparable, PageValues, Told
+from scrapy_simhash.decision.holdings import (
+    LESS,
+    MAX_BYTES,
+    NO_VALUES,
+    Comparable,
+    PageValues,
+    Told,
+)
 from scrapy_simhash.hashes import difference, hash_of, pack_table
 from scrapy_simhash.urls import section_of
 
@@ -62,10 +69,6 @@ def beside(
     return Comparable(url, own, own.pack(), section).new_beside(kept_url, kept.pack(), section)
 
 
-# What comes after something new is new as well, and is not told.
-END = Told("text", "", "...")
-
-
 def new(
     first: str,
     second: str,
@@ -77,7 +80,7 @@ def new(
     own = read(second, url, template)
     found = beside(read(first, kept_url, template), own, kept_url, url)
     assert found is not None
-    return [own.told.get(value, END) for value in found]
+    return [own.told[value] for value in found]
 
 
 def repeated(*pages: str) -> set[int]:
@@ -233,7 +236,19 @@ def test_what_follows_a_new_value_is_not_told_before_it() -> None:
     ],
 )
 def test_the_kind_of_what_is_new(inside: str, kind: str) -> None:
-    assert {one.kind for one in new(page(inside.format(1)), page(inside.format(2)))} == {kind}
+    found = {one.kind for one in new(page(inside.format(1)), page(inside.format(2)))}
+    assert found - {"end"} == {kind}
+
+
+def test_where_a_page_has_less_than_the_kept_one_is_told() -> None:
+    less, more = (page(f"<h2>Seat</h2><p>A1</p>{end}") for end in ("", "<p>taken</p>"))
+    assert new(more, less, template=read(more).loose) == [Told("end", "main", LESS)]
+
+
+def test_what_follows_something_of_the_page_is_told_though_its_section_repeats_it() -> None:
+    one, other = (page(f"<p>Of {wood}. {LONG}</p><p>In stock</p>") for wood in ("oak", "ash"))
+    values = reader(other).values(repeated(one, other))
+    assert {values.told[value].text for value in values.chained} == {"In stock", LESS}
 
 
 # What never counts ------------------------------------------------------------------------------

@@ -67,6 +67,17 @@ def test_a_price_variant_is_kept_and_says_what_is_new(judge: Judge) -> None:
     assert "35 EUR" in found.new[0].text
 
 
+def test_a_variant_that_has_only_less_than_its_kept_page_says_where(judge: Judge) -> None:
+    seat = "<h2>Seat</h2><p>A1</p>{}<script>var sku = {}</script>".format
+    for n in range(40):  # the section repeats all of it
+        judge(f"/{n}", shop_page(seat("<p>taken</p>", 17), prose(f"seat {n}", 800)))
+    found = judge("/free", shop_page(seat("", 17), prose("seat 0", 800)))
+    assert (found.verdict, found.reason) == ("variant", "new_text")
+    assert [(one.kind, one.place) for one in found.new] == [("end", "main")]
+    other = judge("/sold", shop_page(seat("", 23), prose("seat 1", 800)))
+    assert (other.reason, {one.kind for one in other.new}) == ("new_data", {"data", "end"})
+
+
 def test_a_variant_stands_for_others(judge: Judge) -> None:
     judge("/1", price(39))
     judge("/2", price(35))
