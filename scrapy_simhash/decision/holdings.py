@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -354,8 +354,8 @@ class Comparable:
         if kept is None:
             return None
         template = self._template_of(section) if is_elsewhere else frozenset()
-        mine = self._by_hash
-        missing = sorted(one for value in mine.keys() - kept.hashes for one in mine[value])
+        held = kept.hashes
+        missing = [number for number, one in enumerate(self._hashes) if one not in held]
         there = _places_in_content(template)
         misplaced = self._misplaced(kept, there, template)
         if not missing and not misplaced:
@@ -438,24 +438,23 @@ class Comparable:
         numbers = [
             (value, number)
             for value, (number, *_) in self._addresses.items()
-            if rewriting.may_rename(self._texts[held.rows[number]])
+            if KINDS[held.kinds[number]] != "data"
+            and rewriting.may_rename(self._texts[held.rows[number]])
         ]
         self._tables_renamed += bool(numbers)
         if not numbers or len(numbers) > MAX_RENAMED:
             return None
         renamed = hashes - {value >> 32 for value, _ in numbers}
         for _, number in numbers:
-            *_, name = self._names_of(number, rewriting)
+            text = self._texts[held.rows[number]]
+            name = rewriting.likeliest(text)
             renamed.add(address_id(name, held.anchors[number], held.places[number]) >> 32)
         return renamed
 
     @cached_property
-    def _by_hash(self) -> dict[int, list[int]]:
-        """The numbers of the values that count, by their hashes."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for number, value in enumerate(chain(self._values.own, self._values.chained)):
-            found[value >> 32].append(number)
-        return found
+    def _hashes(self) -> list[int]:
+        """The hashes of the values that count, by their numbers."""
+        return [value >> 32 for value in chain(self._values.own, self._values.chained)]
 
     @cached_property
     def _by_place(self) -> dict[int, list[tuple[int, int]]]:
@@ -501,19 +500,17 @@ class Comparable:
         nobody knows what it leads to.
         """
         held = self._values.addresses
-        for address in self._names_of(number, rewriting):
-            value = address_id(address, held.anchors[number], held.places[number])
+        text = self._texts[held.rows[number]]
+        anchor, place = held.anchors[number], held.places[number]
+        own = [*rewriting.own(text)]
+        others = () if KINDS[held.kinds[number]] == "data" else rewriting.others(text)
+        for address in chain(own, others):
+            value = address_id(address, anchor, place)
             if value >> 32 in kept.hashes or value in template:
-                if address not in rewriting.own(self._texts[held.rows[number]]):
+                if address not in own:
                     self.renamed.append(number)
                 return True
         return False
-
-    def _names_of(self, number: int, rewriting: Rewriting) -> Iterator[str]:
-        """Yield the names that an address may have on a kept page."""
-        held = self._values.addresses
-        text = self._texts[held.rows[number]]
-        return rewriting.own(text) if KINDS[held.kinds[number]] == "data" else rewriting(text)
 
 
 def pack_addresses(hashes: Collection[int]) -> bytes:

@@ -12,7 +12,6 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -31,10 +30,10 @@ ESCAPED_AND = ("&amp;", "&#038;", r"\u0026")
 
 
 class Rewriting:
-    """Rewrites the addresses on a copy at *url* of the page at *kept_url*."""
+    """Says what addresses on a copy at *url* are on its kept page, as values are written."""
 
     def __init__(self, url: str, kept_url: str) -> None:
-        self.url, self.kept_url = url, kept_url
+        self._own, self._kept = own_address(url), own_address(kept_url)
         own, kept = _pieces_of(url), _pieces_of(kept_url)
         origins = own.origin, kept.origin
         self._origins = origins if origins[0] != origins[1] else None
@@ -55,45 +54,59 @@ class Rewriting:
         is_in_folder = any(own in address for own, _ in self._swaps)
         return is_in_folder or self._session.may_rename(address)
 
-    def __call__(self, address: str) -> Iterator[str]:
-        """Yield what an address may be on the kept page, itself first, as a value is written."""
-        if not self.may_rename(address):
-            yield from self.own(address)
-            return
-        kept = own_address(self.kept_url)
-        for moved in self._moved(self._unnamed(address)):
-            yield from self.own(moved)
-            yield from map(kept.without, self._session.named(moved))
-            yield from map(kept.without, self._session.given(moved))
-
     def own(self, address: str) -> Iterator[str]:
-        """Yield an address as a value is written, and that of the page as the kept one's."""
-        kept = own_address(self.kept_url)
-        yield kept.without(self._unnamed(address))
-        if own_address(self.url).is_it(address):
-            yield kept.without(self.kept_url)
+        """Yield an address, and that of the page as the kept one's."""
+        if self._own.is_it(address):
+            yield self._kept.without(address)
+            yield "\0self"
+        else:
+            yield self._kept.without(self._own.unnamed(address))
 
-    def _unnamed(self, address: str) -> str:
-        own = own_address(self.url)
-        return address if own.is_it(address) else own.unnamed(address)
+    def others(self, address: str) -> Iterator[str]:
+        """Yield what else an address may be on the kept page."""
+        if not self.may_rename(address):
+            return
+        first, *others = self._moved(address)
+        yield from self._by_session(first)
+        for moved in others:
+            yield from self.own(moved)
+            yield from self._by_session(moved)
+
+    def likeliest(self, address: str) -> str:
+        """Return the last of what an address may be on the kept page: all is as it is there."""
+        if self.may_rename(address):
+            *_, address = self._moved(address)
+            if by_session := [*self._by_session(address)]:
+                return by_session[-1]
+        *_, name = self.own(address)
+        return name
+
+    def _by_session(self, address: str) -> Iterator[str]:
+        if "?" in address or self._session.names:
+            yield from map(self._kept.without, self._session.named(address))
+            yield from map(self._kept.without, self._session.given(address))
 
     def _moved(self, address: str) -> Iterator[str]:
         """Yield an address, and those on the other host, in other folders, with the other end."""
+        if not self._own.is_it(address):
+            address = self._own.unnamed(address)
         origin, path = _split(address)
         origins = [origin]
         if self._origins is not None and origin == self._origins[0]:
             origins.append(self._origins[1])
-        swaps = [swap for swap in self._swaps if swap[0] in path]
-        for picked in product((False, True), repeat=len(swaps)):
-            moved = path
-            for is_picked, (own, kept) in zip(picked, swaps, strict=True):
-                if is_picked:
-                    moved = moved.replace(own, kept, 1)
-            start, mark, query = moved.partition("?")
+        paths = [path]
+        for own, kept in self._swaps:
+            if own in path:
+                paths += [one.replace(own, kept, 1) for one in paths]
+        for moved in paths:
             for origin in origins:
                 yield origin + moved
-                if self._end != self._kept_end and start.endswith(self._end):
-                    yield origin + start.removesuffix(self._end) + self._kept_end + mark + query
+            if self._end != self._kept_end:
+                start, mark, query = moved.partition("?")
+                if start.endswith(self._end):
+                    ended = start.removesuffix(self._end) + self._kept_end + mark + query
+                    for origin in origins:
+                        yield origin + ended
 
 
 class _Pieces(NamedTuple):
@@ -302,14 +315,16 @@ class OwnAddress:
 
     def is_it(self, address: str) -> bool:
         """Whether an address is the page's own, by http or https."""
-        return address.partition(":")[2] == self._rest
+        return address.endswith(self._rest) and address.partition(":")[2] == self._rest
 
     def unnamed(self, address: str) -> str:
         """Return an address of another page without the names of this one in it."""
         if self._encoded in address:
             address = self._in_base64.sub("\0self", address)
-        start, mark, query = address.partition("?")
-        return f"{start}?{self.out_of(query)}" if mark else address
+        if "?" not in address:
+            return address
+        start, _, query = address.partition("?")
+        return f"{start}?{self.out_of(query)}"
 
     def out_of(self, value: str) -> str:
         """Return a value with the page's own address left out."""

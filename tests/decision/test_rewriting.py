@@ -17,6 +17,12 @@ A = "http://a.example"
 # Rewriting --------------------------------------------------------------------------------------
 
 
+def names(url: str, kept_url: str, address: str) -> list[str]:
+    """All that an address may be on the kept page."""
+    rewriting = Rewriting(url, kept_url)
+    return [*rewriting.own(address), *rewriting.others(address)]
+
+
 @pytest.mark.parametrize(
     ("url", "kept_url", "address", "there"),
     [
@@ -51,7 +57,7 @@ A = "http://a.example"
 def test_address_has_what_is_the_kept_page_s_own(
     url: str, kept_url: str, address: str, there: str
 ) -> None:
-    assert there in set(Rewriting(url, kept_url)(address))
+    assert there in names(url, kept_url, address)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,7 @@ def test_address_has_what_is_the_kept_page_s_own(
 def test_what_is_another_address_stays_one(
     url: str, kept_url: str, address: str, not_there: str
 ) -> None:
-    found = list(Rewriting(url, kept_url)(address))
+    found = names(url, kept_url, address)
     assert not_there not in found
     assert "\0self" not in found
 
@@ -83,7 +89,7 @@ URLS = st.builds("{}/{}{}".format, HOSTS, PATHS, QUERIES)
 
 @given(URLS, URLS, URLS)
 def test_an_address_may_be_itself_and_forms_are_few(url: str, kept_url: str, address: str) -> None:
-    found = list(Rewriting(url, kept_url)(address))
+    found = names(url, kept_url, address)
     is_kept = address.partition(":")[2] == kept_url.partition(":")[2]
     own = {address, "\0self"} if is_kept else {address}
     assert own & {found[0], OwnAddress(kept_url).without(address)}
@@ -102,8 +108,13 @@ def test_a_page_of_a_mirror_has_its_address_there(
         return "/".join((host, *before, *folders, *behind, name))
 
     own, kept = differing.split(" ")
-    rewriting = Rewriting(moved(host, own, "p"), moved(kept_host, kept, "p"))
-    assert moved(kept_host, kept, "q/r") in set(rewriting(moved(host, own, "q/r")))
+    urls = moved(host, own, "p"), moved(kept_host, kept, "p")
+    assert moved(kept_host, kept, "q/r") in names(*urls, moved(host, own, "q/r"))
+
+
+@given(URLS, URLS, URLS)
+def test_the_likeliest_name_is_the_last(url: str, kept_url: str, address: str) -> None:
+    assert Rewriting(url, kept_url).likeliest(address) == names(url, kept_url, address)[-1]
 
 
 # Session ----------------------------------------------------------------------------------------
