@@ -261,7 +261,7 @@ class Learner:
     def __init__(self, book: RuleBook) -> None:
         self.book = book
         # Of the last pages that were kept, the address, its host and the party.
-        self._recent: deque[tuple[str, str, str]] = deque(maxlen=MAX_RECENT)
+        self._recent: deque[tuple[str, KeyedAddress]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
         self._refuted: list[tuple[str, Hypothesis]] = []
         self._sightings = Sightings()
@@ -416,7 +416,7 @@ class Learner:
             for begun in self.book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
         if page.is_kept:
-            self._recent.append((page.url, address.host, page.party))
+            self._recent.append((page.url, own))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match, known)
 
     def fail(self, rule: AddressRule, pattern: str, leads_on: bool, url: str) -> str:
@@ -436,7 +436,7 @@ class Learner:
 
     def parties_of(self, url: str) -> set[str]:
         """Return the parties for which a page was kept recently, and the empty one."""
-        return {"", *(party for kept, _, party in self._recent if kept == url)}
+        return {"", *(own.party for kept, own in self._recent if kept == url)}
 
     def note_changing(self, url: str, names: Iterable[str]) -> None:
         """Note which parameters change by themselves at each visit: no page differs by them."""
@@ -465,14 +465,12 @@ class Learner:
         return _content_of(long_hash_of(url))
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
-        """Note the recent pages under their keys of a new rule; 5 us for each on its host."""
-        for url, host, party in self._recent:
-            if host != hypothesis.rule.host:  # it applies to none of them
+        """Note the recent pages under their keys of a new rule; 2 us for each on its host."""
+        for _, own in self._recent:
+            if own.address.host != hypothesis.rule.host:  # it applies to none of them
                 continue
-            address = Address.of(url)
-            if (canonical := hypothesis.applied(address)) is None:
+            if (canonical := hypothesis.applied(own.address)) is None:
                 continue
-            own = KeyedAddress(address, party)
             if (seen := self._sightings.get(own.key)) is not None:
                 key = own.key_of(canonical)
                 if self._sightings.get(key ^ hypothesis.salt) is None:

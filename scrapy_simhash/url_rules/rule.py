@@ -155,7 +155,7 @@ class AddressRule:
     def applied(self, address: Address) -> Address | None:
         """Return the address to prefer to *address*, or None if the rule does not apply to it."""
         scheme, host, path, parameters = address
-        if host != self.host:
+        if host != self.host or (self.kind == "path" and self.drop not in path):
             return None
         if self.kind in _OF_PARAMETERS:
             names, are_kept = self._named
