@@ -11,6 +11,7 @@ cdef uint64_t _VALUE
 
 cdef class PageAddresses:
     cdef public object names
+    cdef public uint64_t said
     cdef readonly list rows, kinds, inside, named_at
     cdef object _own, _parameters
     cdef tuple _needles

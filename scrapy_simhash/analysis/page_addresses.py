@@ -70,6 +70,7 @@ class PageAddresses:
         self._ids: list[int] = []
         self._befores: list[int] = []
         self._is_placed: list[int] = []
+        self.said = 0  # by links that are no values
         # Of each anchor and place the row there, -1 if there are several.
         self._row_at: dict[int, int] = {}
         # How often each value has come so far.
@@ -273,6 +274,7 @@ class PageAddresses:
             array("Q", [self._anchors[number] for number in chosen]),
             array("Q", [self._ids[number] for number in chosen]),
             bytes([self.kinds[number] for number in chosen]),
+            self.said,
         )
 
 

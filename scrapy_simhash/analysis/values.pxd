@@ -60,7 +60,7 @@ cdef class Reader:
     cdef _run_on(self, Frame frame, uint64_t value)
     @cython.locals(unit=Unit, is_small=bint)
     cdef _end_run(self, Frame frame, int end, int last)
-    @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, is_bare=bint, is_outermost=bint)
+    @cython.locals(unit=Unit, value=uint64_t, shape=uint64_t, last=int, call=uint64_t, is_bare=bint, is_outermost=bint)
     cdef _close(self, Frame frame, Frame parent, int end)
     @cython.locals(value=uint64_t, is_first=bint)
     cdef _close_inline(self, Frame frame, Frame parent)

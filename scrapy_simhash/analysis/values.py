@@ -529,7 +529,10 @@ class Reader:
             self._note_text(said.number)
 
     def _add_text(self, frame: Frame, said: Text, at: int) -> None:
-        if frame.is_noise or (frame.is_link and frame.is_beside):
+        if frame.is_noise:
+            return
+        if frame.is_link and frame.is_beside:  # no value
+            self._addresses.said = add(self._addresses.said, said.number)
             return
         text, value, size = said.text, said.number, said.size
         if frame.is_spaced_text:
@@ -595,7 +598,10 @@ class Reader:
             parent.parts += 1
         if frame.is_noise or self._is_of_links(frame):
             if frame.element.leads:
-                self._addresses.call(frame.address, last, call_of(self._events, frame.at))
+                call = call_of(self._events, frame.at)
+                self._addresses.call(frame.address, last, call)
+                if not frame.is_noise:  # which of them says which text
+                    self._addresses.said = add(self._addresses.said, call)
             self._addresses.place(frame.address, last, 0)
             parent.has_links = True
             return

@@ -91,7 +91,8 @@ class Addresses(NamedTuple):
     :func:`~scrapy_simhash.hashes.long_hash_of` returns.  All else is of each time that one comes,
     in the order of the page: *rows* say which it is, *kinds* are numbers of :data:`KINDS` (with
     another bit for those beside the content).  Of a link that is no value, the *anchor* is a hash
-    of what it is called.
+    of what it is called.  *said* is one of the texts of all these: by it, it is known that a page
+    says something else than it did.
     """
 
     joined: str = ""
@@ -101,6 +102,7 @@ class Addresses(NamedTuple):
     anchors: array[int] = array("Q")
     ids: array[int] = array("Q")
     kinds: bytes = b""
+    said: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.kinds)
@@ -147,8 +149,9 @@ class Addresses(NamedTuple):
         return [*found]
 
     def pack(self) -> bytes:
-        """Return what is stored of those that the spider must have been handed."""
-        return pack_addresses({self.hashes[row] for row in self.rows_of(*LEADING)})
+        """Return what is stored of those that the spider must have been handed, and of *said*."""
+        hashes = {self.hashes[row] for row in self.rows_of(*LEADING)}
+        return pack_addresses(hashes | {self.said} if self.said else hashes)
 
     def with_links(self, links: Iterable[str]) -> Addresses:
         """Return the same with links that stand beside the content."""
@@ -166,6 +169,7 @@ class Addresses(NamedTuple):
             self.anchors + none,
             self.ids + none,
             self.kinds + bytes([link] * len(more)),
+            self.said,
         )
 
 

@@ -141,7 +141,15 @@ def many_links(*last: str) -> str:
     return shop_page("".join(f'<a href="{link}">Another</a> ' for link in (*links, *last)))
 
 
+def beside(text: str, tag: str) -> str:
+    link = f'<{tag}><a href="/news">{text}</a></{tag}>'
+    return shop_page("").replace("</main>", f"</main>{link}")
+
+
 CHANGES = {
+    "link's text in a sidebar": (beside("Snow in May", "aside"), beside("Rain in May", "aside")),
+    "number in a link": (beside("Chair 39 EUR", "aside"), beside("Chair 35 EUR", "aside")),
+    "link's text in a menu": (beside("Rooms in Rome", "nav"), beside("Rooms in Oslo", "nav")),
     "headline's link": (headline(1), headline(2)),
     "price in JSON-LD": (data(39), data(35)),
     "picture": (shop_page('<img src="/1.png">'), shop_page('<img src="/2.png">')),
