@@ -49,12 +49,13 @@ def _replaced(path: str, drop: str, keep: str) -> str | None:
     A *drop* of ``/`` means the start of the path.  If one side is an index page (``/index.html``),
     both mean the end of the path.
     """
+    if drop == "/" and keep.endswith("/"):
+        return keep + path[1:]
+    if drop not in path:  # as of most
+        return None
     if not drop.endswith("/") or not keep.endswith("/"):
         return path[: -len(drop)] + keep if path.endswith(drop) else None
-    if drop == "/":
-        return keep + path[1:]
-    before, found, after = path.partition(drop)
-    return before + keep + after if found else None
+    return path.replace(drop, keep, 1)
 
 
 def _without_suffix(path: str, suffix: str) -> str | None:
@@ -155,7 +156,7 @@ class AddressRule:
     def applied(self, address: Address) -> Address | None:
         """Return the address to prefer to *address*, or None if the rule does not apply to it."""
         scheme, host, path, parameters = address
-        if host != self.host or (self.kind == "path" and self.drop not in path):
+        if host != self.host:
             return None
         if self.kind in _OF_PARAMETERS:
             names, are_kept = self._named

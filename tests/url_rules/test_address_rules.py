@@ -73,6 +73,10 @@ def test_two_addresses_suggest_rules(
         (("path_parameter", "sid", ""), "/a;x=1;sid=2", "/a;x=1"),
         (("scheme", "http", "https"), "/a", "https://a.example/a"),
         (("host", "a.example", "b.example"), "/a", "http://b.example/a"),
+        (("path", "/", "/new/"), "/a", "/new/a"),
+        (("path", "/", "/new/"), "", "/new/"),
+        (("path", "/x/", "/y/"), "/a/x/x/b", "/a/y/x/b"),
+        (("path", "/x/", "/y/"), "/a/b", None),
     ],
 )
 def test_a_rule_has_one_address_for_those_of_a_page(
