@@ -28,7 +28,7 @@ cdef class Reader:
 
     @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
     cpdef read(self, list events)
-    @cython.locals(rows=ValueRows, number=int, kind=int, at=int, named_at=int, place=int, tag=str)
+    @cython.locals(rows=ValueRows, number=int, kind=int, at=int, named_at=int, place=str, text=str)
     cdef object _told(self, bytearray is_own)
     cdef Element _element_at(self, int at)
     cdef str _text_at(self, int kind, int at, int end)

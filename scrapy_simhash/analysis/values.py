@@ -253,7 +253,6 @@ class Reader:
     def _told(self, is_own: bytearray | None) -> ToldValues:
         """Return what some values are: their kinds, where they are, and how they begin."""
         places: dict[str, int] = {}
-        spots: dict[tuple[str, int], int] = {}
         values, kinds, numbers, texts = array("Q"), bytearray(), array("H"), []
         rows = self._rows
         for number in range(len(rows.loose)):
@@ -261,20 +260,18 @@ class Reader:
                 continue
             if is_own is not None and len(kinds) == MOST_TOLD:
                 break
-            kind, at, named_at = rows.kinds[number], rows.inside[number], rows.named_at[number]
-            tag = self._element_at(at).kind.name if at >= 0 else ""
-            place = spots.get((tag, named_at), -1)
-            if place < 0:
-                name = f"{self._element_at(named_at).names} {tag}" if named_at >= 0 <= at else tag
-                place = places.setdefault(name[:MAX_TOLD], len(places)) & 0xFFFF
-                spots[tag, named_at] = place
+            place, text, kind = "", "", rows.kinds[number]
+            at, named_at = rows.inside[number], rows.named_at[number]
+            if at >= 0:
+                place = self._element_at(at).kind.name
+                if named_at >= 0:
+                    place = f"{self._element_at(named_at).names} {place}"[:MAX_TOLD]
+            if kind != END_KIND:  # that is of all in the element
+                text = self._text_at(kind, rows.first[number], rows.last[number])
             values.append(rows.id_of(number))
             kinds.append(kind)
-            numbers.append(place)
-            is_end = kind == END_KIND  # of all that is in the element
-            texts.append(
-                "" if is_end else self._text_at(kind, rows.first[number], rows.last[number])
-            )
+            numbers.append(places.setdefault(place, len(places)) & 0xFFFF)
+            texts.append(text)
         return ToldValues(values, bytes(kinds), numbers, tuple(places), "\n".join(texts))
 
     def _element_at(self, at: int) -> Element:

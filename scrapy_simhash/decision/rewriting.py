@@ -99,14 +99,13 @@ class Rewriting:
             if own in path:
                 paths += [one.replace(own, kept, 1) for one in paths]
         for moved in paths:
-            for origin in origins:
-                yield origin + moved
-            if self._end != self._kept_end:
-                start, mark, query = moved.partition("?")
-                if start.endswith(self._end):
-                    ended = start.removesuffix(self._end) + self._kept_end + mark + query
-                    for origin in origins:
-                        yield origin + ended
+            forms = [moved]
+            start, mark, query = moved.partition("?")
+            if self._end != self._kept_end and start.endswith(self._end):
+                forms.append(start.removesuffix(self._end) + self._kept_end + mark + query)
+            for form in forms:
+                for origin in origins:
+                    yield origin + form
 
 
 class _Pieces(NamedTuple):

@@ -260,7 +260,7 @@ class Learner:
 
     def __init__(self, book: RuleBook) -> None:
         self.book = book
-        # Of the last pages that were kept, the address, its host and the party.
+        # The last pages that were kept: the URL of each, and its address with the party.
         self._recent: deque[tuple[str, KeyedAddress]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
         self._refuted: list[tuple[str, Hypothesis]] = []
