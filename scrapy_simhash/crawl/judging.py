@@ -9,7 +9,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -417,9 +416,9 @@ class SimhashDownloaderMiddleware:
             await self._validators.look(request, page, decision)
         size = len(response.body)
         self._tell(lambda rules: rules.page_decided(request, page, decision, size))
-        if action == "drop" and self._walls is not None and self._walls.has(decision):
-            # It has become known while others were waited for, and nobody asks for this page again.
-            decision = replace(decision, reason="wall")
+        if action == "drop" and self._walls is not None and decision.is_duplicate:
+            # It may have become known while others were waited for: nobody asks for this page then.
+            decision = self._walls.seen_again(request, page, decision)
             action = self._policy.action(request, response, decision)
         return decision, action
 

@@ -57,8 +57,10 @@ MOST_UNFILTERED = 0.5
 RANDOM_LENGTH = 5
 
 # A parameter or segment tells pages apart if so many pages differ in it alone, and if hardly any
-# text was met at two addresses that do: at so many, and a share of the pages.
+# text was met at two addresses that do: at so many, and a share of the pages.  Fewer pages are
+# enough where this text was met at as many addresses.
 TELLING_PAGES = 10
+FEW_TELLING_PAGES = 5
 REPEATED_TEXTS = 1
 REPEATED_SHARE = 0.02
 PLACES = 1_000
@@ -70,15 +72,21 @@ MOST_PLACES = 8
 
 @dataclass(slots=True)
 class _Place:
-    """How many pages differ in one part of their address alone, and which texts do not."""
+    """How many pages differ in one part of their address alone, and which texts do not.
+
+    *addresses* are those at which the first of these texts were met, as hashes.
+    """
 
     pages: int = 0
     repeated: set[int] = field(default_factory=set)
+    addresses: set[int] = field(default_factory=set)
 
     @property
     def tells(self) -> bool:
+        is_common = len(self.addresses) >= FEW_TELLING_PAGES
+        least = FEW_TELLING_PAGES if is_common else TELLING_PAGES
         most = REPEATED_TEXTS + REPEATED_SHARE * self.pages
-        return self.pages >= TELLING_PAGES and len(self.repeated) <= most
+        return self.pages >= least and len(self.repeated) <= most
 
 
 class TellingPlaces:
@@ -94,14 +102,20 @@ class TellingPlaces:
         self._groups = KnownAddresses(GROUP_SLOTS)
         self._places: Heaviest[str, _Place] = Heaviest(PLACES, _Place)
 
-    def note_kept(self, url: str) -> None:
-        """Note that the page at *url* has a text that was met nowhere else."""
+    def note_kept(self, url: str) -> bool:
+        """Note that the page at *url* has a text that was met nowhere else.
+
+        Returns whether it shows that a part of its address tells pages apart.
+        """
         groups = [*_groups(Address.of(url))]
         unknown = set(self._groups.missing(group for _, group in groups))
-        for place, group in groups:
-            if group not in unknown:
-                self._places[place].pages += 1
+        shown = False
+        for place in (self._places[place] for place, group in groups if group not in unknown):
+            told = place.tells
+            place.pages += 1
+            shown |= place.tells and not told
         self._groups.add(unknown)
+        return shown
 
     def tell(self, url: str, kept_url: str) -> bool:
         """Whether two addresses with one text differ in nothing but a part that tells pages apart.
@@ -111,11 +125,13 @@ class TellingPlaces:
         one, other = Address.of(url), Address.of(kept_url)
         others = {group: place for place, group in _groups(other)}
         shared = [place for place, group in _groups(one) if others.get(group) == place]
-        if one == other or len(shared) != 1 or shared[0] not in self._places:
+        if one == other or len(shared) != 1:
             return False
         place = self._places[shared[0]]
         if len(place.repeated) < MAX_REPEATED:
             place.repeated.add(hash_of(kept_url))
+        if len(place.addresses) < FEW_TELLING_PAGES:
+            place.addresses.add(hash_of(url))
         return place.tells
 
 
@@ -270,7 +286,8 @@ class Walls:
       that was asked for.
 
     Then the copies of the wall reach the spider, too, also where it comes back later; in the third
-    case, those that differ in such a part.  What was dropped for it before is asked for once more.
+    case, those that differ in such a part.  What was dropped for it before is asked for once more,
+    also what was dropped before a part was known to tell pages apart.
 
     *compares_values*: whether nothing on a duplicate is new.
     """
@@ -345,29 +362,43 @@ class Walls:
         url, asked = page.url, _asked_url(request, page.url)
         if decision.verdict == "refresh" and decision.changed:
             self._walls.forget(url[:MAX_URL])  # now it is something else
-        digest = page.digest if page.tokens else b""
-        text = _Text(_kept_url(decision, url), digest)
+        text = _text(page, decision)
         for fingerprint in self._fingerprints(request):
             self._text_of[fingerprint] = text
-        if not decision.is_duplicate:
-            if asked != url:
-                self._asked_as[text.kept_url] = asked
-            if decision.reason == "new_text" or decision.verdict == "refresh":
-                self._places.note_kept(url)
-            return decision
+        if decision.is_duplicate:
+            return self.seen_again(request, page, decision)
+        if asked != url:
+            self._asked_as[text.kept_url] = asked
+        is_new = decision.reason == "new_text" or decision.verdict == "refresh"
+        if is_new and self._places.note_kept(url):
+            self._look_back()
+        return decision
+
+    def seen_again(self, request: Request, page: Page, decision: Decision) -> Decision:
+        """Return the decision on a duplicate, as it is if its kept page may be a wall by now."""
+        text = _text(page, decision)
         is_wall = text in self._walls
         if not is_wall and (self._compares_values or decision.verdict == "exact_duplicate"):
-            kept_url = self._asked_as.get(text.kept_url, decision.kept_url(url))
-            is_wall = self._places.tell(asked, kept_url)
-            if is_wall:  # maybe since now
-                self._told.add(text)
-                self._dropped.ask_again(
-                    lambda one: (
-                        one.kept_url == text.kept_url
-                        and self._places.tell(_asked_url(one.request), kept_url)
-                    )
-                )
+            is_wall = self._is_told(text, _asked_url(request, page.url))
+            if is_wall:
+                self._look_back(text.kept_url)
         return replace(decision, reason="wall") if is_wall else decision
+
+    def _is_told(self, text: _Text, asked: str) -> bool:
+        """Whether a text at an address stands in for its page, as addresses tell; that is noted."""
+        is_told = self._places.tell(asked, self._asked_as.get(text.kept_url, text.kept_url))
+        if is_told:
+            self._told.add(text)
+        return is_told
+
+    def _look_back(self, kept_url: str | None = None) -> None:
+        """Ask again for what was dropped, maybe for one kept page, before addresses told so."""
+        self._dropped.ask_again(
+            lambda one: (
+                kept_url in (None, one.kept_url)
+                and self._is_told(_Text(one.kept_url, b""), _asked_url(one.request))
+            )
+        )
 
     def has(self, decision: Decision) -> bool:
         """Whether a duplicate is one of a kept page that is known to be a wall."""
@@ -390,6 +421,10 @@ class Walls:
         """Take a text for a wall, and ask again for what was dropped for it."""
         self._walls.add(text)
         self._dropped.ask_again_for(text.kept_url)
+
+
+def _text(page: Page, decision: Decision) -> _Text:
+    return _Text(_kept_url(decision, page.url), page.digest if page.tokens else b"")
 
 
 def _kept_url(decision: Decision, url: str = "") -> str:

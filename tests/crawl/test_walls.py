@@ -19,6 +19,7 @@ from scrapy_simhash.crawl import judging, walls
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.requests import mark_posted
 from scrapy_simhash.crawl.walls import (
+    FEW_TELLING_PAGES,
     MAX_DROPPED_BODY,
     REPEATED_SHARE,
     TELLING_PAGES,
@@ -412,6 +413,19 @@ def test_what_pages_differ_in_alone_tells_them_apart(pattern: str) -> None:
     assert not tells(too_few, pattern.format(98), pattern.format(99))
 
 
+def test_fewer_pages_tell_where_one_text_is_met_as_often() -> None:
+    few = places(*(f"/item?id={number}" for number in range(FEW_TELLING_PAGES + 1)))
+    told = [tells(few, f"/item?id={20 + number}", "/item?id=9") for number in range(7)]
+    assert told == [False] * (FEW_TELLING_PAGES - 1) + [True] * 3
+    assert not any(tells(few, "/item?id=40", f"/item?id={41 + number}") for number in range(7))
+    before = places()
+    assert not any(tells(before, f"/item?id={20 + number}", "/item?id=9") for number in range(7))
+    shown = [before.note_kept(f"{SITE}/item?id={number}") for number in range(TELLING_PAGES + 2)]
+    assert shown == [number == FEW_TELLING_PAGES for number in range(TELLING_PAGES + 2)]
+    too_few = places(*(f"/item?id={number}" for number in range(FEW_TELLING_PAGES)))
+    assert not any(tells(too_few, f"/item?id={20 + number}", "/item?id=9") for number in range(7))
+
+
 @pytest.mark.parametrize(
     ("pattern", "url", "kept_url"),
     [
@@ -515,19 +529,21 @@ def test_a_counter_tells_where_the_text_stands_in_for_numbered_pages(
     assert {f"{name}&try=3" for name in ITEMS_GONE} < result.seen()
 
 
+@pytest.mark.parametrize("later", [0, 1])
 def test_what_was_dropped_before_numbers_tell_pages_apart_is_asked_for_again(
-    site: Site, crawl: CrawlFixture
+    site: Site, crawl: CrawlFixture, later: int
 ) -> None:
-    alias = f"{ITEMS_GONE[0]}&sid=8a"
-    there, later = ITEMS_THERE[:2], ITEMS_THERE[2:]
-    site["/"] = article(prose("start"), [*there, *ITEMS_GONE[:3], alias, *later, ITEMS_GONE[3]])
+    """Also where the text is not met again later."""
+    alias, gone = f"{ITEMS_GONE[0]}&sid=8a", ITEMS_GONE[: 3 + later]
+    there = [*ITEMS_THERE[:2], *gone[:3], alias, *ITEMS_THERE[2:], *gone[3:]]
+    site["/"] = article(prose("start"), there)
     for name in ITEMS_THERE:
         site[name] = article(prose(f"item{name}x"))
-    for name in [*ITEMS_GONE, alias]:
+    for name in [*gone, alias]:
         site[name] = article(prose("unavailable"))
     result = crawl(CONCURRENT_REQUESTS=1)
-    assert result.seen() == {"/", *ITEMS_THERE, *ITEMS_GONE}
-    assert [site.asked[name] for name in [*ITEMS_GONE, alias]] == [1, 2, 2, 1, 1]
+    assert result.seen() == {"/", *ITEMS_THERE, *gone}
+    assert [site.asked[name] for name in [*gone, alias]] == [1, 2, 2, *[1] * later, 1]
 
 
 @pytest.mark.parametrize("walls", ["pass", "drop"])
