@@ -45,6 +45,8 @@ CREATE INDEX IF NOT EXISTS needed_by_id ON needed (id);
 """
 # Times the mean of the requests for a key; of those with a value, so many times fewer are rare.
 FAR_MORE = 3
+# If a smaller share of the keys has one that is rare, these are looked at before the others.
+FEW = 0.1
 # In place of 1, of a key that had its trial: it was looked at as one with far more requests.
 _CROWDED = 2
 # Files of other runs are removed after this time.
@@ -204,26 +206,28 @@ class ParkedRequests:
         They count as asked for now.  There are *each* of every pattern in the sample that is not
         *tried*.  Of a key, the one is chosen of which the rule leaves out what is rare, if there is
         one: such a value may matter though the others do not.  If half of the keys had such a one,
-        as where each link has a session of its own, this says nothing.
+        as where each link has a session of its own, this says nothing.  If hardly any has, these
+        come first.
         """
         where = f"""id IN (
             WITH counted AS (
-                SELECT id, key, template, abs(random()) AS place,
-                count(*) OVER (PARTITION BY left_out) AS alike
+                SELECT id, key, template, count(*) OVER (PARTITION BY left_out) AS alike
                 FROM parked WHERE state = ? AND rule = ? AND NOT looked
                 AND template IN (SELECT value FROM json_each(?))
-            ), rare AS (
+            ), marked AS (
                 SELECT *, {FAR_MORE} * alike < avg(alike) OVER () AS is_rare FROM counted
+            ), shared AS (SELECT total(is_rare) / count(DISTINCT key) AS share FROM marked
             ), of_key AS (
-                SELECT id, template, place, row_number() OVER (PARTITION BY key ORDER BY
-                is_rare AND (SELECT 2 * total(is_rare) < count(DISTINCT key) FROM rare) DESC, place
-                ) AS number FROM rare
+                SELECT id, template, abs(random()) AS place, is_rare AND share < {FEW} AS is_odd,
+                row_number() OVER (
+                    PARTITION BY key ORDER BY is_rare AND share < 0.5 DESC, random()
+                ) AS number FROM marked, shared
             ), found AS (
-                SELECT id, place, template NOT IN (SELECT value FROM json_each(?))
-                AND row_number() OVER (PARTITION BY template ORDER BY place) <= ? AS is_first
-                FROM of_key WHERE number = 1
+                SELECT id, is_odd, place, template NOT IN (SELECT value FROM json_each(?))
+                AND row_number() OVER (PARTITION BY template ORDER BY is_odd DESC, place) <= ?
+                AS is_first FROM of_key WHERE number = 1
             )
-            SELECT id FROM found ORDER BY is_first DESC, place
+            SELECT id FROM found ORDER BY is_first DESC, is_odd DESC, place
             LIMIT max((SELECT total(is_first) FROM found), ?)
         )"""  # noqa: S608 - only our own text
         names = json.dumps(sample.patterns), json.dumps([*tried])

@@ -452,14 +452,14 @@ def test_a_sample_has_some_requests_of_each_template_that_is_not_tried(tmp_path:
 def test_a_sample_has_the_requests_with_values_that_are_rare(tmp_path: Path) -> None:
     """Of each page, one address of four is taken: a value that few pages have is among them."""
 
-    def sampled(*others: str) -> Counter[str]:
-        """Ten of 40 pages have the last of the other values."""
+    def sampled(*others: str, keys: int = 10, limit: int = 40) -> Counter[str]:
+        """So many of 40 pages have the last of the other values."""
         store = ParkedRequests(tmp_path / "parked.sqlite")
         for key in range(40):
-            for value in ("a", *others) if key < 10 else ("a", *others[:-1]):
+            for value in ("a", *others) if key < keys else ("a", *others[:-1]):
                 why = ParkedBy(SID, "/a/*", key, left_out=value.replace("N", str(key)))
                 store.park(f"http://a.example/a/p{key}?sid={value}", b"request", why)
-        rows = store.sample(SID, Sample(["/a/*"], 40, 0), [])
+        rows = store.sample(SID, Sample(["/a/*"], limit, 0), [])
         store.close()
         store.path.unlink()
         return Counter(row.url.partition("=")[2] for row in rows)
@@ -467,6 +467,19 @@ def test_a_sample_has_the_requests_with_values_that_are_rare(tmp_path: Path) -> 
     values = sampled("b", "c", "z")
     assert (values["z"], values.total(), len(values)) == (10, 40, 4)
     assert sampled("N1", "N2", "N3")["a"], "all others are rare"
+    assert sampled("b", "c", "z", keys=3, limit=3) == {"z": 3}, "where they are few, they are first"
+
+
+def test_all_keys_come_into_a_sample_alike_however_many_requests_they_have(tmp_path: Path) -> None:
+    store = ParkedRequests(tmp_path / "parked.sqlite")
+    for key in range(300):
+        for number in range(1 + 9 * (key >= 150)):
+            why = ParkedBy(SID, "/a/*", key, left_out=f"{number}")
+            store.park(f"http://a.example/a/p{key}?sid={number}", b"request", why)
+    rows = store.sample(SID, Sample(["/a/*"], 100, 0), [])
+    store.close()
+    few = sum(int(row.url.partition("/p")[2].partition("?")[0]) < 150 for row in rows)
+    assert 25 < few < 75, "50 on average"
 
 
 def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) -> None:
