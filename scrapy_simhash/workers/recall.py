@@ -34,7 +34,8 @@ class RecallingWorkers(Workers):
     holds.  Where that changed, or what changes by itself on the site, the page is analysed anew, so
     that what is recalled is always what a new analysis would say.  A body whose twin is being
     analysed waits for it.  Bodies are the same in one folder of a host only, since their links lead
-    elsewhere from another; with *url_counts*, at the same URL only.
+    elsewhere from another; at one path only, if they lead to other queries of it (``?page=2``);
+    with *url_counts*, at the same URL only.
     """
 
     def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
@@ -63,16 +64,18 @@ class RecallingWorkers(Workers):
         Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page).
         """
         tag = blake2b(body, key=self._key, digest_size=16).digest()
-        place = url if self._url_counts else url.partition("?")[0].rpartition("/")[0]
-        key = tag, encoding, place
-        if analysis := self._recalled(key, background()):
+        path = url.partition("?")[0]
+        folder = path.rpartition("/")[0] if path.count("/") > 2 else path  # of a host alone, itself
+        places = (url,) if self._url_counts else (folder, path)
+        keys = [(tag, encoding, place) for place in places]
+        if analysis := self._recalled(keys, background()):
             return analysis
         # One after the other: all at once, they would hold up the event loop.
-        async with self._twins.setdefault(key, asyncio.Lock()):
-            if analysis := self._recalled(key, background()):
+        async with self._twins.setdefault(keys[0], asyncio.Lock()):
+            if analysis := self._recalled(keys, background()):
                 return analysis
             async with nullcontext() if is_urgent else self._workers.turn():
-                return await self._analysed(key, body, url, background())
+                return await self._analysed(keys, body, url, background())
 
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         return await self._workers.run(function, *arguments)
@@ -80,12 +83,13 @@ class RecallingWorkers(Workers):
     async def close(self) -> None:
         await self._workers.close()
 
-    def _recalled(self, key: _Key, background: Background) -> PageAnalysis | None:
+    def _recalled(self, keys: list[_Key], background: Background) -> PageAnalysis | None:
         """Return the analysis that is known; None where the template would change it.
 
         :raises AnalysisError: that is what came of the body.
         """
-        known = self._known.get((key, background.cuts.number))
+        found = (self._known.get((key, background.cuts.number)) for key in keys)
+        known = next(filter(None, found), None)
         if known is None:
             return None
         outcome: PageAnalysis | AnalysisError = pickle.loads(known)  # noqa: S301 - our own
@@ -96,22 +100,30 @@ class RecallingWorkers(Workers):
         return replace(outcome, seconds=0.0, recalled=True)
 
     async def _analysed(
-        self, key: _Key, body: bytes, url: str, background: Background
+        self, keys: list[_Key], body: bytes, url: str, background: Background
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            pickled = await self._workers.run(None, body, key[1], url, background)
+            pickled = await self._workers.run(None, body, keys[0][1], url, background)
         except AnalysisError as exc:
             if exc.reason != "worker_died":  # the cause is not the body
-                self._remember(key, background, pickle.dumps(exc, protocol=5))
+                self._remember(keys[0], background, pickle.dumps(exc, protocol=5))
             raise
-        self._remember(key, background, pickled)
         analysis: PageAnalysis = pickle.loads(pickled)  # noqa: S301 - our own
+        at = keys[-1] if _leads_on_from(url, analysis) else keys[0]
+        self._remember(at, background, pickled)
         return analysis
 
     def _remember(self, key: _Key, background: Background, pickled: bytes) -> None:
         if _size_of(pickled) <= self._known.maxsize:
             self._known[key, background.cuts.number] = pickled
+
+
+def _leads_on_from(url: str, analysis: PageAnalysis) -> bool:
+    """Whether a page leads to other queries of its own path, or to routes behind a fragment."""
+    path, query, _ = url.partition("?")
+    addresses = f"\n{analysis.values.addresses.joined}\n"
+    return any(f"\n{path}{end}" in addresses for end in ("?", "#", *("\n" if query else "")))
 
 
 def _size_of(pickled: bytes) -> int:

@@ -31,8 +31,8 @@ IDS = ANALYSER.analyse(PAGE, "utf-8", URL).repeatable
 class Counting(InProcess):
     """Counts what it is asked, waits for *gate*, and fails where *fail* says so."""
 
-    def __init__(self) -> None:
-        super().__init__(ANALYSER)
+    def __init__(self, analyser: Analyser = ANALYSER) -> None:
+        super().__init__(analyser)
         self.asked = 0
         self.gate: Callable[[], Awaitable[object]] | None = None
         self.failures: list[AnalysisReason] = []
@@ -125,6 +125,7 @@ def test_same_bytes_in_another_encoding_are_another_body(
         ("http://a.example/x/y/page", 2),
         ("http://b.example/x/page", 2),
         ("http://b.example/?http://a.example/x/page", 2),
+        ("http://b.example", 2),
     ],
 )
 def test_same_bytes_lead_elsewhere_from_another_folder(
@@ -136,6 +137,46 @@ def test_same_bytes_lead_elsewhere_from_another_folder(
 
     asyncio.run(both())
     assert counting.asked == asked
+
+
+def page_with(html: str) -> bytes:
+    return PAGE.replace(b"</body>", html.encode() + b"</body>")
+
+
+def asked_at(urls: list[str], html: str, takes: str) -> int:
+    """So often a page was analysed that leads elsewhere from each URL."""
+    counting = Counting(Analyser.create(takes=takes))
+    recalling = RecallingWorkers(counting, url_counts=False)
+
+    async def pages() -> set[str]:
+        found = [await recalling.analyse(page_with(html), "utf-8", url) for url in urls]
+        return {page.values.addresses.joined for page in found}
+
+    assert len(asyncio.run(pages())) == counting.asked
+    return counting.asked
+
+
+@pytest.mark.parametrize("takes", ["items", "text"])
+def test_same_bytes_lead_elsewhere_from_another_host_without_a_path(takes: str) -> None:
+    assert asked_at(["http://a.example", "http://b.example"], '<a href="less">less</a>', takes) == 2
+
+
+@pytest.mark.parametrize(
+    ("html", "query", "takes", "asked"),
+    [
+        ('<a href="?page=2">more</a>', "", "items", 3),
+        ('<a href="?page=2">more</a>', "", "text", 3),
+        ('<form action="?do=posts"></form>', "", "items", 3),
+        ('<a href="#/posts">more</a>', "", "text", 3),
+        ('<a href="?">all</a>', "?only=new", "items", 3),
+        ('<a href="#top">up</a> <a href="less?page=2">less</a>', "", "items", 1),
+        ('<a href="#top">up</a> <a href="less?page=2">less</a>', "", "text", 1),
+    ],
+)
+def test_same_bytes_lead_elsewhere_from_another_path_where_they_lead_to_its_own_queries(
+    html: str, query: str, takes: str, asked: int
+) -> None:
+    assert asked_at([f"http://a.example/x/{name}{query}" for name in "abca"], html, takes) == asked
 
 
 def test_url_counts_for_an_extractor_that_is_told_it(counting: Counting) -> None:
