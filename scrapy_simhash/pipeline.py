@@ -39,7 +39,7 @@ PLAIN_DISTANCE = 3
 class Fetched(NamedTuple):
     """A page as it came: *request_fingerprint* is Scrapy's own, *asker* says who asked for it.
 
-    *purpose*, *depth*, *is_asked_again*, *is_poll* and *validators* are those of
+    *purpose*, *levels*, *is_asked_again*, *is_poll* and *validators* are those of
     :class:`~scrapy_simhash.decision.page.Page`. *links* are the HTTP headers that lead on.
     """
 
@@ -49,7 +49,7 @@ class Fetched(NamedTuple):
     request_fingerprint: bytes
     asker: str = ""
     purpose: bytes | None = None
-    depth: int | None = None
+    levels: int | None = None
     is_asked_again: bool = False
     links: Sequence[bytes] = ()
     is_poll: bool = False
@@ -162,7 +162,7 @@ class Pipeline:
             own_values=analysis.own_values,
             heading=None if content is None else content.heading,
             purpose=fetched.purpose,
-            depth=fetched.depth,
+            levels=fetched.levels,
             sketch=None if content is None else content.sketch,
             is_asked_again=fetched.is_asked_again,
             is_poll=fetched.is_poll,
@@ -178,10 +178,10 @@ class Pipeline:
         )
         return known.viewed(page), analysis
 
-    def unmodified(self, stored: Page, purpose: bytes | None, depth: int | None, run: Run) -> Page:
+    def unmodified(self, stored: Page, purpose: bytes | None, levels: int | None, run: Run) -> Page:
         """Return a stored page as it is met again by a *run*, if its server says it is the same."""
         now = replace(stored, judged_at=time.time(), crawl=run.id, met_by=self._met_by(run))
-        return replace(now, purpose=purpose, depth=depth, is_unmodified=True)
+        return replace(now, purpose=purpose, levels=levels, is_unmodified=True)
 
     def _met_by(self, run: Run | None) -> bytes | None:
         takes_all = self.settings.skip_unchanged == "moved"

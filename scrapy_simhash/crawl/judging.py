@@ -186,7 +186,9 @@ class SimhashDownloaderMiddleware:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
             left = await self._withdrawals.finish()
-            await self._run.end(delivered=not left, is_done=reason == "finished")
+            # What was not asked for by now is only reached if its pages are passed on once more.
+            is_done = reason == "finished"
+            await self._run.end(delivered=is_done and not left, is_done=is_done)
             if left:
                 logger.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "

@@ -125,21 +125,21 @@ class Facts(NamedTuple):
     """The facts of a request that its page is judged by.
 
     *asker* names who asks, empty for anybody; *purpose* is a hash of what the callback gets beside
-    the page, 16 bytes, None for the default callback without anything; *depth* is how far from a
-    start the page is, None where no ``DEPTH_LIMIT`` cuts links.
+    the page, 16 bytes, None for the default callback without anything; *levels* is how many levels
+    below the page ``DEPTH_LIMIT`` lets requests go, None without a limit.
     """
 
     asker: str
     purpose: bytes | None
-    depth: int | None
+    levels: int | None
 
     @property
     def party(self) -> str:
         """What two requests have in common of which one page may serve both; empty for most."""
-        if self.purpose is None and self.depth is None:
+        if self.purpose is None and self.levels is None:
             return self.asker
         purpose = "" if self.purpose is None else self.purpose.hex()
-        return f"{self.asker} {purpose} {'' if self.depth is None else self.depth}"
+        return f"{self.asker} {purpose} {'' if self.levels is None else self.levels}"
 
 
 class RequestFacts:
@@ -179,8 +179,9 @@ class RequestFacts:
         if (known := request.meta.get(FACTS_META_KEY)) is not None:
             facts = Facts(*known)
         else:
-            depth = request.meta.get("depth", 0) if self._depth_limit else None
-            facts = Facts(self._asker(request), self._purpose(request), depth)
+            left = self._depth_limit - request.meta.get("depth", 0)
+            levels = max(0, left) if self._depth_limit else None
+            facts = Facts(self._asker(request), self._purpose(request), levels)
         self._known[request] = facts
         return facts
 

@@ -108,13 +108,13 @@ class Validators:
     async def _known(self, request: Request) -> Page | None:
         """Return the stored page of a request as it is judged if it has not changed."""
         parts, run, crawler = self._parts, await self._run.current(), self._crawler
-        asker, purpose, depth = parts.facts.of(request)
+        asker, purpose, levels = parts.facts.of(request)
         scope = parts.pipeline.scope_of(request.url, spider_name(crawler), asker, run)
         fingerprint = crawler.request_fingerprinter.fingerprint(request)
-        stored = await parts.index.delivered(scope, fingerprint)
+        stored = await parts.index.delivered(scope, fingerprint, run)
         if stored is None or stored.validators is None:
             return None
-        page = parts.pipeline.unmodified(stored, purpose, depth, run)
+        page = parts.pipeline.unmodified(stored, purpose, levels, run)
         return None if other_request(page, stored) else page
 
     async def answer(

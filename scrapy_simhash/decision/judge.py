@@ -224,7 +224,8 @@ def _is_poll(page: Page, own: Row) -> bool:
 def other_request(page: Page, kept: Page) -> Told | None:
     """Return in what the request of a page is another one than that of a kept page, if in any.
 
-    If links are cut at a depth, those of a kept page may be that a page nearer to a start leads to.
+    If links are cut at a depth, those of a kept page may be that a page nearer to a start leads to,
+    or that a later crawl follows.
     """
     if page.is_poll:
         return Told("request", "meta", "")
@@ -232,8 +233,11 @@ def other_request(page: Page, kept: Page) -> Told | None:
         half = PURPOSE_BYTES // 2
         mine, its = (one.purpose or bytes(PURPOSE_BYTES) for one in (page, kept))
         return Told("request", "callback" if mine[:half] != its[:half] else "meta", "")
-    if page.depth is not None and kept.depth is not None and page.depth < kept.depth:
-        return Told("request", "depth", f"{page.depth} instead of {kept.depth}")
+    if kept.levels is None or (page.levels is None and page.crawl is None):
+        return None
+    if page.levels is None or page.levels > kept.levels:
+        levels = "all" if page.levels is None else page.levels
+        return Told("request", "depth", f"{levels} levels below instead of {kept.levels}")
     return None
 
 

@@ -109,8 +109,8 @@ class Page:
     and media that it holds, None if there are too many, and *own_values* those of its values
     (:mod:`scrapy_simhash.decision.holdings`), None if they are not compared; *heading* is the hash
     of what heads it, None if nothing does.  *purpose* is a hash of what the request gives to its
-    callback beside the page, None for nothing, and *depth* how far the page is from a start, None
-    if nothing depends on it.  *canonical* is the URL that the page gives as its own
+    callback beside the page, None for nothing, and *levels* how many levels below the page are
+    followed, None if all are.  *canonical* is the URL that the page gives as its own
     (rel=canonical), None if that is *url*.  It chooses among kept pages that are equally good as
     its representative, and says which other site may have the page.  *validators*: see
     :mod:`scrapy_simhash.crawl.validators`.
@@ -138,7 +138,7 @@ class Page:
     own_values: Annotated[bytes | None, Kind.BYTES] = None
     heading: Annotated[int | None, Kind.BITS] = None
     purpose: Annotated[bytes | None, Kind.DIGEST] = None
-    depth: Annotated[int | None, Kind.COUNT] = None
+    levels: Annotated[int | None, Kind.COUNT] = None
     canonical: Annotated[str | None, Kind.TEXT] = None
     validators: Annotated[bytes | None, Kind.BYTES] = None
     sketch: Annotated[bytes | None, Kind.SKETCH] = None

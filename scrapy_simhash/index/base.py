@@ -105,8 +105,11 @@ class Index(ABC):
     async def check(self, page: Page) -> Decision:
         """Return what :meth:`add` would, and store nothing."""
 
-    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
-        """Return the kept page of a request that a crawl which ended well has passed on, if any."""
+    async def delivered(self, scope: str, request_fingerprint: bytes, run: Run) -> Page | None:
+        """Return the kept page of a request that the spider of a *run* got before, if any.
+
+        It got the pages of earlier runs that ended well.
+        """
         return None  # an index that ends with its process has none
 
     async def learn(self, page: Page, decision: Decision) -> None:

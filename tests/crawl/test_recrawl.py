@@ -33,9 +33,9 @@ def test_second_crawl_says_what_changed(site: Site, crawl: CrawlFixture) -> None
 def test_unchanged_pages_are_skipped_on_demand_but_no_start_page(
     site: Site, crawl: CrawlFixture
 ) -> None:
-    crawl(SIMHASH_SKIP_UNCHANGED=True)
+    crawl("Errback", SIMHASH_SKIP_UNCHANGED=True)
     site["/changes"] = article(prose("after"))
-    result = crawl("Errback", SIMHASH_SKIP_UNCHANGED=True, SIMHASH_INDEX=index_of("links"))
+    result = crawl("Errback", SIMHASH_SKIP_UNCHANGED=True)
     second = result.items[3:]
     assert [path_of(item["url"]) for item in second] == ["/", "/same", "/changes"]
     assert second[1]["error"].endswith("has the text that it had before")
@@ -45,6 +45,39 @@ def test_unchanged_pages_are_skipped_on_demand_but_no_start_page(
         "unchanged": 2,
         "dropped": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"CLOSESPIDER_PAGECOUNT": 2}, {}),
+        ({"DEPTH_LIMIT": 1}, {}),
+        ({"DEPTH_LIMIT": 1}, {"DEPTH_LIMIT": 2}),
+    ],
+    ids=["closed", "no limit", "another limit"],
+)
+def test_what_a_crawl_did_not_reach_is_reached_later_behind_a_page_that_has_not_changed(
+    site: Site, crawl: CrawlFixture, before: dict[str, int], after: dict[str, int]
+) -> None:
+    site["/"] = article(prose("start"), ["/list"])
+    site["/list"] = article(prose("list"), ["/item"])
+    site["/item"] = article(prose("item"))
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "CONCURRENT_REQUESTS": 1}
+    assert crawl(**settings, **before).seen() == {"/", "/list"}
+    assert crawl(**settings, **after).seen() == {"/", "/list", "/item"}
+    again = crawl(**settings, **after).decisions[-3:]
+    reasons = [(path_of(one["url"]), one["reason"]) for one in again]
+    assert ("/list", "unchanged") in reasons, "now all was reached"
+
+
+@pytest.mark.parametrize("takes", [ITEMS, TEXT])
+def test_what_another_spider_got_is_not_skipped(
+    site: Site, crawl: CrawlFixture, takes: str
+) -> None:
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "SIMHASH_TAKES": takes}
+    crawl(**settings)
+    result = crawl("OtherLinks", SIMHASH_INDEX=index_of("links"), **settings)
+    assert [one["reason"] for one in result.decisions[-3:]] == ["seen_before"] * 3
 
 
 @pytest.mark.parametrize("action", ["flag", "observe"])

@@ -828,7 +828,7 @@ def near_and_far(site: Site, *more: str) -> None:
 def test_a_copy_nearer_to_the_start_passes(site: Site, crawl: CrawlFixture) -> None:
     near_and_far(site)
     result = crawl(DEPTH_LIMIT=3, **DEEP_FIRST)
-    assert by_request(result) == {"/near": ["1 instead of 3"]}
+    assert by_request(result) == {"/near": ["2 levels below instead of 0"]}
     assert {"/near", "/far"} <= result.seen()
 
 

@@ -218,6 +218,16 @@ def test_unchanged_page_may_be_skipped_only_after_a_crawl_that_ended(lasting_pla
                 index.end_crawl(run)
 
 
+def test_unchanged_page_may_be_skipped_by_the_spider_alone_that_got_it(lasting_place: str) -> None:
+    reasons: list[Reason | None] = []
+    for spider in ("one", "one", "other", "other", "one"):
+        with open_index(lasting_place, PARAMETERS) as index:
+            run = index.begin_crawl(spider)
+            reasons.append(index.check_and_add(replace(page("a", 0b0), crawl=run.id)).reason)
+            index.end_crawl(run)
+    assert reasons == ["new_text", "unchanged", "seen_before", "unchanged", "seen_before"]
+
+
 def test_refreshed_page_that_was_not_passed_on_is_not_skipped(lasting_place: str) -> None:
     with open_index(lasting_place, PARAMETERS) as index:
         for reason in ("new_text", "unchanged", "seen_before"):

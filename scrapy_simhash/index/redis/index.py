@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from scrapy_simhash.decision.judge import MAX_COMPARED, Parameters, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
+from scrapy_simhash.index.base import Run
 from scrapy_simhash.index.redis.address import Scope, ServerAddress
 from scrapy_simhash.index.redis.buckets import ID_BYTES, Buckets, Question
 from scrapy_simhash.index.redis.rows import (
@@ -125,11 +126,11 @@ class RedisIndex(Store):
                     forgotten += 1
         return forgotten
 
-    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+    async def delivered(self, scope: str, request_fingerprint: bytes, run: Run) -> Page | None:
         own = await self._row_of_request(scope, request_fingerprint)
         if own is None or not own.is_kept:
             return None
-        return own.page if await self._was_delivered(own.page.crawl) else None
+        return own.page if await self._was_delivered(own.page, run.id) else None
 
     async def adopt(self, page: Page, representative: int | None) -> int:
         scope = await self._scope(page.scope)
@@ -162,7 +163,7 @@ class RedisIndex(Store):
         own = _own_row(scope, answer)
         return Found(
             own=own,
-            delivered=own is not None and await self._was_delivered(own.page.crawl),
+            delivered=own is not None and await self._was_delivered(own.page, page.crawl),
             same_text=[rows[number] for number in numbers_of(same)],
             near=[
                 (row, page.distance_to(row.page))

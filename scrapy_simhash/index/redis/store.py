@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.decision.page import Row
+from scrapy_simhash.decision.page import Page, Row
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError, refuse_mismatch
 from scrapy_simhash.index.base import (
     SILENT_SECONDS,
@@ -87,7 +87,7 @@ class Store(LastingIndex):
         self._about = b""
         self._scopes: dict[str, Scope] = {}
         self._run_keys = tuple(map(self._key, ("crawls", "running", "named")))
-        self._delivered: set[int] = set()
+        self._delivered: set[tuple[int | None, ...]] = set()
         self._notes: dict[Run, str] = {}
 
     def __str__(self) -> str:
@@ -329,14 +329,20 @@ class Store(LastingIndex):
             await self._finish(number, crawl.finished_at)
         return number
 
-    async def _was_delivered(self, run: int | None) -> bool:
-        """Whether a run is known to have ended well; a positive answer is remembered."""
-        if run is None:
+    async def _was_delivered(self, page: Page, run: int | None) -> bool:
+        """Whether a page is known to have been passed on to the spider of a run, or to any.
+
+        A positive answer is remembered.
+        """
+        runs = page.crawl, run
+        if page.crawl is None:
             return False
-        if run not in self._delivered:
-            if not await self._server.command("HEXISTS", self._run_keys[0], f"{run}:finished"):
+        if runs not in self._delivered:
+            fields = f"{page.crawl}:finished", *map(str, runs)
+            end, *begun = await self._server.command("HMGET", self._run_keys[0], *fields)
+            if end is None or len({json.loads(one)["spider"] for one in filter(None, begun)}) != 1:
                 return False
-            self._delivered.add(run)
+            self._delivered.add(runs)
         return True
 
     async def _finish(self, run: int, finished_at: int) -> None:

@@ -144,10 +144,10 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         for (_, answer), decision in zip(group, decisions, strict=True):
             answer.set_result(decision)
 
-    async def delivered(self, scope: str, request_fingerprint: bytes) -> Page | None:
+    async def delivered(self, scope: str, request_fingerprint: bytes, run: Run) -> Page | None:
         with schema.errors_translated(self.path):
             own = self._rows.of_request(scope, request_fingerprint)
-            if own is None or not own.is_kept or not self._was_delivered(own.page.crawl):
+            if own is None or not own.is_kept or not self._was_delivered(own.page, run.id):
                 return None
             return own.page
 
@@ -226,10 +226,13 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         )
         return map(RunningRun._make, self._connection.execute(query, (spider, joins)))
 
-    def _was_delivered(self, run: int | None) -> bool:
-        """Whether a run is known to have passed on all its pages."""
-        query = "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
-        return self._connection.execute(query, (run,)).fetchone() is not None
+    def _was_delivered(self, page: Page, run: int | None) -> bool:
+        """Whether a page is known to have been passed on to the spider of a run, or to any."""
+        query = (
+            "SELECT 1 FROM crawls WHERE id = ? AND finished_at IS NOT NULL"
+            " AND spider = coalesce((SELECT spider FROM crawls WHERE id = ?), spider)"
+        )
+        return self._connection.execute(query, (page.crawl, run)).fetchone() is not None
 
     async def close(self) -> None:
         await self.learned.store_all()
@@ -343,7 +346,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
-            delivered=own is not None and self._was_delivered(own.page.crawl),
+            delivered=own is not None and self._was_delivered(own.page, page.crawl),
             same_text=self._rows.of_text(page.scope, page.digest),
             near=self._near(page),
         )
