@@ -156,16 +156,18 @@ class SimhashRulesMiddleware:
     def request_ended(self, request: Request, decision: Decision | None) -> None:
         """Note the verdict on the page of a request; *decision* is None if there is no answer.
 
-        If it was parked, and its page is kept now, the rule was wrong; its keys cannot show this,
-        since those of an earlier run are not known.  The rule was not wrong if the page for which
-        the request was parked is not kept any more, or if this page is kept only for links that the
-        rule makes known.  If it is kept for other links or media, the rule is wrong in this pattern
-        only: the links of a copy may have been known.
+        If it was parked, and its page is kept now or is a file, the rule was wrong; its keys cannot
+        show this, since those of an earlier run are not known.  The rule was not wrong if the page
+        for which the request was parked is not kept any more, or if this page is kept only for
+        links that the rule makes known.  If it is kept for other links or media, the rule is wrong
+        in this pattern only: the links of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
         if asked is None or self._parking is None or decision is None:
             return
         is_new = decision.stands_for_others and not (decision.is_alias or decision.replaces)
+        # Files are not judged, and each may be another one.
+        is_new |= decision.reason == "not_html"
         if asked.tests_rule and is_new:
             leads_on = decision.reason in NEW_ADDRESSES
             page = self._learner.fail(asked.rule, asked.pattern, leads_on, request.url)

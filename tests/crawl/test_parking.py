@@ -80,6 +80,23 @@ def downloads(site: Site) -> int:
     return sum(count for path, count in site.asked.items() if "sid" in path)
 
 
+def test_files_are_reached_behind_a_parameter_that_pages_do_not_need(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """Of each page, there is one as HTML, too, and one as a file."""
+    pages = [f"/a/p?id={number}" for number in range(PAGES)]
+    files = [f"{page}&fmt=pdf" for page in pages]
+    site["/"] = article(prose("start"), [*pages, *(f"{page}&fmt=html" for page in pages), *files])
+    for number, page in enumerate(pages):
+        site[page] = site[f"{page}&fmt=html"] = content(str(number))
+        site[files[number]] = Reply(
+            f"%PDF-1.4 {number}", headers={"Content-Type": "application/pdf"}
+        )
+    done = crawl("Parks", **USE)
+    assert rules_stats(done)["parked"] > PAGES / 2, "the rule waited, or held"
+    assert {file for file in files if not site.asked[file]} == set()
+
+
 def test_known_pages_are_not_downloaded_and_nothing_is_lost(
     site: Site, crawl: CrawlFixture, tmp_path: Path
 ) -> None:
