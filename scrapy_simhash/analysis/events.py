@@ -248,6 +248,7 @@ def style_addresses(style: str) -> list[str]:
 
 # Of the addresses in a list, for what width or pixels each is.
 _SIZE = re.compile(r"\s(\d[\d.]*[hwx])\b")
+_IS_SIZE = re.compile(r"\d[\d.]*[hwx]")
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
 
@@ -430,10 +431,14 @@ class Element:
     def _form_of(self, name: str, value: str) -> int:
         """Return what of an attribute counts, and take note of the addresses in it."""
         if name in _LISTS and "data:" not in value:
-            for one in value.replace(",", " , ").split(" , ") if name != "ping" else value.split():
-                if one := one.split(None, 1)[0] if one.strip() else "":
-                    self._write(name, one)
-            return ADDRESS if value else VALUE
+            form = ADDRESS if value else VALUE
+            for one in value.split() if name == "ping" else value.replace(",", " , ").split(" , "):
+                address, *sizes = one.split() or [""]
+                if not address:
+                    continue
+                if not self._write(name, address) or not all(map(_IS_SIZE.fullmatch, sizes)):
+                    form = VALUE
+            return form
         if name in _ADDRESSES or value.startswith(("http://", "https://", "/")):
             if value.startswith("#"):
                 is_route = value.startswith(("#/", "#!"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -179,11 +179,15 @@ def _may_be_encoded(written: str) -> list[int]:
 
 def _said_in(found: re.Match[str]) -> str:
     standard = found[0].translate(_STANDARD)
+    standard += "=" * (-len(standard) % 4)
     try:
-        said = b64decode(standard + "=" * (-len(standard) % 4)).decode()
+        data = b64decode(standard)
+        said = data.decode()
     except ValueError:
         return found[0]
-    return said if "".join(said.split()).isprintable() else found[0]
+    # What is written with other last bits says the same, and is another name.
+    is_it = b64encode(data).decode() == standard and "".join(said.split()).isprintable()
+    return said if is_it else found[0]
 
 
 def _without(value: str, before: str, behind: str, ends: int) -> str:

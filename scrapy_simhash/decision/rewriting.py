@@ -27,6 +27,9 @@ MIN_NEEDLE = 4
 ENCODED = 20
 # The ampersand of an address that was written for HTML (the second by WordPress), and for JSON.
 ESCAPED_AND = ("&amp;", "&#038;", r"\u0026")
+# Where an address goes on, it is that of another page; also with a parameter, if it has some.
+_NO_MORE = r"(?![\w/?=.%-]|[;,:~+!@$*]\w)"
+_NO_PARAMETER = r"(?!&(?!quot;|apos;|[lg]t;|\#0?3[49];)|\\u0026)"
 
 
 class Rewriting:
@@ -295,13 +298,15 @@ class OwnAddress:
             for form in (one, quote(one, safe=""), quote(one, safe="/"), one.replace("/", "\\/"))
             for ampersand in ("&", *ESCAPED_AND)
         }
-        # Where one goes on, it is that of another page.
         return sorted(written, key=len, reverse=True)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        alternatives = "|".join(map(re.escape, self._written))
-        return re.compile(rf"(?<![\w/.%-])(?:{alternatives})(?![\w/?=.%-])")
+        written = f"(?:{'|'.join(map(re.escape, self._written))}){_NO_MORE}"
+        if not any("?" in form for form in self._forms):
+            return re.compile(rf"(?<![\w/.%-]){written}")
+        # Behind the value of a parameter, the next one is of the address that has it.
+        return re.compile(rf"(?<==){written}|(?<![\w/.%=-]){written}{_NO_PARAMETER}")
 
     @cached_property
     def _in_base64(self) -> re.Pattern[str]:

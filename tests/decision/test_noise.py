@@ -925,6 +925,8 @@ ENCODED = b64encode(SAID.encode()).decode()
         (b64encode(b"seventeen of 7").decode() + " ", "seventeen of 7 "),
         ("c2V2ZW50ZWVuIG9mID8_", "seventeen of ??"),
         ("c2V2ZW50ZWVuIG9mID8/", "seventeen of ??"),
+        ("c2V2ZW50ZWVuIG9mIDc=", "seventeen of 7"),
+        ("c2V2ZW50ZWVuIG9mIDd=", None),  # it says the same, and is another name
         (f"{ENCODED}===", None),
         (f"{ENCODED}=a", None),
         (f"-{ENCODED}/", None),  # no alphabet has both

@@ -204,6 +204,28 @@ def test_a_value_names_its_page_in_any_form(form: str, around: str) -> None:
     assert OwnAddress(OWN).out_of(around.format(form)) == around.format("\0self")
 
 
+@pytest.mark.parametrize("ampersand", ["&", "&amp;", "&#038;", "\\u0026", "%26"])
+@pytest.mark.parametrize("form", ["http://a.example/user?id=7", "/user?id=7"])
+@pytest.mark.parametrize("around", ["load('{}tab=1')", '{{"url":"{}tab=1"}}'])
+def test_an_address_with_one_more_parameter_is_another_one(
+    around: str, form: str, ampersand: str
+) -> None:
+    value = around.format(form + ampersand)
+    assert OwnAddress(f"{A}/user?id=7").out_of(value) == value
+
+
+@pytest.mark.parametrize("behind", ["&quot;", "'", '"', ")", " ", ", ", ": ", "&lt;", "#top"])
+def test_an_address_ends_where_no_other_one_goes_on(behind: str) -> None:
+    found = OwnAddress(f"{A}/user?id=7").out_of(f"see /user?id=7{behind}")
+    assert found == f"see \0self{behind}"
+
+
+@pytest.mark.parametrize("behind", [";part", ",5", ":8", "~me", "+a", "!x", "@b"])
+def test_an_address_that_goes_on_is_another_one(behind: str) -> None:
+    value = f"see /user/7{behind}"
+    assert OwnAddress(f"{A}/user/7").out_of(value) == value
+
+
 @pytest.mark.parametrize("padding", ["=", "%3D", ",", "~", ""])
 @pytest.mark.parametrize("name", ["x", "xx", "xx?"])
 @pytest.mark.parametrize("around", ["/uenc/{}/product/1", "uenc={}&a=1"])
