@@ -33,7 +33,7 @@ from scrapy_simhash.crawl.choices import (
     policy_of,
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
-from scrapy_simhash.crawl.reach import Reach, decide, with_links
+from scrapy_simhash.crawl.reach import OTHER_PAGES, Reach, decide, with_links
 from scrapy_simhash.crawl.requests import (
     OWN_META_KEY,
     RequestVariants,
@@ -304,6 +304,7 @@ class SimhashDownloaderMiddleware:
         decision, record = (
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
+        self._note_led_to(request, response, decision)
         self._tell(lambda rules: rules.request_ended(request, decision))
         if record.action == "drop" and not is_inline(request):  # who waits for it has its answer
             # Before the signal: the alarm that it raises asks again for what was dropped.
@@ -325,6 +326,14 @@ class SimhashDownloaderMiddleware:
         elif decision.replaces is not None:
             response.flags = [*response.flags, REPLACES_FLAG]
         return response
+
+    def _note_led_to(self, request: Request, response: Response, decision: Decision) -> None:
+        """Note what links led to by a redirect, and those that led to no page, but to a file."""
+        is_file = decision.verdict == "skipped" and response.status // 100 == 2
+        if is_file or decision.is_duplicate or decision.reason in OTHER_PAGES:
+            for url in (*redirects_in(request.meta), *[response.url] * is_file):
+                is_same = decision.is_duplicate
+                self._reach.note_judged(self._address_of(url), is_same, by_text=not is_same)
 
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
         """Note that a page is unchanged, as its server says; return the decision and its record."""

@@ -93,8 +93,8 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     if decision.reason in OTHER_PAGES:
         reach.note_judged(address, is_same=False, by_text=by_text)
     elif decision.is_duplicate and index.parameters.share is not None:
-        reach.note_judged(address, is_same=True)
-        told = with_links(index, reach, page, decision)
+        told, leads_on = _with_links(index, reach, page, decision)
+        reach.note_judged(address, is_same=not leads_on)
         if told is not decision:
             await index.keep(page)
             return told, decision
@@ -106,8 +106,15 @@ def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> De
 
     It is if it is a duplicate with addresses that the spider was never handed.
     """
+    return _with_links(index, reach, page, decision)[0]
+
+
+def _with_links(
+    index: Index, reach: Reach, page: Page, decision: Decision
+) -> tuple[Decision, bool]:
+    """Return the same, and whether the page leads to something that no kept page may lead to."""
     if not decision.is_duplicate or decision.representative is None:
-        return decision
+        return decision, False
     cuts = index.learned.noises.of(page.section).cuts
     known = index.learned.rules.about(Address.of(page.url).host)
     share = 1.0 if decision.share is None else decision.share
@@ -115,7 +122,7 @@ def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> De
     kept = partial(Decision, "variant", representative=closest.url, distance=closest.distance)
     kept = partial(kept, share=share, closest=closest)
     if not page.holds.is_whole:
-        return kept("new_links")
+        return kept("new_links"), True
     addresses = page.holds.addresses
     new = reach.new_among(
         addresses, page.url, closest.url, decision.kept_addresses, cuts, known, decision.renamed
@@ -124,8 +131,9 @@ def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> De
     for kind, reason in reasons:
         own = [Told(kind, "", one) for one in addresses.of(kind) if one in new.addresses]
         if own:
-            return kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
-    return decision
+            told = kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
+            return told, not new.are_known
+    return decision, False
 
 
 class KnownAddresses:
@@ -277,11 +285,13 @@ class NewAddresses:
     """The *addresses* in a copy that are new.
 
     *are_aliases*: all are known under the rule that turns the address of the copy into that of the
-    kept page, or under a trusted rule that applies to the copy.
+    kept page, or under a trusted rule that applies to the copy.  *are_known*: some are known by a
+    key at least, or they are too many to say.
     """
 
     addresses: set[str]
     are_aliases: bool = False
+    are_known: bool = field(default=False, compare=False)
 
 
 class Reach:
@@ -482,7 +492,7 @@ class Reach:
         if not new and not values:
             return NewAddresses(set())
         if max(len(new), len(values)) > MOST_ALIASES:
-            return NewAddresses({*new, *values})
+            return NewAddresses({*new, *values}, are_known=True)
         trusted = [one for one, trials in self._rules.items() if trials.are_trusted]
         by_index: dict[Key, Hypothesis] = {one.rule: one for one in known if _is_for_links(one)}
         of_page = [*islice(_about(url, chain(_rules_of_copies(known), trusted)), MOST_OF_PAGE)]
@@ -495,7 +505,7 @@ class Reach:
             are_aliases = not has_files and all(is_known_by(by, one) for one in new)
             if rule is not None:
                 self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
-            return NewAddresses({*new}, are_aliases)
+            return NewAddresses({*new}, are_aliases, are_known=True)
 
         def is_it(other: str) -> bool:
             return is_known(other) or any(
@@ -534,7 +544,8 @@ class Reach:
         for link in values.keys() & {*doubtful, *files}:
             self._frames.add_hashes(islice(filterfalse(self._frames.has, values[link].copies), 1))
         are_aliases = not files and (is_right or all(map(is_known_elsewhere, doubtful)))
-        return NewAddresses({*doubtful, *files}, are_aliases)
+        are_known = are_aliases or any(doubtful.values())
+        return NewAddresses({*doubtful, *files}, are_aliases, are_known)
 
     def _ahead(self, held: Addresses) -> set[str]:
         """Return the links that were handed, but never called so, and that nobody asked for."""

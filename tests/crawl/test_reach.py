@@ -223,3 +223,37 @@ def test_second_visits_do_not_hide_where_links_led(site: Site, crawl: CrawlFixtu
     result = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, **lifo)
     assert result.stats["simhash/second_visits"] > 1
     assert {f"/reviews?id={number}" for number in range(3, 160, 8)} <= result.seen()
+
+
+@pytest.mark.parametrize("to", ["file", "redirect", "aside"])
+def test_links_are_not_trusted_by_what_leads_elsewhere_from_there(
+    site: Site, crawl: CrawlFixture, to: str
+) -> None:
+    """Of pages with one text, the links lead to a file or redirect of their own, or on from there.
+
+    One of three leads to a text that all of them share.
+    """
+    stubs = [f"/p?id={number}" for number in range(120)]
+    site["/"] = article(prose("start"), stubs)
+    ends = set()
+    for number, stub in enumerate(stubs):
+        site[stub] = article(prose("gone"), [f"/document?id={number}"])
+        end = f"/document?id={number}" if to == "file" else f"/scans/{number}"
+        none = article(prose("none"))
+        if to == "aside":
+            aside = f'<aside><a href="{end}">Scan</a></aside></body>'
+            site[f"/document?id={number}"] = none.replace("</body>", aside)
+        elif number % 3 == 0:
+            site[f"/document?id={number}"] = none
+            continue
+        elif to == "redirect":
+            site[f"/document?id={number}"] = Reply(status=302, headers={"Location": end})
+        if to == "file":
+            site[end] = Reply(f"Scan {number}", headers={"Content-Type": "text/plain"})
+        else:
+            site[end] = article(prose(f"scan {number}"))
+        ends.add(end)
+    # What a link leads to comes before the next page.
+    asked = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, DEPTH_PRIORITY=-1)
+    assert asked.stats["finish_reason"] == "finished"
+    assert {end for end in ends if not site.asked[end]} == set()
