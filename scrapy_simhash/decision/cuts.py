@@ -41,6 +41,22 @@ NAMES = re.compile(_NAMES, re.VERBOSE)
 # In scripts without spaces (Thai to Myanmar, Khmer, kana, Han, Hangul), each letter is a word.
 _UNSPACED = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 WORDS = re.compile(_NAMES.replace(r"[^\W_]", rf"[{_UNSPACED}] | [^\W_{_UNSPACED}]"), re.VERBOSE)
+# What a word is made of, if a field and what changes by itself may be written as one: ``17x5308``,
+# ``4711.1795896569``.  A token has more, is longer, or is made of hexadecimal digits.
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+MOST_PARTS = 4
+MOST_OF_WORD = 24
+LEAST_OF_PART = 2
+_NO_PARTS = re.compile(
+    r"[\da-f]+ | \d{1,3} (?:[.,'’]\d{3})+ (?:[.,]\d+)? | \d+ [.,:]\d{1,3} | \d+ (?::\d\d){1,2}",
+    re.VERBOSE,
+)
+# Stars, arrows, currencies and the like say something, in a text as a word does.
+_SIGNS = re.compile(
+    r"""(?: (?<![^\W_])[$+<>~^|] | [\u00a2-\u00b1\u00d7\u00f7\u20a0-\u20cf\u2100-\u2bff]
+    | [\U0001f000-\U0001faff] )+""",
+    re.VERBOSE,
+)
 # In an address, a number before a dot is a word.
 _PIECES = re.compile(r"[^\W_]+|[\W_]+")
 _DECIMALS = re.compile(r"(?<=\d)[.,]\d\d?$")
@@ -214,14 +230,23 @@ def _without(value: str, before: str, behind: str, ends: int) -> str:
 
 
 def words_left_out(text: str, kept: str) -> list[int]:
-    """Return hashes of the words that a text has, and what is kept of it has not; 501.00 is 501."""
+    """Return hashes of the words that a text has, and what is kept of it has not; 501.00 is 501.
+
+    So they do of signs, and of the parts of a word.
+    """
     words = _names(text) - _names(kept) if kept else _names(text)
     return [hash_of(word) for word in words]
 
 
 def _names(text: str) -> Counter[str]:
-    words = (word for word in NAMES.findall(text.casefold()) if word[0].isalnum())
-    return Counter(alphanumeric(_DECIMALS.sub("", word)) for word in words)
+    found = Counter(_SIGNS.findall(text))
+    for word in NAMES.findall(text.casefold()):
+        if word[0].isalnum():
+            found[alphanumeric(_DECIMALS.sub("", word))] += 1
+            parts = _PARTS.findall(word) if len(word) <= MOST_OF_WORD else ()
+            if 1 < len(parts) <= MOST_PARTS and not _NO_PARTS.fullmatch(word):
+                found.update(part for part in parts if len(part) >= LEAST_OF_PART)
+    return found
 
 
 def alphanumeric(value: str) -> str:

@@ -1086,6 +1086,38 @@ def test_mail_is_the_same_however_it_is_encoded(html: Page) -> None:
     assert not noise_of(html).cuts
 
 
+SECONDS = 1_795_896_569
+STARS = ["★☆☆☆☆", "★★☆☆☆", "★★★☆☆", "★★★★☆", "★★★★★"]
+# A field and what changes by itself are one word, or all else are signs.
+IN_ONE_WORD: dict[str, Page] = {
+    "time behind a point": lambda n, v: f'<b data-of="{4700 + n}.{SECONDS + v}">Seat</b>',
+    "time behind a letter": lambda n, v: f'<b data-of="seat{10 + n}t{SECONDS + v}">Seat</b>',
+    "time behind a word": lambda n, v: f'<b data-of="{"rstuvwx"[n % 7] * 3}{SECONDS + v}">Seat</b>',
+    "version of a picture": lambda n, v: f'<img src="/i/room.jpg?v={10 + n}x{SECONDS + v}">',
+    "build": lambda n, v: f'<b data-of="3.{10 + n}.{5000 + v}">Seat</b>',
+    "stars": lambda n, v: f"<p>{STARS[n % 5]} ({5000 + v})</p>",
+    "arrow": lambda n, v: f"<p>{'▲▼►'[n % 3]} {v}.{v % 90}</p>",
+    "currency": lambda n, v: f"<p>{'€$£'[n % 3]} {5000 + v}</p>",
+    "plus": lambda n, v: f'<b title="{"+" * (1 + n % 3)} {5000 + v}">Rate</b>',
+    "emoji": lambda n, v: f"<p>{'🔥💧🌱'[n % 3]} {5000 + v}</p>",
+}
+
+
+@pytest.mark.parametrize("html", IN_ONE_WORD.values(), ids=IN_ONE_WORD)
+def test_a_field_in_one_word_with_what_changes_by_itself_is_news(html: Page) -> None:
+    assert new(html, noise_of(html, 8).cuts, 51, 509)
+
+
+def test_where_signs_come_by_chance_another_one_is_news() -> None:
+    def html(number: int, visit: int) -> str:
+        return f"<p class=of>{'+' * (1 + visit % 3)}</p><p>Item 7</p>"
+
+    cuts = noise_of(html, 9).cuts
+    assert cuts.words
+    assert not new(html, cuts, 50, 509)
+    assert new(lambda n, v: f"<p class=of>{'+' if v == 501 else '✓'}</p><p>Item 7</p>", cuts, 50, 9)
+
+
 @pytest.mark.parametrize("html", PAGES.values(), ids=PAGES)
 def test_two_pages_are_not_enough(html: Page) -> None:
     cuts = noise_of(html, AGREEING - 1).cuts
