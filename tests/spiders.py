@@ -698,6 +698,32 @@ class OpensBrowserPages(HTTP11DownloadHandler):
         return response
 
 
+class SetsCallbackRequested:
+    """A downloader middleware that sends each page for reviews to its callback."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> SetsCallbackRequested:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        if "reviews" in request.url:
+            request.callback = getattr(self._crawler.spider, "parse_reviews")  # noqa: B009
+
+
+class SetsCallbackAnswered(SetsCallbackRequested):
+    """The same once the answer is there."""
+
+    def process_request(self, request: Request) -> None:
+        pass
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        super().process_request(request)
+        return response
+
+
 class Stamps:
     """A downloader middleware that gives each request a number of its own."""
 

@@ -200,24 +200,22 @@ class RequestFacts:
     def with_answer(self, request: Request, response: Response) -> Facts:
         """Return the facts of a request that are known by its answer.
 
-        If the server remembers a part of the address in a cookie, what the spider asks for next
-        depends on it.
+        A middleware may have set another callback.  If the server remembers a part of the address
+        in a cookie, what the spider asks for next depends on it.
         """
         facts = self.of(request)
+        before = facts.purpose or bytes(PURPOSE_BYTES)
+        callback, rest = _Hasher(self.crawler.spider).of_callback(request), before[_HALF:]
         if names := self._names.get(request):
             values = {name: value for name, value in self.values(request) if name in names}
-            purpose = facts.purpose or bytes(PURPOSE_BYTES)
-            facts = facts._replace(purpose=purpose[:_HALF] + self.hash_of(values))
-        if not (cookies := response.headers.getlist("Set-Cookie")):
-            return facts
-        parts = set(re.split(r"[/?&=;]", request.url)) - {""}
-        pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
-        told = [pair for pair in pairs if pair.partition("=")[2] in parts]
-        if not told:
-            return facts
-        purpose = facts.purpose or bytes(PURPOSE_BYTES)
-        rest = self.hash_of([purpose[_HALF:], told])
-        return facts._replace(purpose=purpose[:_HALF] + rest)
+            rest = self.hash_of(values)
+        if cookies := response.headers.getlist("Set-Cookie"):
+            parts = set(re.split(r"[/?&=;]", request.url)) - {""}
+            pairs = (cookie.decode("latin-1").partition(";")[0].strip() for cookie in cookies)
+            if told := [pair for pair in pairs if pair.partition("=")[2] in parts]:
+                rest = self.hash_of([rest, told])
+        purpose = callback + rest
+        return facts if purpose == before else facts._replace(purpose=purpose)
 
     def hash_of(self, value: Any) -> bytes:
         """Return 8 bytes that equal values share, in every process; a value may be like no other.
@@ -393,7 +391,8 @@ class _Hasher:
         if isinstance(value, (bytes, bytearray)):
             return "bytes", bytes(value) + self._of_class(value)
         if isinstance(value, _PLAIN):
-            return type(value).__name__, repr(value).encode("utf-8", "surrogatepass")
+            said = repr(value).encode("utf-8", "surrogatepass")
+            return type(value).__name__, said + self._attributes(value)
         if isinstance(value, Enum):
             return "enum", self._joined([type(value), value.name])
         if isinstance(value, (list, tuple)):

@@ -167,6 +167,14 @@ class Title(str):
     """Another text with attributes of its own."""
 
 
+class Price(int):
+    """A number with attributes of its own."""
+
+
+class Day(date):
+    """A date with attributes of its own."""
+
+
 class Size(NamedTuple):
     width: int
     height: int
@@ -251,6 +259,8 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "built-in": (len, max),
     "attribute of a mapping": (Row(a=1), with_attribute(Row(a=1), "rank", 2)),
     "text of a class": (Title("Oak"), Name("Oak")),
+    "attribute of a number": (Price(7), with_attribute(Price(7), "unit", "EUR")),
+    "attribute of a date": (Day(2026, 1, 2), with_attribute(Day(2026, 1, 2), "of", 2)),
     "attribute of a text": (Title("Oak"), with_attribute(Title("Oak"), "of", 2)),
     "tuple of a class": (Size(1, 2), Place(1, 2)),
     "attribute of a list": (Rows([1]), with_attribute(Rows([1]), "rank", 2)),
@@ -972,6 +982,16 @@ def test_what_a_middleware_adds_to_a_request_does_not_count(
     result = crawl(DOWNLOADER_MIDDLEWARES=stamps, SIMHASH_TAKES=ITEMS)
     assert result.stats["stamped"] == 3
     assert result.seen() == {"/", "/one"}
+
+
+@pytest.mark.parametrize("when", ["Requested", "Answered"])
+def test_a_callback_counts_that_a_middleware_has_set(
+    site: Site, crawl: CrawlFixture, when: str
+) -> None:
+    same_pages(site, "/one", "/two?reviews", "/three?reviews")
+    middlewares = {f"tests.spiders.SetsCallback{when}": 543}
+    result = crawl("Asks", DOWNLOADER_MIDDLEWARES=middlewares, SIMHASH_TAKES=ITEMS)
+    assert result.seen() == {"/", "/one", "/two?reviews"}
 
 
 def test_a_cookie_header_counts_where_cookies_are_off(site: Site, crawl: CrawlFixture) -> None:
