@@ -66,17 +66,25 @@ class CrawlTraps:
 
     def learn(self, url: str, sight: Sight) -> None:
         """Learn from a judged page that is no duplicate, since duplicates lead nowhere."""
-        stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
         address = Address.of(url)
         pattern = value_pattern(address)
         if (known := self._traps.of(url)) is not None:
             known[0].met[pattern] += 1
-            stats.inc_value("simhash/traps/pages")
+            self._crawler.stats.inc_value("simhash/traps/pages")
         found, ended = self._traps.take(address.host, pattern, sight)
         if found is not None:
             self._tell(found)
-        for trap in ended:
-            stats.inc_value("simhash/traps/ended")
+        self._note_ended(ended, url)
+
+    def led_to_more(self, url: str) -> None:
+        """Learn from a file, or from a redirect to a new page."""
+        if (known := self._traps.of(url)) is not None:
+            self._note_ended(self._traps.end(known[1]), url)
+
+    def _note_ended(self, traps: list[Trap], url: str) -> None:
+        for trap in traps:
+            self._crawler.stats.inc_value("simhash/traps/ended")
+            extra = {"spider": self._crawler.spider}
             logger.info("No trap: %(url)s says something new", {"url": url}, extra=extra)
             if self._parking is not None:
                 for one in trap.closed:

@@ -163,7 +163,13 @@ class SimhashRulesMiddleware:
         in this pattern only: the links of a copy may have been known.
         """
         asked = None if self._parking is None else self._parking.answered(request)
-        if asked is None or self._parking is None or decision is None:
+        if decision is None:
+            return
+        # A trap hears of pages alone, and of those by the address that they are at.
+        redirects = redirects_in(request.meta)
+        if decision.reason == "not_html" or (redirects and decision.is_kept):
+            self.traps.led_to_more(redirects[0] if redirects else request.url)
+        if asked is None or self._parking is None:
             return
         is_new = decision.stands_for_others and not (decision.is_alias or decision.replaces)
         # Files are not judged, and each may be another one.

@@ -227,7 +227,7 @@ class Traps:
         """
         streak = self._streak(pattern)
         if not streak.take(sight):
-            return None, self._end(pattern)
+            return None, self.end(pattern)
         for lead in streak.leads.keys() - {pattern}:
             self._streak(lead).finder = pattern
         trap = self._of.get(pattern)
@@ -236,7 +236,7 @@ class Traps:
         self._join(trap, streak.leads)
         led_to = self._streaks_of(streak.leads).values()
         if len(trap.patterns) > MAX_PATTERNS or any(one.says_something for one in led_to):
-            return None, self._end(pattern)
+            return None, self.end(pattern)
         if streak.is_proven:
             trap.closed.add(pattern)
         return None, []
@@ -265,7 +265,7 @@ class Traps:
         if any(streak.pages and not streak.is_proven for streak in few) or any(
             map(self._leads_elsewhere, streaks.values())
         ):
-            self._end(pattern)
+            self.end(pattern)
             for streak in streaks.values():
                 streak.clear()
             return None
@@ -348,7 +348,7 @@ class Traps:
             reached += new[: MAX_PATTERNS + 1 - len(reached)]
         return reached
 
-    def _end(self, pattern: str) -> list[Trap]:
+    def end(self, pattern: str) -> list[Trap]:
         """End the trap that has a pattern, and return it, if there is one."""
         trap = self._of.get(pattern)
         if trap is None:

@@ -334,3 +334,27 @@ def test_items_that_only_a_calendar_leads_to_are_reached(
         site.pages[item] = item_page(day, kind)
     crawl("Parks", **USE, **order, CLOSESPIDER_PAGECOUNT=500)
     assert {*items.values()} <= {*site.asked}
+
+
+@pytest.mark.parametrize("to", ["file", "redirect"])
+def test_files_and_redirects_are_reached_behind_pages_that_say_nothing(
+    site: Site, crawl: CrawlFixture, to: str
+) -> None:
+    """Records with one text lead to documents: one of three is missing, the others are there."""
+    site["/"] = article(prose("start"), [f"/record?id={number}" for number in range(100, 200)])
+    ends = []
+    for number in range(100, 200):
+        document = f"/document?id={number}"
+        site[f"/record?id={number}"] = article("There is nothing about it.", [document])
+        if number % 3 == 0:
+            site[document] = article("There is no document of it.")
+        elif to == "file":
+            site[document] = Reply(f"Scan {number}", headers={"Content-Type": "text/plain"})
+            ends.append(document)
+        else:
+            ends.append(f"/scans/{number}")
+            site[document] = Reply(status=302, headers={"Location": ends[-1]})
+            site[ends[-1]] = article(prose(f"scan{number}x"))
+    result = crawl("Parks", **USE, SIMHASH_TAKES=ITEMS)
+    assert result.stats["simhash/traps/found"] >= 1
+    assert [end for end in ends if not site.asked[end]] == []
