@@ -491,6 +491,17 @@ class Unfiltered(Links):
         return response.follow(link, dont_filter=True)
 
 
+class PollsByItself(Unfiltered):
+    """Give a page that is busy to the engine again, and not from a callback."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        engine = self.crawler.engine
+        if b"captcha" in response.body and response.request is not None and engine is not None:
+            engine.crawl(response.request.replace())
+            return
+        yield from super().parse(response)
+
+
 class Polls(Links):
     """Ask for each page that has no links three more times, by its own callback."""
 

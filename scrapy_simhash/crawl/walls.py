@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+from weakref import WeakSet
 
 from cachetools import FIFOCache
 from scrapy import Spider
+from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.http import Request, Response
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl import signals
@@ -303,6 +306,10 @@ class Walls:
         self._asked_as: FIFOCache[str, str] = FIFOCache(MAX_WALLS)
         self._places = TellingPlaces()
         self._requests = self._unfiltered = 0
+        # Requests that callbacks make, where they are held in memory until they are sent.
+        self._made: WeakSet[Request] = WeakSet()
+        is_scrapys = issubclass(load_object(crawler.settings["SCHEDULER"]), Scheduler)
+        self._are_held = is_scrapys and job_dir(crawler.settings) is None
         dupefilter = load_object(crawler.settings["DUPEFILTER_CLASS"])
         seen = getattr(dupefilter, "request_seen", None)
         self._is_filtered = seen is not BaseDupeFilter.request_seen
@@ -320,6 +327,7 @@ class Walls:
 
         *is_handed* says whether its address was on a page.
         """
+        self._made.add(request)
         for key in ORIGINS_META_KEY, ASKED_AGAIN_META_KEY:
             request.meta.pop(key, None)
         origin = response.request
@@ -340,12 +348,16 @@ class Walls:
 
         Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
         If a spider sends most requests with ``dont_filter``, or nothing filters them, it must come
-        from the page itself.
+        from the page itself, or from no page: from a timer that polls, say.
         """
         self._requests += 1
         self._unfiltered += request.dont_filter
         is_habit = self._unfiltered > MOST_UNFILTERED * self._requests
-        is_again = request.dont_filter or request.meta.get("retry_times")
+        # A redirect leads on from the page that asked, as most requests do.
+        is_led_to = request in self._made or bool(redirects_in(request.meta))
+        is_from_no_page = self._are_held and not is_led_to
+        is_unfiltered = request.dont_filter or (is_from_no_page and not self._is_filtered)
+        is_again = is_unfiltered or request.meta.get("retry_times")
         origins = request.meta.get(ORIGINS_META_KEY, ())
         if not (is_again or origins) or ASKED_AGAIN_META_KEY in request.meta:
             return
@@ -353,8 +365,8 @@ class Walls:
         text = self._text_of.get(own)
         if text is None:
             return
-        is_meant = request.meta.get("retry_times") or (is_again and not is_habit)
-        if is_meant or own.hex() in origins:
+        is_meant = is_from_no_page or not is_habit or request.meta.get("retry_times")
+        if (is_again and is_meant) or own.hex() in origins:
             self._add(text)
 
     def seen(self, request: Request, page: Page, decision: Decision) -> Decision:

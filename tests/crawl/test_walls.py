@@ -126,6 +126,19 @@ def test_pages_of_one_cookie_jar_are_compared_with_each_other(
     assert result.seen() == {"/", "/one/a", "/two/a", "/a"}
 
 
+@pytest.mark.parametrize("filters", [True, False])
+def test_what_a_spider_polls_by_itself_arrives(
+    site: Site, crawl: CrawlFixture, filters: bool
+) -> None:
+    """Though it sends all requests with dont_filter, or none is filtered."""
+    behind(site, "captcha " + prose("captcha", 200), lambda visit: visit > 3)
+    site["/"] = article(prose("start"), NAMES[:5])  # too few for an alarm
+    unfiltered = {} if filters else {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+    result = crawl("PollsByItself", **unfiltered)
+    assert result.seen() == {"/", *NAMES[:5]}
+    assert max(site.asked.values()) <= 5
+
+
 def test_a_spider_that_filters_nothing_has_no_walls(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"), ["/a", "/b", "/list"])
     site["/list"] = article(prose("list"), ["/a", "/b", "/c"])
