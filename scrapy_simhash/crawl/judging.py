@@ -35,6 +35,7 @@ from scrapy_simhash.crawl.choices import (
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.reach import OTHER_PAGES, Reach, decide, with_links
 from scrapy_simhash.crawl.requests import (
+    LED_FROM_META_KEY,
     OWN_META_KEY,
     RequestVariants,
     close_browser_page,
@@ -91,6 +92,10 @@ VARIANT_FLAG = "variant"
 REPLACES_FLAG = "replaces"
 # So many pages wait for a request of their callback.
 MAX_UNHANDED = 100
+# Of so many pages it is remembered that a link of theirs was asked for in vain.
+MAX_IN_VAIN = 10_000
+# The page is gone, which is an answer.
+GONE = (404, 410)
 
 
 class SimhashDownloaderMiddleware:
@@ -140,6 +145,8 @@ class SimhashDownloaderMiddleware:
         self._rules_warning = RareWarning(logger)
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
+        # Pages whose links had no answer: these are asked for in the next crawl, too.
+        self._in_vain: set[tuple[str, str]] = set()
         self._withdrawals = Withdrawals(
             self.index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -185,10 +192,11 @@ class SimhashDownloaderMiddleware:
         try:
             if WORKERS.give_back(self.workers):
                 await self.workers.close()
-            left = await self._withdrawals.finish()
+            left = await self._withdrawals.finish(self._in_vain)
             # What was not asked for by now is only reached if its pages are passed on once more.
             is_done = reason == "finished"
-            await self._run.end(delivered=is_done and not left, is_done=is_done)
+            delivered = is_done and not left and len(self._in_vain) < MAX_IN_VAIN
+            await self._run.end(delivered, is_done)
             if left:
                 logger.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "
@@ -236,10 +244,15 @@ class SimhashDownloaderMiddleware:
             if asks:
                 self._dropped.take_back(response.url)
             self._tell(lambda rules: rules.page_taken_back(request, response.url))
-            asker = self._facts.of(request).asker
-            scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
-            request_fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
-            self._withdrawals.begin(FailedPage(scope, request_fingerprint, decision, response.url))
+            self._withdrawals.begin(
+                FailedPage(*self._key(request, response), decision, response.url)
+            )
+
+    def _key(self, request: Request, response: Response) -> tuple[str, bytes]:
+        """Return the scope and the request fingerprint of a page, by which the index has it."""
+        asker = self._facts.of(request).asker
+        scope = self.pipeline.scope_of(response.url, self.spider_name, asker, self._run.begun)
+        return scope, self.crawler.request_fingerprinter.fingerprint(request)
 
     def process_request(self, request: Request) -> Coroutine[Any, Any, None] | None:
         """Forget the verdict of the page that a copied meta came from.
@@ -265,6 +278,9 @@ class SimhashDownloaderMiddleware:
     def note_link(self, request: Request, response: Response) -> None:
         """Note that a callback has made a request of its page, which is sent."""
         self._facts.note_made(request, response)
+        if self.settings.skip_unchanged and response.request is not None and self._run.begun:
+            scope, request_fingerprint = self._key(response.request, response)
+            request.meta[LED_FROM_META_KEY] = scope, request_fingerprint.hex()
         addresses = self._unhanded.pop(response.url, None)
         if addresses is not None and response.request and self._facts.leads_on(response.request):
             self._reach.hand_all(addresses)
@@ -272,6 +288,13 @@ class SimhashDownloaderMiddleware:
         self._reach.note_asked(address)
         if self._walls is not None:
             self._walls.note_origin(request, response, lambda: not self._reach.unmet([address]))
+
+    def _note_failed(self, request: Request) -> None:
+        """Note that there is no answer to a request that a page has led to."""
+        origin = request.meta.get(LED_FROM_META_KEY)
+        is_ours = OWN_META_KEY in request.meta
+        if origin is not None and not is_ours and len(self._in_vain) < MAX_IN_VAIN:
+            self._in_vain.add(tuple(origin))
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""
@@ -287,6 +310,8 @@ class SimhashDownloaderMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request of the plug-in's own."""
         self._tell(lambda rules: rules.request_ended(request, None))
+        if not isinstance(exception, IgnoreRequest):
+            self._note_failed(request)
         if (number := request.meta.get(OWN_META_KEY)) is not None:
             self._tell(lambda rules: rules.missing.answered(number, None, None))
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
@@ -305,6 +330,8 @@ class SimhashDownloaderMiddleware:
             await self._judge(request, response) if known is None else self._met(request, *known)
         )
         self._note_led_to(request, response, decision)
+        if decision.reason == "status" and response.status not in GONE:
+            self._note_failed(request)
         self._tell(lambda rules: rules.request_ended(request, decision))
         if record.action == "drop" and not is_inline(request):  # who waits for it has its answer
             # Before the signal: the alarm that it raises asks again for what was dropped.

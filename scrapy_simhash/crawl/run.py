@@ -14,7 +14,7 @@ import asyncio
 import logging
 import pickle
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -272,12 +272,22 @@ class Withdrawals:
         if self._under_way:
             await asyncio.wait(self._under_way)
 
-    async def finish(self) -> int:
-        """Try again to remove the pages that are left; return the number that still are."""
+    async def finish(self, in_vain: Iterable[tuple[str, str]] = ()) -> int:
+        """Try again to remove the pages that are left; return the number that still are.
+
+        Those that have led on *in_vain*, by scope and request fingerprint in hexadecimal digits,
+        stay, but do not count as passed on.
+        """
         await self.wait()
         again, self._left = self._left, []
         for page in again:
             await self._withdraw(page)
+        met = Decision("refresh", "seen_before")
+        for scope, request_fingerprint in in_vain:
+            try:
+                await self._index.withdraw(scope, bytes.fromhex(request_fingerprint), met)
+            except IndexUnavailableError:
+                return len(self._left) + 1
         return len(self._left)
 
     async def _withdraw(self, page: FailedPage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -68,6 +69,31 @@ def test_what_a_crawl_did_not_reach_is_reached_later_behind_a_page_that_has_not_
     again = crawl(**settings, **after).decisions[-3:]
     reasons = [(path_of(one["url"]), one["reason"]) for one in again]
     assert ("/list", "unchanged") in reasons, "now all was reached"
+
+
+def late(_visit: int) -> str:
+    time.sleep(2)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_asked_again"),
+    [(503, True), (429, True), (404, False), (410, False), (None, True)],
+    ids=["busy", "too many", "missing", "gone", "no answer"],
+)
+def test_what_had_no_answer_is_asked_for_in_the_next_crawl(
+    site: Site, crawl: CrawlFixture, answer: int | None, is_asked_again: bool
+) -> None:
+    """The page that led to it has not changed."""
+    site["/"] = article(prose("start"), ["/list"])
+    site["/list"] = article(prose("list"), ["/item"])
+    site["/item"] = Reply(status=answer) if answer else Reply(late)
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "RETRY_ENABLED": False}
+    assert "/item" not in crawl(**settings, DOWNLOAD_TIMEOUT=1).seen()
+    site["/item"] = article(prose("item"))
+    assert ("/item" in crawl(**settings).seen()) == is_asked_again
+    again = crawl(**settings).decisions[-3:]
+    assert ("/list", "unchanged") in [(path_of(one["url"]), one["reason"]) for one in again]
 
 
 @pytest.mark.parametrize("takes", [ITEMS, TEXT])
