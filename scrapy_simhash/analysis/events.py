@@ -247,8 +247,8 @@ def style_addresses(style: str) -> list[str]:
 
 
 # Of the addresses in a list, for what width or pixels each is.
-_SIZE = re.compile(r"\s(\d[\d.]*[hwx])\b")
 _IS_SIZE = re.compile(r"\d[\d.]*[hwx]")
+_SIZE = re.compile(rf"\s({_IS_SIZE.pattern})\b")
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
 

@@ -292,8 +292,7 @@ class SimhashDownloaderMiddleware:
     def _note_failed(self, request: Request) -> None:
         """Note that there is no answer to a request that a page has led to."""
         origin = request.meta.get(LED_FROM_META_KEY)
-        is_ours = OWN_META_KEY in request.meta
-        if origin is not None and not is_ours and len(self._in_vain) < MAX_IN_VAIN:
+        if origin is not None and len(self._in_vain) < MAX_IN_VAIN:
             self._in_vain.add(tuple(origin))
 
     def note_cut(self, request: Request) -> None:
@@ -308,13 +307,13 @@ class SimhashDownloaderMiddleware:
         return stripped(url, learned.noises.of(section_of(url)).cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Go on without the answer to a request of the plug-in's own."""
+        """Go on without the answer to a request, which may be one of the plug-in's own."""
         self._tell(lambda rules: rules.request_ended(request, None))
-        if not isinstance(exception, IgnoreRequest):
-            self._note_failed(request)
         if (number := request.meta.get(OWN_META_KEY)) is not None:
             self._tell(lambda rules: rules.missing.answered(number, None, None))
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
+        if not isinstance(exception, IgnoreRequest):
+            self._note_failed(request)
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         if (number := request.meta.get(OWN_META_KEY)) is not None:

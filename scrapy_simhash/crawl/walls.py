@@ -412,13 +412,10 @@ class Walls:
             )
         )
 
-    def has(self, decision: Decision) -> bool:
-        """Whether a duplicate is one of a kept page that is known to be a wall."""
-        return decision.is_duplicate and _Text(_kept_url(decision), b"") in self._walls
-
     def may_have(self, decision: Decision) -> bool:
-        """Whether a duplicate is one of a kept page that is a wall at some addresses, at least."""
-        return self.has(decision) or _Text(_kept_url(decision), b"") in self._told
+        """Whether a duplicate is one of a kept page that is a wall, at some addresses at least."""
+        text = _Text(_kept_url(decision), b"")
+        return decision.is_duplicate and (text in self._walls or text in self._told)
 
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
