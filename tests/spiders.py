@@ -9,7 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -34,6 +34,9 @@ from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.url_rules.learner import Learner
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Links(Spider):
@@ -428,6 +431,30 @@ class Waits(Links):
                 request.meta["simhash"] = self.settings["INLINE_WISH"]
             found = await self.crawler.engine.download_async(request)
             yield {"url": found.url, "flags": found.flags, "inline": True}
+
+
+class WaitsFirst(Links):
+    """Download a page inline before the crawl begins, and wait for it."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.opened, scrapy_signals.spider_opened)
+        return spider
+
+    async def opened(self) -> None:
+        await self.crawler.engine.download_async(Request(self.start_urls[0] + "list?first=1"))
+
+
+class PollsInline(Links):
+    """Download a page inline until it says that it is done."""
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
+        while b"please wait" in response.body:
+            request = Request(response.url, dont_filter=True)
+            response = await self.crawler.engine.download_async(request)
+        for result in super().parse(response):
+            yield result
 
 
 class Refuses:

@@ -262,7 +262,7 @@ def is_inline(request: Request) -> bool:
 
 
 def mark_inline_downloads(crawler: Crawler) -> None:
-    """Mark the requests that are downloaded past the scheduler; to be called once it is open.
+    """Mark the requests that are downloaded past the scheduler; to be called once there is one.
 
     Scrapy does not tell them from others.  Redirects keep the mark; it goes, as the decision on
     another page does, where a request with a copied meta is scheduled.

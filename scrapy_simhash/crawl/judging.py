@@ -29,7 +29,6 @@ from scrapy_simhash.crawl.choices import (
     CarefulPolicy,
     Selection,
     is_inline,
-    mark_inline_downloads,
     policy_of,
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
@@ -173,7 +172,6 @@ class SimhashDownloaderMiddleware:
 
     async def spider_opened(self, spider: Spider) -> None:
         self.workers.start()
-        mark_inline_downloads(self.crawler)
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
         logger.info(
@@ -398,6 +396,8 @@ class SimhashDownloaderMiddleware:
             if is_inline(request):  # it stands for no other: the code that waits may use a part
                 decision = await self.index.check(page)
                 action = self._policy.action(request, response, decision)
+                if self._walls is not None:
+                    self._walls.note_inline(request, decision)
             else:
                 decision, action = await self._decide(request, response, fetched, page, analysis)
         except AnalysisError as exc:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from scrapy_simhash.crawl.choices import DECISION_META_KEY
+from scrapy_simhash.crawl.choices import DECISION_META_KEY, mark_inline_downloads
 from scrapy_simhash.crawl.judging import FLAG, SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.requests import mark_copied
 from scrapy_simhash.crawl.setup import active_settings
@@ -41,6 +42,10 @@ class SimhashLinksMiddleware(_Telling, BaseSpiderMiddleware):
     Dropped requests are counted as ``simhash/links_not_followed``.  If the meta of another request
     is a copy from its page, the redirects of that page are marked.
     """
+
+    def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        mark_inline_downloads(self.crawler)  # before anything opens, which may download a page
+        return super().process_start(start)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         if response is not None and _is_cut(request, response):

@@ -282,7 +282,8 @@ class Walls:
 
     One is known when
 
-    - the spider sends a request again that was answered with it: it saw that this was not the page;
+    - the spider sends a request again that was answered with it: it saw that this was not the page.
+      Where code waits for the answer, as may be for any reason, that must be something else by now;
     - the alarm ``one_text`` was raised on it;
     - it is met at an address that differs from its own in nothing but a part that tells the pages
       of the site apart (:class:`TellingPlaces`).  Of a page after a redirect, this is the address
@@ -367,6 +368,12 @@ class Walls:
             return
         is_meant = is_from_no_page or not is_habit or request.meta.get("retry_times")
         if (is_again and is_meant) or own.hex() in origins:
+            self._add(text)
+
+    def note_inline(self, request: Request, decision: Decision) -> None:
+        """Note the decision on the answer to a request that code waits for."""
+        text = self._text_of.get(self._fingerprint(request))
+        if decision.changed and text is not None:
             self._add(text)
 
     def seen(self, request: Request, page: Page, decision: Decision) -> Decision:

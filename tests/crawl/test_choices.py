@@ -332,6 +332,30 @@ def test_inline_download_of_a_known_page_makes_it_no_wall(site: Site, crawl: Cra
     assert result.decisions[-1]["action"] == "drop"
 
 
+def test_what_an_inline_download_finds_changed_was_a_wall(site: Site, crawl: CrawlFixture) -> None:
+    """Code polls a page until it is done: the same text at others, before that, says nothing."""
+
+    def late(asked: int, name: str) -> str:
+        return article(prose("please wait" if asked < 4 else name))
+
+    names = ["boat", "lamp", "tree"]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        site[f"/{name}"] = partial(late, name=name)
+    result = crawl("PollsInline")
+    assert sorted(item["url"][-4:] for item in result.items[1:]) == names
+
+
+def test_inline_download_before_the_start_stands_for_no_page(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/list"])
+    site["/list"] = site["/list?first=1"] = article(prose("list"), ["/a"])
+    site["/a"] = article(prose("lamp"))
+    result = crawl("WaitsFirst")
+    assert [item["url"][-2:] for item in result.items][1:] == ["st", "/a"]
+
+
 def test_inline_download_stands_for_no_page(site: Site, crawl: CrawlFixture) -> None:
     site["/"] = article(prose("start"), ["/a", "/b"])
     site["/a"] = article(prose("lamp"))
