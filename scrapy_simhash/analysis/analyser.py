@@ -186,7 +186,7 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                f"content 19 for {takes}" if verify else "unverified",
+                f"content 20 for {takes}" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, takes, identity)

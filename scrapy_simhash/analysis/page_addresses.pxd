@@ -16,8 +16,8 @@ cdef class PageAddresses:
     cdef object _own, _parameters
     cdef tuple _needles
     cdef str _base, _origin, _folder
-    cdef dict _row_as_written, _row_at, _times, _names_of_rows
-    cdef list _texts, _hashes, _unnamed, _places, _anchors, _ids, _befores, _is_placed
+    cdef dict _whole, _row_as_written, _row_at, _times, _names_of_rows
+    cdef list _cuts, _texts, _hashes, _unnamed, _places, _anchors, _ids, _befores, _is_placed
 
     cpdef int row_of(self, str written) except -3
     cpdef int row_of_whole(self, str address) except -3
@@ -27,9 +27,12 @@ cdef class PageAddresses:
     @cython.locals(needle=str)
     cpdef bint may_name_page(self, str text) except -1
     cpdef int collect(self, int row, int kind, uint64_t place, int inside, int named_at) except -1
+    cpdef note_cut(self, int row, int left, uint64_t place)
     cpdef forget(self, int first)
     @cython.locals(number=int)
     cpdef stand_at(self, int first, uint64_t place, bint is_beside)
+    @cython.locals(number=int)
+    cpdef note_box(self, int first, uint64_t place)
     @cython.locals(at=int, number=int)
     cpdef place(self, int first, int last, uint64_t anchor, uint64_t before=*)
     @cython.locals(at=int)

@@ -17,8 +17,8 @@ from scrapy_simhash.analysis.events import (
     is_plain,
     is_whole,
 )
-from scrapy_simhash.decision.cuts import stripped
-from scrapy_simhash.decision.holdings import PLACE, Addresses
+from scrapy_simhash.decision.cuts import EVERYWHERE, stripped
+from scrapy_simhash.decision.holdings import CUT_KIND, KINDS, PLACE, Addresses
 from scrapy_simhash.decision.rewriting import OwnAddress
 from scrapy_simhash.hashes import long_hash_of, mix
 
@@ -29,6 +29,11 @@ MAX_ADDRESSES = 10_000
 MOST_AROUND = 2
 MOST_BEFORE = 50
 
+# A parameter that is left out of fewer of the links on a page may be that of what a box is about.
+SESSION_SHARE = 0.5
+
+_LINK = KINDS.index("link")
+_BESIDE = 0x80
 _VALUE = (1 << 64) - 1 - PLACE
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 
@@ -70,6 +75,10 @@ class PageAddresses:
         self._ids: list[int] = []
         self._befores: list[int] = []
         self._is_placed: list[int] = []
+        # Of each link that is cut: its row, that of what is left, and its place.
+        self._cuts: list[tuple[int, int, int]] = []
+        # What is written with a parameter that is left out, by the rows of what is left.
+        self._whole: dict[int, list[str]] = {}
         self.said = 0  # by links that are no values
         # Of each anchor and place the row there, -1 if there are several.
         self._row_at: dict[int, int] = {}
@@ -88,8 +97,10 @@ class PageAddresses:
                 start, _, place = address.partition("#")
                 if self._own.is_it(start) and not place.startswith(("/", "!")):
                     address = start  # a tab of this page, say
-                address = stripped(address, self.names) if self.names else address
-                row = self.row_of_whole(address) if address else -2
+                left = stripped(address, self.names) if self.names else address
+                row = self.row_of_whole(left) if left else -2
+                if left != address:
+                    self._whole.setdefault(row, []).append(address)
             self._row_as_written[written] = row
         return row
 
@@ -163,6 +174,10 @@ class PageAddresses:
         self._is_placed.append(False)
         return len(self.rows) - 1
 
+    def note_cut(self, row: int, left: int, place: int) -> None:
+        """Note that of a link at a place, as written, only what is in another row is left."""
+        self._cuts.append((row, left, place))
+
     def forget(self, first: int) -> None:
         """Forget the addresses from a number on."""
         for one in (
@@ -184,6 +199,14 @@ class PageAddresses:
             self._places[number] = place
             if is_beside:
                 self.kinds[number] |= 0x80
+
+    def note_box(self, first: int, place: int) -> None:
+        """Note that the addresses from a number on are in a box that shows others at each visit."""
+        for number in range(first, len(self.rows)):
+            if not self.kinds[number] & CUT_KIND:
+                if self.kinds[number] & ~_BESIDE == _LINK:
+                    self.note_cut(self.rows[number], -2, place)
+                self.kinds[number] |= CUT_KIND
 
     def place(self, first: int, last: int, anchor: int, before: int = 0) -> None:
         """Take note of what some addresses are in that are in nothing yet, in this order.
@@ -266,6 +289,15 @@ class PageAddresses:
     def found(self) -> Addresses:
         """Return all that are placed."""
         chosen = [number for number, is_one in enumerate(self._is_placed) if is_one]
+        rows = {self.rows[number] for number in chosen if self.kinds[number] & ~_BESIDE == _LINK}
+        others = self.names - {one.partition("=")[0] for one in self._parameters}
+        written = [(one, row) for row in rows for one in self._whole.get(row, ())]
+        if len(written) < SESSION_SHARE * len(rows):
+            self._cuts += [
+                (self.row_of_whole(one), row, EVERYWHERE)
+                for one, row in written
+                if stripped(one, others) != one
+            ]
         return Addresses(
             "\n".join(self._texts),
             array("Q", self._hashes),
@@ -275,6 +307,7 @@ class PageAddresses:
             array("Q", [self._ids[number] for number in chosen]),
             bytes([self.kinds[number] for number in chosen]),
             self.said,
+            tuple(self._cuts),
         )
 
 

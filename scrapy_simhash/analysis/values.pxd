@@ -50,6 +50,7 @@ cdef class Reader:
     @cython.locals(rank=int)
     cdef object _near(self, object wide)
     cdef str _cut(self, Frame frame, str kind, str what, str value)
+    @cython.locals(row=int, left=int, number=int, whole=str, address=str)
     cdef bint _take_address(self, Frame frame, str name, str kind, str written) except -1
     cdef int _collect(self, Frame frame, int row, int kind) except -1
     cdef uint64_t _in_value(self, Frame frame, uint64_t place) except? 0
@@ -95,7 +96,7 @@ cdef class Reader:
     ) except -1
     cdef _end_chain(self, Frame frame, uint64_t end)
     @cython.locals(
-        of=PageAddresses, at=int, value=uint64_t, chain=int, inside=int, named_at=int,
+        of=PageAddresses, at=int, value=uint64_t, chain=int, inside=int, named_at=int, kind=int,
     )
     cdef _note_addresses(self)
     @cython.locals(

@@ -62,6 +62,7 @@ from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wid
 from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
     BESIDE_BIT,
+    CUT_KIND,
     HEAD_BIT,
     KINDS,
     MAX_TOLD,
@@ -405,6 +406,8 @@ class Reader:
         place = self._in_value(frame, frame.outer)
         is_beside = frame.is_noise or self._is_of_links(frame)
         self._addresses.stand_at(frame.address, place, is_beside)
+        if frame.is_noise:
+            self._addresses.note_box(frame.address, frame.place)
 
     def _is_of_links(self, frame: Frame) -> bool:
         """Whether an element leads elsewhere, from a place where that is no value."""
@@ -497,11 +500,18 @@ class Reader:
         row = self._addresses.row_of(written)
         if row == -1:
             return False
+        number = _NUMBER_OF_KIND[kind]
         if row >= 0 and self._is_watching(frame):
-            address = self._cut(frame, "address", name, self._addresses.text_of(row))
-            row = self._addresses.row_of_whole(address) if address else -2
+            whole = self._addresses.text_of(row)
+            address = self._cut(frame, "address", name, whole)
+            if address != whole:
+                number |= CUT_KIND
+                left = self._addresses.row_of_whole(address) if address else -2
+                if kind == "link":
+                    self._addresses.note_cut(row, left, frame.place)
+                row = left
         if row >= 0:
-            self._collect(frame, row, _NUMBER_OF_KIND[kind])
+            self._collect(frame, row, number)
         return True
 
     def _collect(self, frame: Frame, row: int, kind: int) -> int:
@@ -884,7 +894,8 @@ class Reader:
             if value:
                 chain = self._rows.chain(value, -1)
                 inside, named_at = of.inside[at], of.named_at[at]
-                self._rows.add(value, chain, of.kinds[at], inside, named_at, of.rows[at], -1)
+                kind = of.kinds[at] & ~CUT_KIND
+                self._rows.add(value, chain, kind, inside, named_at, of.rows[at], -1)
 
     def _read_code(self, frame: Frame, code: str) -> None:
         """Take note of the literals of a script, each with the name before it, or of a style."""

@@ -67,7 +67,7 @@ from scrapy_simhash.crawl.walls import (
     DroppedRequests,
     Walls,
 )
-from scrapy_simhash.decision.cuts import stripped
+from scrapy_simhash.decision.cuts import with_stripped
 from scrapy_simhash.decision.holdings import Addresses
 from scrapy_simhash.decision.page import Decision, Page, Reason
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
@@ -268,9 +268,9 @@ class SimhashDownloaderMiddleware:
             request.meta.setdefault("is_start_request", True)
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
-        address = self._address_of(request.url)
-        self._reach.hand([address])
-        self._reach.note_asked(address)
+        addresses = self._addresses_of(request.url)
+        self._reach.hand(addresses)
+        self._reach.note_asked(addresses)
         return None if self._validators is None else self._validators.prepare(request)
 
     def note_link(self, request: Request, response: Response) -> None:
@@ -282,10 +282,10 @@ class SimhashDownloaderMiddleware:
         addresses = self._unhanded.pop(response.url, None)
         if addresses is not None and response.request and self._facts.leads_on(response.request):
             self._reach.hand_all(addresses)
-        address = self._address_of(request.url)
-        self._reach.note_asked(address)
+        asked = self._addresses_of(request.url)
+        self._reach.note_asked(asked)
         if self._walls is not None:
-            self._walls.note_origin(request, response, lambda: not self._reach.unmet([address]))
+            self._walls.note_origin(request, response, lambda: not self._reach.unmet(asked))
 
     def _note_failed(self, request: Request) -> None:
         """Note that there is no answer to a request that a page has led to."""
@@ -295,14 +295,14 @@ class SimhashDownloaderMiddleware:
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""
-        self._reach.take_back(self._address_of(request.url))
+        self._reach.take_back(self._addresses_of(request.url))
 
-    def _address_of(self, url: str) -> str:
-        """Return an address without the parameters that change by themselves."""
+    def _addresses_of(self, url: str) -> list[str]:
+        """Return an address, and what it is without the parameters that change by themselves."""
         learned = self.index.learned
         if not learned.noises.is_noisy():
-            return url
-        return stripped(url, learned.noises.of(section_of(url)).cuts.parameters)
+            return [url]
+        return with_stripped(url, learned.noises.of(section_of(url)).cuts.parameters)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Go on without the answer to a request, which may be one of the plug-in's own."""
@@ -354,10 +354,12 @@ class SimhashDownloaderMiddleware:
     def _note_led_to(self, request: Request, response: Response, decision: Decision) -> None:
         """Note what links led to by a redirect, and those that led to no page, but to a file."""
         is_file = decision.verdict == "skipped" and response.status // 100 == 2
+        if response.status in GONE:
+            self._reach.note_judged(self._addresses_of(request.url), is_same=True)
         if is_file or decision.is_duplicate or decision.reason in OTHER_PAGES:
             for url in (*redirects_in(request.meta), *[response.url] * is_file):
                 is_same = decision.is_duplicate
-                self._reach.note_judged(self._address_of(url), is_same, by_text=not is_same)
+                self._reach.note_judged(self._addresses_of(url), is_same, by_text=not is_same)
 
     def _met(self, request: Request, page: Page, decision: Decision) -> tuple[Decision, Record]:
         """Note that a page is unchanged, as its server says; return the decision and its record."""
@@ -441,7 +443,7 @@ class SimhashDownloaderMiddleware:
         action = self._policy.action(request, response, decision)
         leads_on = action == "pass" and self._facts.leads_on(request)
         if action == "pass":
-            self._reach.hand([self._address_of(response.url)])
+            self._reach.hand(self._addresses_of(response.url))
         if leads_on:
             self._reach.hand_all(page.holds.addresses)
         elif action == "pass":

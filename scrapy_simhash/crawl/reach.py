@@ -7,6 +7,7 @@ addresses that the spider was never handed: :func:`decide` asks the :class:`Reac
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
-from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped
-from scrapy_simhash.decision.holdings import KINDS, LEADING, Addresses, Told, unpack_addresses
+from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped, with_stripped
+from scrapy_simhash.decision.holdings import LEADING, Addresses, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
 from scrapy_simhash.decision.page import Decision, NearMiss, Page, Reason
 from scrapy_simhash.decision.rewriting import Session
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.counting import Heaviest
-from scrapy_simhash.urls import Address, folder_pattern, page_pattern
+from scrapy_simhash.urls import Address, folder_pattern, page_pattern, section_of
 
 if TYPE_CHECKING:
     from scrapy_simhash.url_rules.evidence import Hypothesis
@@ -71,6 +72,9 @@ MOST_WAITING_OF_PAGE = 64
 MAX_WAITING = 2_083
 # Parameters of a kept address that are looked at one by one.
 MARKED_PARAMETERS = 5
+# What is cut from a link and has such a word does not say where it leads: a number or a name of an
+# item is shorter, and a UUID has hyphens.
+_TOKEN = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16,}|(?<![a-z\d-])\d{10,}", re.IGNORECASE)
 
 
 async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Decision]:
@@ -83,7 +87,7 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     copy of this page seems to lead on.
     """
     decision = await index.add(page)
-    address = stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
+    address = with_stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
     by_text = decision.verdict != "variant"
     if decision.beside is not None and index.parameters.share is not None:
         told = with_links(index, reach, page, decision.beside)
@@ -129,7 +133,9 @@ def _with_links(
     )
     reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
     for kind, reason in reasons:
-        own = [Told(kind, "", one) for one in addresses.of(kind) if one in new.addresses]
+        changing = addresses.cut_links() if kind == "link" else ()
+        held = dict.fromkeys((*addresses.of(kind), *changing))
+        own = [Told(kind, "", one) for one in held if one in new.addresses]
         if own:
             told = kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
             return told, not new.are_known
@@ -202,8 +208,15 @@ class Naming(NamedTuple):
     is_whole: bool = False
 
 
+class Changing(NamedTuple):
+    """Links that are others at each visit, at one place of the pages of a section."""
+
+    section: str
+    place: int
+
+
 # By what a link of a copy may lead to the same as one of its kept page.
-Key: TypeAlias = "AddressRule | Naming"
+Key: TypeAlias = "AddressRule | Naming | Changing"
 
 
 @dataclass(slots=True)
@@ -303,7 +316,8 @@ class Reach:
     - the scheme, or www before the host;
     - a session: a parameter that the addresses differ in, and that nearly all links of the copy
       have with its own value;
-    - :class:`Naming`: a link that names the page that it is on, or has a parameter of it.
+    - :class:`Naming`: a link that names the page that it is on, or has a parameter of it;
+    - :class:`Changing`: a link that is another one at each visit.
 
     A copy with links that are known by another key alone is kept, and what these lead to is noted
     (:meth:`note_judged`).  A key is trusted once :data:`TRUSTED_AFTER` such links have led to
@@ -328,7 +342,7 @@ class Reach:
         # What the spider got with a copy though the kept page has something else there.
         self._frames = KnownAddresses(FRAME_SLOTS)
         self._rules: Heaviest[AddressRule, _Trials] = Heaviest(RULES, _Trials)
-        self._namings: Heaviest[Naming, _Trials] = Heaviest(RULES, _Trials)
+        self._others: Heaviest[Naming | Changing, _Trials] = Heaviest(RULES, _Trials)
         # Links that are known by some keys alone, the oldest first.
         self._waiting: dict[str, tuple[Key, ...]] = {}
 
@@ -343,14 +357,18 @@ class Reach:
         self._handed.add_hashes(addresses.hashes)
         self._asked.add_hashes(call for _, call in addresses.calls())
 
-    def note_asked(self, address: str) -> None:
-        """Note that a request is sent for an address."""
-        self._asked.add([address])
-        for key in self._waiting.get(address, ()):
+    def note_asked(self, addresses: Sequence[str]) -> None:
+        """Note that a request is sent for an address, as it is and without what changes."""
+        self._asked.add(addresses)
+        for key in (key for one in addresses for key in self._waiting.get(one, ())):
             self._trials_of(key).are_followed = True
 
-    def note_judged(self, address: str, is_same: bool, by_text: bool = False) -> None:
+    def note_judged(self, addresses: Iterable[str], is_same: bool, by_text: bool = False) -> None:
         """Note that an address led to a duplicate, or to something else, *by_text* or by values."""
+        for address in addresses:
+            self._note_judged(address, is_same, by_text)
+
+    def _note_judged(self, address: str, is_same: bool, by_text: bool) -> None:
         keys = self._waiting.pop(address, ())
         if is_same and (rules := _rules_among(keys)):
             self._note_pattern(_pattern_of(address, rules), rules)
@@ -363,7 +381,7 @@ class Reach:
             trials.same += is_same
 
     def _trials_of(self, key: Key) -> _Trials:
-        return self._namings[key] if isinstance(key, Naming) else self._rules[key]
+        return self._others[key] if isinstance(key, Naming | Changing) else self._rules[key]
 
     def _untrusted(
         self, keys: Sequence[Key], address: str, by_index: Mapping[Key, Hypothesis]
@@ -374,12 +392,13 @@ class Reach:
         untrusted = (key for key in keys if not self._is_trusted(key, pattern))
         return [key for key in untrusted if not _is_proven(by_index.get(key), address)]
 
-    def _is_trusted(self, key: Key, pattern: str) -> bool:
-        if isinstance(key, Naming):
-            trials = self._namings.get(key)
+    def _is_trusted(self, key: Key, pattern: str = "") -> bool:
+        if isinstance(key, Naming | Changing):
+            trials = self._others.get(key)
             if trials is None:
                 return False
-            is_idle = key.is_whole and trials.open >= TRUSTED_AFTER and not trials.are_followed
+            may_be_idle = isinstance(key, Changing) or key.is_whole
+            is_idle = may_be_idle and trials.open >= TRUSTED_AFTER and not trials.are_followed
             return is_idle or trials.are_right
         # With parameters, there is no end of addresses; of a mirror, any page may be another one.
         if key.kind not in PARAMETERS and not _is_of_one_site(key):
@@ -402,10 +421,11 @@ class Reach:
             if len(patterns) < MOST_PATTERNS:
                 patterns.add(pattern)
 
-    def take_back(self, address: str) -> None:
+    def take_back(self, addresses: Sequence[str]) -> None:
         """Note that no request is sent for an address that was on a page; but one may have been."""
-        if address not in self._asked:
-            self._handed.remove(address)
+        if addresses[0] not in self._asked:
+            for address in addresses:
+                self._handed.remove(address)
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
         """Return the addresses that the spider has not got yet; 0.3 us each."""
@@ -431,7 +451,7 @@ class Reach:
 
     def start_trials_over(self) -> None:
         """Forget what spoke against rules and namings, except for texts: it may be noise."""
-        for trials in (*self._rules.values(), *self._namings.values()):
+        for trials in (*self._rules.values(), *self._others.values()):
             trials.different = trials.values = 0
 
     def new_among(
@@ -486,8 +506,16 @@ class Reach:
         for one in of_pages:
             self._rules[one].note_copy(kept_url)
         self._note_pattern(_pattern_of(url, of_pages), of_pages)
+        section = section_of(url) if held.cuts else ""
+        changing = {
+            link: key
+            for link, (left, place) in held.cut_links().items()
+            if not is_known(link)
+            and not (is_known(left) and any(one not in left for one in _TOKEN.findall(link)))
+            and not self._is_trusted(key := Changing(section, place))
+        }
         unmet = (one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one))
-        new = [*unmet, *sorted(ahead)]
+        new = [*unmet, *sorted(ahead), *changing]
         values = self._renamed(held, renamed)
         if not new and not values:
             return NewAddresses(set())
@@ -505,6 +533,7 @@ class Reach:
             are_aliases = not has_files and all(is_known_by(by, one) for one in new)
             if rule is not None:
                 self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
+            self._wait({one: [key] for one, key in changing.items()})
             return NewAddresses({*new}, are_aliases, are_known=True)
 
         def is_it(other: str) -> bool:
@@ -526,6 +555,7 @@ class Reach:
                     doubtful[link] = [*of_pages]
             else:
                 found = [keys for other, keys in ways(link) if is_it(other)]
+                found += [[changing[link]]] if link in changing else []
                 missing = [self._untrusted(keys, link, by_index) for keys in found]
                 if [] not in missing:
                     doubtful[link] = missing[0] if missing else []
@@ -568,7 +598,7 @@ class Reach:
             row = held.rows[number]
             copies = [held.hashes[row] ^ held.places[number] ^ nth for nth in range(FRAME_AFTER)]
             if not self._frames.has(copies[-1]):
-                is_file = KINDS[held.kinds[number]] == "media"
+                is_file = held.kind_of(number) == "media"
                 found[texts[row]] = _Renamed(is_file, copies)
         return found
 
@@ -638,6 +668,8 @@ def _about(url: str, rules: Iterable[AddressRule]) -> Iterator[AddressRule]:
 
 def _is_of_one_site(key: Key) -> bool:
     """Whether a key is about ways to write the address of one site, or the page's own address."""
+    if isinstance(key, Changing):
+        return False
     if isinstance(key, Naming):
         return key.is_whole
     is_www = key.kind == "host" and key.drop.removeprefix("www.") == key.keep.removeprefix("www.")
@@ -663,7 +695,7 @@ def _is_proven(known: Hypothesis | None, address: str) -> bool:
 
 
 def _rules_among(keys: Iterable[Key]) -> list[AddressRule]:
-    return [key for key in keys if not isinstance(key, Naming)]
+    return [key for key in keys if not isinstance(key, Naming | Changing)]
 
 
 def _pattern_of(url: str, rules: Iterable[AddressRule]) -> str:

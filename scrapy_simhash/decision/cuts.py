@@ -290,6 +290,12 @@ def stripped(address: str, names: Iterable[str]) -> str:
     return parts._replace(query="&".join(own)).geturl()
 
 
+def with_stripped(address: str, names: Iterable[str]) -> list[str]:
+    """Return an address, and what it is without the parameters of some names if it has any."""
+    short = stripped(address, names)
+    return [address] if short == address else [address, short]
+
+
 def in_order(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     """Return cuts as they are applied: first those that count words, which others leave out."""
     return tuple(sorted(cuts, key=lambda cut: (cut[0] == "near", repr(cut))))

@@ -82,6 +82,8 @@ LESS = "(less than on the kept page, or in another order)"
 LEADING = ("link", "media")
 # An address that is beside the content is no value.
 _BESIDE_KIND = 0x80
+# Of one that is cut, it is what is written that may lead somewhere.
+CUT_KIND = 0x40
 
 
 class Addresses(NamedTuple):
@@ -90,9 +92,12 @@ class Addresses(NamedTuple):
     *joined* are the different ones, one a line, *hashes* the 64 bits of each that
     :func:`~scrapy_simhash.hashes.long_hash_of` returns.  All else is of each time that one comes,
     in the order of the page: *rows* say which it is, *kinds* are numbers of :data:`KINDS` (with
-    another bit for those beside the content).  Of a link that is no value, the *anchor* is a hash
-    of what it is called.  *said* is one of the texts of all these: by it, it is known that a page
-    says something else than it did.
+    another bit for those beside the content, and one for those that are cut at their place).  Of a
+    link that is no value, the *anchor* is a hash of what it is called.  *said* is one of the texts
+    of all these: by it, it is known that a page says something else than it did.
+
+    Of each link that is cut, *cuts* have the row of what is written, that of what is left (-2 if
+    nothing is), and its place.
     """
 
     joined: str = ""
@@ -103,6 +108,7 @@ class Addresses(NamedTuple):
     ids: array[int] = array("Q")
     kinds: bytes = b""
     said: int = 0
+    cuts: tuple[tuple[int, int, int], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.kinds)
@@ -148,6 +154,15 @@ class Addresses(NamedTuple):
         )
         return [*found]
 
+    def kind_of(self, number: int) -> str:
+        """Return the kind of an address, by its number."""
+        return KINDS[self.kinds[number] & ~(_BESIDE_KIND | CUT_KIND)]
+
+    def cut_links(self) -> dict[str, tuple[str, int]]:
+        """Return the links that are cut, as written: what is left of each, and its place."""
+        texts = self.texts if self.cuts else []
+        return {texts[row]: (texts[left] if left >= 0 else "", at) for row, left, at in self.cuts}
+
     def pack(self) -> bytes:
         """Return what is stored of those that the spider must have been handed, and of *said*."""
         hashes = {self.hashes[row] for row in self.rows_of(*LEADING)}
@@ -161,15 +176,14 @@ class Addresses(NamedTuple):
         count = len(self.hashes)
         link = KINDS.index("link") | _BESIDE_KIND
         none = array("Q", [0] * len(more))
-        return Addresses(
-            "\n".join((*self.texts, *more)),
-            self.hashes + array("Q", map(long_hash_of, more)),
-            self.rows + array("I", range(count, count + len(more))),
-            self.places + array("H", [BESIDE_BIT] * len(more)),
-            self.anchors + none,
-            self.ids + none,
-            self.kinds + bytes([link] * len(more)),
-            self.said,
+        return self._replace(
+            joined="\n".join((*self.texts, *more)),
+            hashes=self.hashes + array("Q", map(long_hash_of, more)),
+            rows=self.rows + array("I", range(count, count + len(more))),
+            places=self.places + array("H", [BESIDE_BIT] * len(more)),
+            anchors=self.anchors + none,
+            ids=self.ids + none,
+            kinds=self.kinds + bytes([link] * len(more)),
         )
 
 
@@ -442,7 +456,7 @@ class Comparable:
         numbers = [
             (value, number)
             for value, (number, *_) in self._addresses.items()
-            if KINDS[held.kinds[number]] != "data"
+            if held.kind_of(number) != "data"
             and rewriting.may_rename(self._texts[held.rows[number]])
         ]
         self._tables_renamed += bool(numbers)
@@ -507,7 +521,7 @@ class Comparable:
         text = self._texts[held.rows[number]]
         anchor, place = held.anchors[number], held.places[number]
         own = [*rewriting.own(text)]
-        others = () if KINDS[held.kinds[number]] == "data" else rewriting.others(text)
+        others = () if held.kind_of(number) == "data" else rewriting.others(text)
         for address in chain(own, others):
             value = address_id(address, anchor, place)
             if value >> 32 in kept.hashes or value in template:

@@ -35,7 +35,15 @@ from scrapy_simhash.analysis.tree import (
     reference_events,
     walk,
 )
-from scrapy_simhash.decision.cuts import NO_CUTS, WHOLE, Cut, Cuts
+from scrapy_simhash.decision.cuts import (
+    EVERYWHERE,
+    NO_CUTS,
+    WHOLE,
+    Cut,
+    Cuts,
+    element_at,
+)
+from scrapy_simhash.decision.holdings import Addresses
 from tests.pages import in_python
 
 if compiled_walk is None:
@@ -204,7 +212,7 @@ def test_compiled_and_python_read_the_same(html: str, is_cut: bool) -> None:
         last_word: Cut = ("near", "", " ", 1)
         places = dict.fromkeys([*atoms][::2], (last_word,))
         places |= dict.fromkeys([*atoms][::5], (WHOLE,))
-        cuts = Cuts(frozenset({"y"}), places)
+        cuts = Cuts(frozenset({"y"}), places, frozenset(map(element_at, places)))
     one = values.read_values(found, url, base, cuts)
     other = IN_VALUES.read_values(found, url, base, cuts)
     assert one.state() == other.state()
@@ -244,6 +252,73 @@ def test_the_links_and_pictures_that_a_spider_selects_are_read(html: str, more: 
         for tag, name in (("a", "href"), ("img", "src")):
             selected = response.xpath(f"//{tag}/@{name}").getall()
             assert not Counter((tag, name, value) for value in selected) - read
+
+
+LINKS = '<p class=a><a href="/x">X</a> <a href="/y">Y</a></p>'
+TEASER = f'{LINKS}<p class=b><a href="/read?id=17"><img src="/read.png?id=17"></a></p>'
+
+
+def read_with(cut: Cut, html: str = TEASER) -> list[Addresses]:
+    """The addresses on a page, where the links in paragraphs of one class are cut."""
+    tree = parse(html)
+    assert tree is not None
+    url, found = "http://a.example/", both(tree)
+    wide = {
+        place
+        for place, (atom, *_) in values.atoms_of(found, url, url).items()
+        if atom.text.startswith("http://a.example/read")
+    }
+    places = dict.fromkeys(wide, (cut,))
+    cuts = Cuts(places=places, elements=frozenset(map(element_at, wide)))
+    return [
+        module.read_values(found, url, url, cuts).values(()).addresses
+        for module in (values, IN_VALUES)
+    ]
+
+
+def test_a_link_that_is_cut_may_lead_to_what_is_written() -> None:
+    for found in read_with(("parameter", "id")):
+        ((written, (left, place)),) = found.cut_links().items()
+        assert (written, left) == ("http://a.example/read?id=17", "http://a.example/read")
+        assert place
+        assert "http://a.example/read.png" in found.texts
+        assert {*found.of("link", "media")} == {"http://a.example/x", "http://a.example/y"}
+    for found in read_with(WHOLE):
+        assert [left for left, _ in found.cut_links().values()] == [""]
+
+
+def test_a_link_in_a_box_that_shows_others_may_lead_to_what_is_written() -> None:
+    tree = parse(TEASER)
+    assert tree is not None
+    url, found = "http://a.example/", both(tree)
+    atoms = [atom for of in values.atoms_of(found, url, url).values() for atom in of]
+    boxes = {box.wide for atom in atoms if "/read" in atom.text for box in atom.boxes}
+    cuts = Cuts(places=dict.fromkeys(boxes, (WHOLE,)), elements=frozenset(map(element_at, boxes)))
+    for module in (values, IN_VALUES):
+        held = module.read_values(found, url, url, cuts).values(()).addresses
+        assert "http://a.example/read?id=17" in held.cut_links()
+        assert "http://a.example/read.png?id=17" not in held.of("link", "media")
+
+
+@pytest.mark.parametrize(("more", "is_session"), [("", False), ("?id=17", True)])
+def test_a_parameter_of_few_links_is_that_of_what_they_lead_to(more: str, is_session: bool) -> None:
+    links = "".join(f'<a href="/{name}{more}">{name}</a>' for name in "uvwx")
+    html = f'<p>{links}<a href="/read?id=17">A</a><a href="/talk?id=17">B</a></p>'
+    tree = parse(html)
+    assert tree is not None
+    url, found = "http://a.example/", both(tree)
+    for module in (values, IN_VALUES):
+        reader = module.read_values(found, url, url, Cuts(frozenset({"id"})))
+        held = reader.values(()).addresses
+        expected = (
+            {}
+            if is_session
+            else {
+                f"http://a.example/{name}?id=17": (f"http://a.example/{name}", EVERYWHERE)
+                for name in ("read", "talk")
+            }
+        )
+        assert held.cut_links() == expected
 
 
 @pytest.mark.parametrize("first", ["fingerprint", "events", "values"])

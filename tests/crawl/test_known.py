@@ -20,6 +20,7 @@ from scrapy_simhash.crawl.reach import (
 from scrapy_simhash.crawl.reach import NewAddresses as New
 from scrapy_simhash.decision.cuts import Cuts, stripped
 from scrapy_simhash.decision.holdings import (
+    CUT_KIND,
     MAX_ADDRESSES,
     Addresses,
     pack_addresses,
@@ -99,7 +100,7 @@ def prove(found: Reach, copy: str, kept: str, times: int = TRUSTED_AFTER) -> Non
         urls = copy.format("of"), kept.format("of")
         assert found.new_among(links(*own), *urls) == New({*own}, are_aliases=True)
         found.hand(own)
-        found.note_judged(own[0], is_same=True)
+        found.note_judged([own[0]], is_same=True)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_links_of_another_session_are_known_when_they_led_nowhere_new(
     for number in range(TRUSTED_AFTER + 1):
         own = [SITE + link.format(f"x{3 * number + i}") for i in range(3)]
         told.append({*own} - found.new_among(links(*own), SITE + url, SITE + kept_url).addresses)
-        found.note_judged(own[0], is_same=True)
+        found.note_judged([own[0]], is_same=True)
         if number == TRUSTED_AFTER - 1:
             found.hand(SITE + handed.format(f"x{3 * TRUSTED_AFTER + i}") for i in range(3))
     assert [*map(len, told)] == [0] * TRUSTED_AFTER + [3]
@@ -153,14 +154,14 @@ def test_links_that_name_their_page_are_known_when_they_led_nowhere_new(
     found = reach()
     for number in range(1, TRUSTED_AFTER + 1):
         assert is_new(found, number)
-        found.note_asked(SITE + link.format(number))
-        found.note_judged(SITE + link.format(number), is_same=True)
+        found.note_asked([SITE + link.format(number)])
+        found.note_judged([SITE + link.format(number)], is_same=True)
     assert not is_new(found, TRUSTED_AFTER + 1)
     followed, ignored = reach(), reach()
     for number in range(1, TRUSTED_AFTER + 1):
         assert is_new(followed, number)
         assert is_new(ignored, number)
-    followed.note_asked(SITE + link.format(1))
+    followed.note_asked([SITE + link.format(1)])
     assert is_new(followed, TRUSTED_AFTER + 1)
     is_whole = "case" not in link
     assert is_new(ignored, TRUSTED_AFTER + 1) is not is_whole, "the spider asks for none of these"
@@ -177,9 +178,62 @@ def test_links_of_which_one_led_to_another_text_are_new_until_hardly_any_does() 
     for number in range(1, TRUSTED_AFTER + 2):
         assert is_new(number)
         is_same = number > 1
-        found.note_judged(f"{SITE}/papers?case={number}", is_same, by_text=not is_same)
+        found.note_judged([f"{SITE}/papers?case={number}"], is_same, by_text=not is_same)
     found.start_trials_over()  # what changes by itself is no text
     assert is_new(TRUSTED_AFTER + 2)
+
+
+def changing(written: str, left: str, place: int = 1) -> Addresses:
+    """A link that is cut at its place."""
+    found = links(written, left)
+    return found._replace(kinds=bytes([found.kinds[0] | CUT_KIND] * 2), cuts=((0, 1, place),))
+
+
+def is_new_at_a_visit(found: Reach, number: int, place: int = 1) -> bool:
+    held = changing(f"{SITE}/read?id={number}", f"{SITE}/read", place)
+    return bool(found.new_among(held, f"{SITE}/p?n={number}", f"{SITE}/p?n=0").addresses)
+
+
+def test_links_that_are_others_at_each_visit_are_known_when_they_led_nowhere_new() -> None:
+    found = reach("/read?id=1")
+    assert not is_new_at_a_visit(found, 1)
+    for number in range(2, TRUSTED_AFTER + 2):
+        assert is_new_at_a_visit(found, number)
+        found.note_judged([f"{SITE}/read?id={number}"], is_same=True)
+    assert not is_new_at_a_visit(found, TRUSTED_AFTER + 2)
+    assert is_new_at_a_visit(found, TRUSTED_AFTER + 2, place=2)
+
+
+def test_links_that_are_others_at_each_visit_stay_new_where_they_led_to_a_page() -> None:
+    found = reach()
+    for number in range(TRUSTED_AFTER + 1):
+        assert is_new_at_a_visit(found, number)
+        found.note_asked([f"{SITE}/read?id={number}"])
+        found.note_judged([f"{SITE}/read?id={number}"], is_same=number > 0, by_text=number == 0)
+    assert is_new_at_a_visit(found, TRUSTED_AFTER + 1)
+
+
+def test_links_that_are_others_at_each_visit_are_no_news_if_the_spider_asks_for_none() -> None:
+    found = reach()
+    assert all(is_new_at_a_visit(found, number) for number in range(TRUSTED_AFTER))
+    assert not is_new_at_a_visit(found, TRUSTED_AFTER)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_known"),
+    [
+        ("0a1b2c3d4e5f60718293a4b5", True),
+        ("1795896569", True),
+        ("17", False),
+        ("the-lamp-of-the-north", False),
+        ("123e4567-e89b-12d3-a456-426614174000", False),
+    ],
+)
+def test_what_is_cut_from_a_link_says_nothing_if_it_is_a_token(value: str, is_known: bool) -> None:
+    held = changing(f"{SITE}/x/7?v={value}", f"{SITE}/x/7")
+    found = reach("/x/7")
+    assert bool(found.new_among(held, f"{SITE}/copy", f"{SITE}/kept").addresses) is not is_known
+    assert reach().new_among(held, f"{SITE}/copy", f"{SITE}/kept").addresses
 
 
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
@@ -190,7 +244,7 @@ def test_what_led_somewhere_else_is_new_from_then_on() -> None:
     found = reach("/x", "/y", "/z")
     for one in "yz":
         assert found.new_among(links(f"{SECURE}/{one}"), f"{SECURE}/p", f"{SITE}/p").addresses
-        found.note_judged(f"{SECURE}/{one}", is_same=False)
+        found.note_judged([f"{SECURE}/{one}"], is_same=False)
     prove(found, mirror, kept)
     assert found.new_among(links(f"{SECURE}/x"), f"{SECURE}/p", f"{SITE}/p").addresses
 
@@ -201,10 +255,10 @@ def test_so_many_links_are_waited_for() -> None:
         found.hand([f"{SITE}/x{number}"])
         found.new_among(links(f"{SECURE}/x{number}"), f"{SECURE}/p", f"{SITE}/p")
     for number in range(TRUSTED_AFTER):  # these are forgotten
-        found.note_judged(f"{SECURE}/x{number}", is_same=True)
+        found.note_judged([f"{SECURE}/x{number}"], is_same=True)
     assert found.new_among(links(f"{SECURE}/x0"), f"{SECURE}/p", f"{SITE}/p").addresses
     for number in range(TRUSTED_AFTER):
-        found.note_judged(f"{SECURE}/x{MOST_WAITING + number}", is_same=True)
+        found.note_judged([f"{SECURE}/x{MOST_WAITING + number}"], is_same=True)
     assert not found.new_among(links(f"{SECURE}/x1"), f"{SECURE}/p", f"{SITE}/p").addresses
 
 
@@ -225,7 +279,7 @@ def test_links_are_known_only_if_links_like_them_led_to_copies() -> None:
     own = [f"{SITE}/{name}{'&' if '?' in name else '?'}sid=2" for name in names]
     copy = links(*own), f"{SITE}/p?sid=2", f"{SITE}/p"
     assert found.new_among(*copy).addresses == {own[-1]}
-    found.note_judged(own[-1], is_same=True)
+    found.note_judged([own[-1]], is_same=True)
     assert not found.new_among(*copy).addresses
 
 
@@ -249,7 +303,7 @@ def test_links_of_the_same_site_are_known_when_it_was_one_often_enough(
     prove(found, f"{copy}{{}}", f"{kept}{{}}", TRUSTED_AFTER - 1)
     of = f"{copy}p", f"{kept}p"
     assert found.new_among(links(f"{copy}x"), *of) == New({f"{copy}x"}, are_aliases=True)
-    found.note_judged(f"{copy}x", is_same=True)
+    found.note_judged([f"{copy}x"], is_same=True)
     assert found.new_among(links(f"{copy}x"), *of) == New(set(), are_aliases=True)
     assert found.new_among(links(f"{copy}y"), *of) == New({f"{copy}y"})
 
@@ -282,7 +336,7 @@ def test_copies_of_several_pages_prove_a_site_to_be_the_same() -> None:
         other.new_among(links(), f"{SECURE}/p", f"{SITE}/p")
     assert other.new_among(*last).addresses, "they are of one page"
     assert not found.new_among(*last).addresses
-    found.note_judged(f"{SECURE}/x", is_same=False)
+    found.note_judged([f"{SECURE}/x"], is_same=False)
     assert not found.new_among(*last).addresses, "it was not waited for"
 
 
@@ -527,7 +581,7 @@ def test_a_link_that_nobody_asked_for_is_known_by_what_it_was_called(
     found = reach("/6", "/7")
     found.hand_all(called(("next", "/7"), ("page", "/7"), ("page", "/8"), ("page", "/9")))
     if is_asked:
-        found.note_asked(f"{SITE}/8")
+        found.note_asked([f"{SITE}/8"])
     if is_next:
         found.hand_all(called(("next", "/8")))
     copy = called(("next", "/8"), ("page", "/6"), ("page", "/8"), ("page", "/9"))
@@ -544,7 +598,7 @@ def cutting(*handed: str) -> Reach:
 def test_an_address_that_is_not_asked_for_is_new_again() -> None:
     found = cutting("/x", "/y")
     assert found.unmet([f"{SITE}/x"]) == []
-    found.take_back(f"{SITE}/x")
+    found.take_back([f"{SITE}/x"])
     assert found.unmet([f"{SITE}/x", f"{SITE}/y"]) == [f"{SITE}/x"]
     assert found.new_among(links(f"{SITE}/x"), f"{SITE}/copy", f"{SITE}/kept").addresses
     assert not found.new_among(links(f"{SITE}/y"), f"{SITE}/copy", f"{SITE}/kept").addresses
@@ -554,9 +608,9 @@ def test_an_address_that_is_not_asked_for_is_new_again() -> None:
 
 def test_an_address_that_was_asked_for_stays_known() -> None:
     found = cutting("/x")
-    found.note_asked(f"{SITE}/x")
-    found.take_back(f"{SITE}/x")
-    found.take_back(f"{SITE}/never")
+    found.note_asked([f"{SITE}/x"])
+    found.take_back([f"{SITE}/x"])
+    found.take_back([f"{SITE}/never"])
     assert found.unmet([f"{SITE}/x", f"{SITE}/never"]) == [f"{SITE}/never"]
-    found.note_asked(f"{SITE}/later")
+    found.note_asked([f"{SITE}/later"])
     assert found.unmet([f"{SITE}/later"]), "it was on no page"

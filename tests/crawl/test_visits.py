@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,26 @@ def test_of_the_links_of_a_text_a_session_does_not_count(site: Site, crawl: Craw
         site[name] = page(i)
     result = one_by_one(crawl, SIMHASH_TAKES=TEXT_ALONE)
     assert len(result.seen()) <= 1 + 3 + AGREEING
+
+
+def test_a_link_that_is_another_one_at_each_visit_is_followed(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """It is noise of the page that it is on, and the only way to the page that it leads to."""
+    stories = [f"/story?id={number}" for number in range(40)]
+    places = [f"/branch?n={number}" for number in range(40)]
+    site["/"] = article(prose("start"), places)
+    for number, (place, story) in enumerate(zip(places, stories, strict=True)):
+        site[story] = article(prose(f"story{number}x"))
+        site[place] = partial(with_story, number=number)
+    result = one_by_one(crawl)
+    assert {*stories} <= result.seen()
+    assert result.stats["simhash/second_visits_compared"] >= AGREEING
+
+
+def with_story(visit: int, number: int) -> str:
+    story = number if visit == 1 else f"{number}{visit}"  # another one at each visit
+    return informed(TEXT, f'<div class="today"><a href="/story?id={story}">Read this</a></div>')
 
 
 def test_an_advertisement_longer_than_the_page_makes_no_page_new(

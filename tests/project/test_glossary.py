@@ -21,8 +21,8 @@ LAYERS = ("decision", "index", "url_rules", "crawl")
 # Classes that stand for no concept: parts of a backend, of Scrapy, or of one module alone.
 TECHNICAL = """
     Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
-    Atom Comparable Naming Differences Found Judged Kind Parameters Session StoredField Told
-    JobState Parts RareWarning RuledOut Sample Selection Shared Shown Sight
+    Atom Changing Comparable Naming Differences Found Judged Kind Parameters Session StoredField
+    Told JobState Parts RareWarning RuledOut Sample Selection Shared Shown Sight
     Suspended Target Threshold UnderWay Withdrawals Writing
 """
 
