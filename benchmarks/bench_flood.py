@@ -43,7 +43,6 @@ from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.index.base import Index
-from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from tests.redis_servers import RedisServer
@@ -116,7 +115,7 @@ def measure(kind: str, pages: int) -> Iterator[tuple[str, dict[str, Any]]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         server = stack.enter_context(RedisServer(folder))
         indexes: dict[str, tuple[Callable[[], Index], RedisServer | None]] = {
-            "memory": (lambda: MemoryIndex(parameters), None),
+            "memory": (lambda: SQLiteIndex("memory:", parameters), None),
             "file": (lambda: SQLiteIndex(folder / "pages.simhash", parameters), None),
             "redis": (lambda: RedisIndex(f"{server.url}?pages={1_000_000}", parameters), server),
         }

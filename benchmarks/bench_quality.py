@@ -57,8 +57,8 @@ from scrapy_simhash.decision.holdings import NO_VALUES
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.decision.page import Page, View
 from scrapy_simhash.index.base import Index
-from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.redis.index import RedisIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import VERIFIED_DISTANCE
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.urls import folder_of, host_of, section_of
@@ -174,7 +174,11 @@ def in_redis(parameters: Parameters) -> RedisIndex:
     return RedisIndex(f"{server.url}?pages={100_000}", parameters)
 
 
-def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -> Judge:
+def in_memory(parameters: Parameters) -> SQLiteIndex:
+    return SQLiteIndex("memory:", parameters)
+
+
+def ours(kind: Callable[[Parameters], Index] = in_memory, **parameters: Any) -> Judge:
     """The whole plug-in without Scrapy, with SIMHASH_TAKES = "text" and all links known."""
     defaults = SimhashSettings()
     settings = {"distance": VERIFIED_DISTANCE, "share": defaults.share, **parameters}
@@ -213,7 +217,7 @@ def ours(kind: Callable[[Parameters], Index] = MemoryIndex, **parameters: Any) -
 
 def plain(features: str, distance: int) -> Judge:
     """A textbook recipe: one simhash of the main text, without verification."""
-    index = MemoryIndex(Parameters("bench", distance=distance, min_tokens=1))
+    index = in_memory(Parameters("bench", distance=distance, min_tokens=1))
     scheme = FeatureScheme.from_name(features)
 
     def judge(path: str, source: Source) -> tuple[str, str | None, int | None]:

@@ -27,7 +27,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scrapy_simhash.index.base import Index
-from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
@@ -83,7 +82,10 @@ def main() -> None:
     rows = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        indexes = MemoryIndex(pipeline.parameters), SQLiteIndex(folder / "i", pipeline.parameters)
+        indexes = (
+            SQLiteIndex("memory:", pipeline.parameters),
+            SQLiteIndex(folder / "i", pipeline.parameters),
+        )
         for index in indexes:
             rows.append(asyncio.run(judged(index, pipeline, args.pages)))
             asyncio.run(index.close())

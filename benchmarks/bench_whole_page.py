@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench_quality import HOST, order_of, read_gold, read_site
 
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
@@ -52,7 +52,7 @@ async def judged(
     bodies: dict[str, bytes], gold: dict[str, str], takes: str, examples: int
 ) -> dict[str, Any]:
     pipeline = Pipeline.of(SimhashSettings(takes=takes))
-    index, workers = MemoryIndex(pipeline.parameters), InProcess(pipeline.analyser)
+    index, workers = SQLiteIndex("memory:", pipeline.parameters), InProcess(pipeline.analyser)
     got: set[str] = set()
     verdicts: Counter[str] = Counter()
     passed: Counter[tuple[str, str]] = Counter()

@@ -16,9 +16,9 @@ from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.decision.comparison import overlap
 from scrapy_simhash.decision.holdings import Comparable, PageValues, Told
 from scrapy_simhash.decision.page import Decision, Page, Reason
-from scrapy_simhash.index.memory import MemoryIndex
 from scrapy_simhash.index.opening import open_index, open_lasting
 from scrapy_simhash.report.record import decision_as_json
+from scrapy_simhash.settings import MEMORY
 from scrapy_simhash.urls import section_of
 
 # Enough to see what a page is about, and in what it differs.
@@ -152,7 +152,7 @@ class ExplainCommand(Subcommand[Explanation]):
         analyser = pipeline.analyser
         places = (options.first, options.second)
         fetched = [load(place) for place in places]
-        index, reach = MemoryIndex(pipeline.parameters), Reach()
+        index, reach = open_index(MEMORY, pipeline.parameters), Reach()
         pages, texts = [], []
         for number, one in enumerate(fetched):
             page = await analysed_page(one, pipeline, index)

@@ -21,7 +21,7 @@ from scrapy_simhash.commands.base import (
     progress,
 )
 from scrapy_simhash.decision.page import Page
-from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.opening import file_of, open_lasting
 from scrapy_simhash.index.sqlite.repair import Problem, repair
 from scrapy_simhash.index.survey import Survey, survey
@@ -132,7 +132,7 @@ class ForgetCommand(Subcommand[Forgotten]):
         return BAD if found.is_missing else 0
 
 
-async def _meant(options: argparse.Namespace, index: LastingIndex) -> Callable[[Page], bool]:
+async def _meant(options: argparse.Namespace, index: Index) -> Callable[[Page], bool]:
     """Return whether a page is meant, as a function."""
     if options.url is not None:
         return lambda page: page.url == options.url

@@ -31,7 +31,7 @@ from scrapy_simhash.commands.base import (
 from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import SimhashError
-from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.opening import is_index, open_index, open_lasting
 from scrapy_simhash.index.survey import Member, copy, members
 from scrapy_simhash.pipeline import Pipeline
@@ -76,7 +76,7 @@ class ExportCommand(Subcommand[Exported]):
         print_line(console, f"{counted(found.pages, 'page(s) written')} to {found.output}")
 
 
-async def _write(index: LastingIndex, file: TextIO, is_csv: bool = False) -> int:
+async def _write(index: Index, file: TextIO, is_csv: bool = False) -> int:
     """Write the pages as JSON lines, or as CSV; return how many there are."""
     table = csv.DictWriter(file, Member._fields)
     if is_csv:

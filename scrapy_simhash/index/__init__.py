@@ -6,6 +6,6 @@ on this machine); asks ``decision.judge`` what the page is; and stores it, as a 
 pointing to one.  What the page teaches of its site is learned then, and stored now and then
 (site_knowledge.py).  Out comes a ``Decision``.
 
-opening.py finds the backend by its place: memory.py, sqlite/ or redis/.  survey.py is for the
-commands.
+opening.py finds the backend by its place: sqlite/ for a file or memory, or redis/.  survey.py is
+for the commands.
 """

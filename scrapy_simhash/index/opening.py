@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.index.base import Index, LastingIndex, absent
+from scrapy_simhash.index.base import Index, absent
 from scrapy_simhash.settings import MEMORY, extra_version, is_in_redis, masked
 
 
@@ -22,14 +22,10 @@ def open_index(place: str, parameters: Parameters) -> Index:
     :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
     :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
     """
-    if place == MEMORY:
-        from scrapy_simhash.index.memory import MemoryIndex
-
-        return MemoryIndex(parameters)
-    return open_lasting(place, parameters)
+    return _opened(place, parameters)
 
 
-def open_lasting(place: str, parameters: Parameters | None = None) -> LastingIndex:
+def open_lasting(place: str, parameters: Parameters | None = None) -> Index:
     """Return the index at *place*, which outlives this process; see :func:`open_index`.
 
     Without *parameters*, it is one that is there, as it was built: to be tended, not to judge
@@ -39,6 +35,10 @@ def open_lasting(place: str, parameters: Parameters | None = None) -> LastingInd
     """
     if place == MEMORY:
         raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
+    return _opened(place, parameters)
+
+
+def _opened(place: str, parameters: Parameters | None) -> Index:
     if is_in_redis(place):
         extra_version("redis", "an index in Redis")
         from scrapy_simhash.index.redis.index import RedisIndex

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from scrapy_simhash.decision.comparison import Comparisons
 from scrapy_simhash.decision.page import Page, Row
 from scrapy_simhash.errors import IndexMismatchError, differing
-from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.opening import open_lasting
 from scrapy_simhash.index.site_knowledge import Learned, site_of_rules
 from scrapy_simhash.settings import is_in_redis
@@ -129,7 +129,7 @@ async def groups(place: str) -> AsyncGenerator[Member, None]:
             yield member
 
 
-async def members(index: LastingIndex) -> AsyncGenerator[Member, None]:
+async def members(index: Index) -> AsyncGenerator[Member, None]:
     """Yield all pages of an open index as :func:`groups` does."""
     duplicates: defaultdict[int, list[int]] = defaultdict(list)
     async for row in index.rows():
@@ -158,7 +158,7 @@ def _duplicate(page: Page, kept: Page, learned: Learned) -> Member:
     return Member(kept.url, page.url, verdict, share, int(page.judged_at), page.canonical)
 
 
-async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules]:
+async def rules_in(index: Index, site: str | None) -> dict[str, SiteRules]:
     """Return the rules for addresses that an index holds, by site: of all sites, or of one."""
     found = {}
     async for key, state in index.templates():
@@ -169,7 +169,7 @@ async def rules_in(index: LastingIndex, site: str | None) -> dict[str, SiteRules
     return found
 
 
-async def copy(source: LastingIndex, target: LastingIndex) -> AsyncGenerator[Row, None]:
+async def copy(source: Index, target: Index) -> AsyncGenerator[Row, None]:
     """Copy the content of *source*, and yield each of its rows when it is in *target*.
 
     An interrupted copy continues when it is started again: rows that are in *target* stay.  Kept

@@ -12,7 +12,7 @@ import pytest
 
 from scrapy_simhash.decision.page import Page, Row, met_by
 from scrapy_simhash.errors import IndexMismatchError
-from scrapy_simhash.index.base import LastingIndex
+from scrapy_simhash.index.base import Index
 from scrapy_simhash.index.survey import copy
 from tests import command_line as commands
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -30,8 +30,8 @@ def copied(source: Blocking, target: Blocking, rows: int | None = None) -> list[
     """Copy *rows* of them, all by default."""
 
     async def some() -> list[Row]:
-        assert isinstance(source.index, LastingIndex)
-        assert isinstance(target.index, LastingIndex)
+        assert isinstance(source.index, Index)
+        assert isinstance(target.index, Index)
         found: list[Row] = []
         async with aclosing(copy(source.index, target.index)) as copying:
             async for row in copying:

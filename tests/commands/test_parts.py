@@ -16,7 +16,7 @@ from scrapy_simhash.commands.base import pipeline_of, progress
 from scrapy_simhash.commands.sources import analysed_pages, source_at
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import SourceError
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import WAITING, Workers
@@ -99,7 +99,9 @@ def test_pages_are_analysed_side_by_side_in_their_order(
     pipeline: Pipeline, workers: SlowWorkers
 ) -> None:
     async def analyse() -> list[Page | None]:
-        pages = analysed_pages(fetched(8, workers), pipeline, MemoryIndex(pipeline.parameters), "")
+        pages = analysed_pages(
+            fetched(8, workers), pipeline, SQLiteIndex("memory:", pipeline.parameters), ""
+        )
         return [page async for page in pages]
 
     found = asyncio.run(analyse())
@@ -112,7 +114,9 @@ def test_pages_are_analysed_side_by_side_in_their_order(
 
 def test_workers_are_closed_when_nobody_reads_on(pipeline: Pipeline, workers: SlowWorkers) -> None:
     async def analyse() -> None:
-        pages = analysed_pages(fetched(8, workers), pipeline, MemoryIndex(pipeline.parameters), "")
+        pages = analysed_pages(
+            fetched(8, workers), pipeline, SQLiteIndex("memory:", pipeline.parameters), ""
+        )
         async with aclosing(pages):
             first = await anext(pages)
             assert first is not None
@@ -129,7 +133,7 @@ def test_workers_are_closed_when_a_source_breaks_off(
 ) -> None:
     async def analyse() -> None:
         source = fetched(3, workers, SourceError("torn.warc cannot be read"))
-        pages = analysed_pages(source, pipeline, MemoryIndex(pipeline.parameters), "")
+        pages = analysed_pages(source, pipeline, SQLiteIndex("memory:", pipeline.parameters), "")
         with pytest.raises(SourceError, match=r"torn\.warc"):
             async for _ in pages:
                 pass

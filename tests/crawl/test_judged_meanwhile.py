@@ -21,7 +21,7 @@ from scrapy_simhash.decision.judge import Judged, Parameters, SiteKnowledge, jud
 from scrapy_simhash.decision.page import Decision, Found, Page
 from scrapy_simhash.index import base, opening
 from scrapy_simhash.index.base import Index
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
@@ -127,7 +127,7 @@ def test_page_that_is_met_again_meanwhile_stays_what_the_other_made_it(
     assert index.check_and_add(page("c", 0xFF01)) == near("a", 1)
 
 
-class LearnsLate(MemoryIndex):
+class LearnsLate(SQLiteIndex):
     """An index that learns from a page when the next ones were judged."""
 
     async def learn(self, page: Page, decision: Decision) -> None:
@@ -146,7 +146,11 @@ def test_copy_that_is_judged_while_its_page_teaches_does_not_lead_on() -> None:
         pipeline = Pipeline.of(settings)
         middleware = SimhashDownloaderMiddleware(
             crawler,
-            Parts(pipeline, LearnsLate(pipeline.parameters), RequestFacts(crawler, settings)),
+            Parts(
+                pipeline,
+                LearnsLate("memory:", pipeline.parameters),
+                RequestFacts(crawler, settings),
+            ),
             InProcess(pipeline.analyser),
             policy_of(settings, crawler),
         )

@@ -22,8 +22,8 @@ from scrapy_simhash.decision.judge import SiteKnowledge, judge
 from scrapy_simhash.decision.page import Found, Row, View, crawls_in, met_by, together
 from scrapy_simhash.errors import IndexUnavailableError, SettingsError
 from scrapy_simhash.index import base
-from scrapy_simhash.index.base import SILENT_SECONDS, Run, RunningRun, crawl_to_join, is_dead
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.base import Run, is_dead
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.settings import SimhashSettings
 from tests.indexes import Blocking, open_index
 from tests.pages import PARAMETERS, VERIFIED, page, page_with_content
@@ -109,7 +109,7 @@ def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking
 def test_silent_run_has_ended_and_one_that_beats_goes_on(
     lasting_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("index.base", "index.redis.store"):
+    for module in ("index.sqlite.index", "index.redis.store"):
         monkeypatch.setattr(f"scrapy_simhash.{module}.SILENT_SECONDS", 2)
     with open_index(lasting_place, PARAMETERS) as index:
         silent, beating = (index.begin_crawl(name, joins=QUEUE) for name in ("silent", "beating"))
@@ -140,10 +140,10 @@ def test_process_that_cannot_be_seen_may_be_alive(process: str) -> None:
     assert not is_dead(process)
 
 
-def test_oldest_crawl_is_joined() -> None:
-    runs = [RunningRun(crawl, "elsewhere 1", 100.0) for crawl in (7, 3, 5)]
-    assert crawl_to_join([*runs, RunningRun(1, "elsewhere 1", 100 - SILENT_SECONDS)], 100.0) == 3
-    assert crawl_to_join([], 100.0) is None
+def test_oldest_crawl_is_joined(index: Blocking) -> None:
+    ended, oldest, _ = (index.begin_crawl("spider", f"job {i}", QUEUE) for i in range(3))
+    index.end_crawl(ended)
+    assert index.begin_crawl("spider", joins=QUEUE).crawl == oldest.crawl
 
 
 def test_addresses_that_went_to_another_spider_are_none_that_this_one_knows() -> None:
@@ -174,7 +174,7 @@ def test_page_that_was_taken_back_is_not_stored_once_more(place: str) -> None:
         assert index.learned.template("site.example") == {1}
 
 
-class NotYet(MemoryIndex):
+class NotYet(SQLiteIndex):
     """An index that does not answer when a crawl begins, at first."""
 
     begins = 0
@@ -189,7 +189,7 @@ class NotYet(MemoryIndex):
 def test_crawl_begins_when_the_index_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.chain([100.0] * 3, itertools.repeat(100.0 + AGAIN_SECONDS))
     monkeypatch.setattr("scrapy_simhash.crawl.run.monotonic", lambda: next(clock))
-    index = NotYet(PARAMETERS)
+    index = NotYet("memory:", PARAMETERS)
 
     async def begin() -> None:
         run = CrawlRun(get_crawler(Links), index, SimhashSettings())
@@ -207,7 +207,7 @@ class SharedScheduler(load_object("scrapy_redis.scheduler.Scheduler")):  # type:
     """A scheduler of a project, made from that of scrapy-redis."""
 
 
-class Slow(MemoryIndex):
+class Slow(SQLiteIndex):
     """An index that takes its time when a crawl begins."""
 
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
@@ -218,7 +218,7 @@ class Slow(MemoryIndex):
 
 def test_pages_that_come_at_the_same_time_wait_for_one_run() -> None:
     async def begin() -> list[Run]:
-        run = CrawlRun(get_crawler(Links), Slow(PARAMETERS), SimhashSettings())
+        run = CrawlRun(get_crawler(Links), Slow("memory:", PARAMETERS), SimhashSettings())
         runs = await asyncio.gather(*(run.current() for _ in range(5)))
         await run.end(delivered=True, is_done=True)
         return runs
@@ -228,7 +228,7 @@ def test_pages_that_come_at_the_same_time_wait_for_one_run() -> None:
 
 def test_runs_that_share_the_queue_of_scrapy_redis_are_one_crawl(tmp_path: Path) -> None:
     """Of one spider; two that run with other arguments or queues are two crawls."""
-    index = MemoryIndex(PARAMETERS)
+    index = SQLiteIndex("memory:", PARAMETERS)
     redis: dict[str, Any] = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
     own: dict[str, Any] = {"SCHEDULER": SharedScheduler}
     wanted: list[tuple[dict[str, Any], int]] = [
@@ -259,7 +259,7 @@ def test_runs_that_share_the_queue_of_scrapy_redis_are_one_crawl(tmp_path: Path)
 
 def test_file_of_a_job_names_its_crawl_until_that_is_done(tmp_path: Path) -> None:
     crawler = get_crawler(Links, {"JOBDIR": str(tmp_path)})
-    file, index = tmp_path / JOB_FILE, MemoryIndex(PARAMETERS)
+    file, index = tmp_path / JOB_FILE, SQLiteIndex("memory:", PARAMETERS)
 
     async def crawl(is_done: bool) -> int:
         run = CrawlRun(crawler, index, SimhashSettings())

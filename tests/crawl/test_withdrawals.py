@@ -17,7 +17,7 @@ from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import Run
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
@@ -25,11 +25,11 @@ from tests.pages import PARAMETERS, UNIQUE, page
 from tests.spiders import Links
 
 
-class BusyIndex(MemoryIndex):
+class BusyIndex(SQLiteIndex):
     """An index that does not answer the first calls."""
 
     def __init__(self, refusals: int) -> None:
-        super().__init__(PARAMETERS)
+        super().__init__("memory:", PARAMETERS)
         self.refusals = refusals
         self.ends: list[bool] = []
 

@@ -14,15 +14,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "Without verification, no decision names a closest page.",
     ),
     (
-        "scrapy_simhash/index/memory.py",
-        "_near",
-        """
--                seen.add(row_id)
-+                pass
-        """,
-        "The rule itself looks at each row once.",
-    ),
-    (
         "scrapy_simhash/index/redis/rows.py",
         "",
         """

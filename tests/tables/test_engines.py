@@ -389,9 +389,9 @@ import logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from scrapy_simhash import FeatureScheme, PermutedTables, fingerprint_text
 from scrapy_simhash.decision.judge import Parameters
-from scrapy_simhash.index.memory import MemoryIndex
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
 for _ in range(2):
-    MemoryIndex(Parameters("scheme"))
+    SQLiteIndex("memory:", Parameters("scheme"))
 tables = PermutedTables(3)
 tables.add(fingerprint_text("some text", FeatureScheme.from_name("words-1")).fingerprint, 1)
 print(type(tables).__name__, len(tables))

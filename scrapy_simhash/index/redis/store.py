@@ -20,7 +20,7 @@ from scrapy_simhash.index.base import (
     SILENT_SECONDS,
     Counts,
     CrawlRecord,
-    LastingIndex,
+    Index,
     Run,
     absent,
     is_dead,
@@ -75,7 +75,7 @@ class IndexInfo:
         return Parameters(self.scheme, self.scope, self.distance, self.min_tokens, share)
 
 
-class Store(LastingIndex):
+class Store(Index):
     """The part of an index in a server that opens and reads it, and notes runs.
 
     *losses* is the number of times that the server had lost pages which it had stored.

@@ -1,4 +1,4 @@
-"""The index in one SQLite file, which the processes of a machine share.
+"""The index in one SQLite file, which the processes of a machine share, or in memory.
 
 ``SQLiteIndex`` (index.py) opens the file: schema.py refuses a network file system, and creates the
 file, or checks its header and its parameters.  At open, the permuted tables are filled from the

@@ -1,4 +1,4 @@
-"""The index in one SQLite file, shared by all processes of a machine.
+"""The index in one SQLite file, shared by all processes of a machine, or in memory.
 
 The rows are the truth.  The permuted tables are made from them at open, and follow the rows that
 other processes add.  While a crawl writes, a thread maintains the file (:class:`Checkpoints`).
@@ -13,29 +13,32 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from scrapy_simhash.decision.judge import Parameters, View
+from scrapy_simhash.decision.judge import Parameters, View, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import (
+    SILENT_SECONDS,
     Counts,
     CrawlRecord,
-    LastingIndex,
-    LocalIndex,
+    Index,
     Run,
-    RunningRun,
-    crawl_to_join,
+    absent,
+    is_dead,
     this_process,
 )
 from scrapy_simhash.index.site_knowledge import Learned
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.rows import Rows
 from scrapy_simhash.index.sqlite.segments import Segments, last_number, written
+from scrapy_simhash.index.variants import Variants
 from scrapy_simhash.index.views import TableEntries, ViewTables
+from scrapy_simhash.settings import MEMORY
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +51,9 @@ LOOK_SECONDS = 0.0001
 
 # This many pages are judged in one transaction at most, which holds the lock for 2 to 4 ms.
 GROUP_PAGES = 16
+
+# At most this many rows are forgotten in one transaction: other processes wait about 20 ms for it.
+FORGET_AT_ONCE = 500
 
 # Reading half a million rows takes about a second.  If there are more, the log shows the progress.
 SPANS_IN_SILENCE = 5
@@ -70,8 +76,10 @@ PAUSE_SECONDS = 0.2
 _Waiting = tuple[Page, "asyncio.Future[Decision]"]
 
 
-class SQLiteIndex(LocalIndex, LastingIndex):
+class SQLiteIndex(Index):
     """An index file, created if there is none, and *parameters* are given.
+
+    One at ``memory:`` is of this process alone, and gone when it is closed.
 
     A page is committed before :meth:`add` returns: killing the process at any point loses no page.
     (Commits are not flushed to the disk one by one: if the machine itself fails, the last pages may
@@ -85,14 +93,19 @@ class SQLiteIndex(LocalIndex, LastingIndex):
     """
 
     def __init__(self, path: str | os.PathLike[str], parameters: Parameters | None) -> None:
-        super().__init__()
         self.path = Path(path)
         self._place = os.fspath(path)
-        schema.refuse_network(self.path)
-        if parameters is not None and not self.path.exists():
-            schema.create(self.path, parameters)
-        self.parameters = parameters = schema.checked(self.path, parameters)
+        is_lasting = self._place != MEMORY
+        if is_lasting:
+            schema.refuse_network(self.path)
+            if parameters is not None and not self.path.exists():
+                schema.create(self.path, parameters)
+            parameters = schema.checked(self.path, parameters)
+        elif parameters is None:
+            raise absent(self)
+        self.parameters = parameters
         self.learned = Learned(parameters.share, self._exchange_state)
+        self._variants = Variants()
         self._tables = ViewTables(parameters.distance)
         self._last_change = 0
         self._seen_version = -1
@@ -104,13 +117,14 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)} {sys.byteorder}",
             parameters.views_of,
         )
-        self._load()
-        self._connection = schema.writable(self.path)
+        if is_lasting:
+            self._load()
+        self._connection = schema.writable(self.path) if is_lasting else schema.in_memory()
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._rows = Rows(self._connection)
         self._inode = schema.file_id(self._place)
-        self._checkpoints = Checkpoints(self.path, self._segments)
+        self._checkpoints = Checkpoints(self.path, self._segments) if is_lasting else None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -144,6 +158,64 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         for (_, answer), decision in zip(group, decisions, strict=True):
             answer.set_result(decision)
 
+    def _add(self, page: Page) -> Decision:
+        """Judge and store a page, in a transaction."""
+        found = self._found(page)
+        judged = self._judge(page, found)
+        own, place, kept = found.own, judged.place(found.own), judged.representative
+        if own is not None and place is not own:
+            self._delete(own)
+        row_id = self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
+        if judged.decision.verdict == "variant":
+            self._variants.add(page.holds.own, row_id)
+        if (left := judged.left) is not None:
+            self._write(left.page, None, left.id)
+        return judged.decision
+
+    async def keep(self, page: Page) -> None:
+        with self._transaction():
+            own = self._rows.of_request(page.scope, page.request_fingerprint)
+            if own is None or not own.is_kept:
+                self._write(page, own, None)
+
+    async def check(self, page: Page) -> Decision:
+        with self._transaction():
+            return self._judge(page, self._found(page)).decision
+
+    async def _take_back(self, scope: str, request_fingerprint: bytes, was_new: bool) -> None:
+        with self._transaction():
+            row = self._rows.of_request(scope, request_fingerprint)
+            if row is None or not row.is_kept:
+                return
+            if was_new:
+                for one in [*self._rows.duplicates_of(row.id), row]:
+                    self._remove(one)
+            else:
+                self._write(replace(row.page, crawl=None, met_by=None), row, None)
+
+    async def forget(self, ids: Iterable[int]) -> int:
+        wanted = sorted(set(ids))
+        forgotten = 0
+        # Duplicates first: no duplicate becomes a representative only to be forgotten next.
+        for keep_kept in (True, False):
+            for start in range(0, len(wanted), FORGET_AT_ONCE):
+                with self._transaction():
+                    for row in map(self._rows.by_id, wanted[start : start + FORGET_AT_ONCE]):
+                        if row is not None and not (keep_kept and row.is_kept):
+                            self._delete(row)
+                            forgotten += 1
+        return forgotten
+
+    def _delete(self, row: Row) -> None:
+        """Remove a row; the oldest of those that point to it, if there are any, takes its place.
+
+        No crawl has passed that one on, so another copy may pass.
+        """
+        heir = next(iter(self._rows.duplicates_of(row.id)), None) if row.is_kept else None
+        self._remove(row if heir is None else heir)
+        if heir is not None:
+            self._write(replace(heir.page, crawl=None, met_by=None), row, None)
+
     async def delivered(self, scope: str, request_fingerprint: bytes, run: Run) -> Page | None:
         with schema.errors_translated(self.path):
             own = self._rows.of_request(scope, request_fingerprint)
@@ -156,7 +228,7 @@ class SQLiteIndex(LocalIndex, LastingIndex):
             now = time.time()
             crawl = None if name is None else self._crawl_named(name)
             if crawl is None and joins:
-                crawl = crawl_to_join(self._running(spider, joins), now)
+                crawl = self._crawl_to_join(spider, joins, now)
             return self._add_run(crawl, spider, name, joins, this_process(), now, int(now), None)
 
     async def beat(self, run: Run) -> None:
@@ -219,12 +291,16 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         (crawl,) = self._connection.execute(query, (name,)).fetchone()
         return None if crawl is None else int(crawl)
 
-    def _running(self, spider: str, joins: str) -> Iterator[RunningRun]:
+    def _crawl_to_join(self, spider: str, joins: str, now: float) -> int | None:
+        """Return the oldest crawl that has a running run, None if there is none."""
         query = (
             "SELECT crawl, process, beat_at FROM crawls"
-            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL"
+            " WHERE spider = ? AND joins = ? AND beat_at IS NOT NULL ORDER BY crawl"
         )
-        return map(RunningRun._make, self._connection.execute(query, (spider, joins)))
+        for crawl, process, beat_at in self._connection.execute(query, (spider, joins)):
+            if abs(now - beat_at) < SILENT_SECONDS and not is_dead(process):
+                return int(crawl)
+        return None
 
     def _was_delivered(self, page: Page, run: int | None) -> bool:
         """Whether a page is known to have been passed on to the spider of a run, or to any."""
@@ -236,7 +312,8 @@ class SQLiteIndex(LocalIndex, LastingIndex):
 
     async def close(self) -> None:
         await self.learned.store_all()
-        self._checkpoints.close()
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._connection.close()
 
     def _load(self) -> None:
@@ -302,7 +379,8 @@ class SQLiteIndex(LocalIndex, LastingIndex):
                 raise IndexUnavailableError(told) from exc
             raise
         self._entered.clear()
-        self._checkpoints.written()
+        if self._checkpoints is not None:
+            self._checkpoints.written()
 
     def _begin(self) -> None:
         """Take the lock of the file; while others keep it, only the first page waits for it."""
@@ -333,23 +411,23 @@ class SQLiteIndex(LocalIndex, LastingIndex):
         self._last_change += 1
         return self._last_change
 
-    def _row(self, row_id: int) -> Row | None:
-        return self._rows.by_id(row_id)
-
-    def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
-        return self._rows.of_request(scope, request_fingerprint)
-
-    def _duplicates_of(self, row_id: int) -> Iterator[Row]:
-        return self._rows.duplicates_of(row_id)
-
-    def _look_up(self, page: Page) -> Found:
+    def _found(self, page: Page) -> Found:
+        """Return what a page is judged by; candidates are looked up only on demand."""
         own = self._rows.of_request(page.scope, page.request_fingerprint)
         return Found(
             own=own,
             delivered=own is not None and self._was_delivered(own.page, page.crawl),
             same_text=self._rows.of_text(page.scope, page.digest),
             near=self._near(page),
+            alike=self._alike(page),
         )
+
+    def _alike(self, page: Page) -> Iterator[Row]:
+        """Yield variants of the page's text that share its rare values."""
+        ids = self._variants.like(page.holds.own) if page.own_values is not None else []
+        for row in map(self._rows.by_id, ids):
+            if row is not None and row.is_kept and row.page.scope == page.scope:
+                yield row
 
     def _near(self, page: Page) -> Iterator[tuple[Row, int]]:
         """Yield the representatives within the distance: see :class:`Found`."""

@@ -276,6 +276,13 @@ def writable(path: Path, advice: str = REPAIR) -> sqlite3.Connection:
     return connection
 
 
+def in_memory() -> sqlite3.Connection:
+    """Return a connection to an empty index in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(_PARTS)
+    return connection
+
+
 def read_only(path: Path, options: str = "") -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=ro{options}"
     return sqlite3.connect(uri, uri=True, timeout=OPEN_SECONDS)
