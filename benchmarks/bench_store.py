@@ -115,7 +115,7 @@ async def judged(path: Path, numbers: range, at_once: int, start: Barrier) -> tu
             kept += sum(decision.verdict == "unique" for decision in decisions)
         ended = time.perf_counter()
         grown = resident_bytes() - before - 2 * seconds.itemsize * len(seconds)
-        tables = index._tables.nbytes
+        tables = sum(one.nbytes for one in index._tables._views.values())
     taken = seconds.tobytes(), processor_seconds.tobytes()
     return kept, started, ended, grown, tables, *taken
 

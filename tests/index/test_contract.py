@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from scrapy_simhash import hamming_distance
 from scrapy_simhash.decision.page import Decision, Page, Reason, met_by
-from scrapy_simhash.index import views
 from scrapy_simhash.index.sqlite import segments
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
 from tests.indexes import Blocking, groups, ids_by_name, open_index, write_segments
@@ -421,8 +420,6 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
         self.judged: set[str] = set()
         self.turn = itertools.cycle([0, 1])
         self.span, segments.SPAN = segments.SPAN, 3
-        # So that scopes grow out of their lists.
-        self.small, views.SMALL_ENTRIES = views.SMALL_ENTRIES, 3
 
     @rule(
         name=st.sampled_from("abcdefgh"),
@@ -482,7 +479,7 @@ class IndexAgainstLinearScan(RuleBasedStateMachine):
             assert all(of is None or found[of] is None for of in found.values())
 
     def teardown(self) -> None:
-        segments.SPAN, views.SMALL_ENTRIES = self.span, self.small
+        segments.SPAN = self.span
         for index in [self.memory, *self.shared]:
             index.close()
         self.folder.cleanup()

@@ -1,26 +1,28 @@
-"""Small scopes are lists, large ones permuted tables, and both find the same."""
+"""One set of tables finds the rows of each scope, and of no other."""
 
 from __future__ import annotations
 
-import tracemalloc
 from array import array
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 
 from scrapy_simhash.decision.judge import CONTENT, MAIN_TEXT, View
-from scrapy_simhash.index import views
-from scrapy_simhash.index.views import SMALL_ENTRIES, TableEntries, ViewTables
+from scrapy_simhash.index.sqlite.index import SQLiteIndex
+from scrapy_simhash.index.views import TableEntries, ViewTables
+from tests.indexes import Blocking
+from tests.pages import PARAMETERS, UNIQUE, page
 
-Entry = tuple[View, int, int]
-MASK = (1 << 64) - 1
+Entry = tuple[str, View, int, int]
 
 
 def entries(number: int, random: Random) -> list[Entry]:
-    """Fingerprints around a few, so that many are near each other."""
+    """Fingerprints around a few, so that many are near each other, in all scopes."""
     centres = [random.getrandbits(64) for _ in range(3)]
     return [
         (
+            random.choice("abc"),
             random.choice((MAIN_TEXT, CONTENT)),
             random.choice(centres) ^ 1 << random.randrange(64) ^ 1 << random.randrange(64),
             row_id,
@@ -29,79 +31,74 @@ def entries(number: int, random: Random) -> list[Entry]:
     ]
 
 
-def found(tables: ViewTables, scope: str, asked: list[Entry]) -> list[list[tuple[int, int]]]:
-    return [
-        [(distance, row_id) for distance, row_id, _, _ in tables.near(scope, [(view, fingerprint)])]
-        for view, fingerprint, _ in asked
-    ]
+def found(tables: ViewTables, asked: list[Entry]) -> list[list[tuple[int, int, View, int]]]:
+    return [list(tables.near(scope, [(view, found)])) for scope, view, found, _ in asked]
 
 
-def expected(stored: list[Entry], asked: list[Entry]) -> list[list[tuple[int, int]]]:
+def expected(stored: list[Entry], asked: list[Entry]) -> list[list[tuple[int, int, View, int]]]:
     return [
         sorted(
-            (distance, row_id)
-            for other, one, row_id in stored
-            if other == view and (distance := (one ^ fingerprint).bit_count()) <= 3
+            (distance, row_id, view, one)
+            for other_scope, other, one, row_id in stored
+            if (other_scope, other) == (scope, view)
+            and (distance := (one ^ fingerprint).bit_count()) <= 3
         )
-        for view, fingerprint, _ in asked
+        for scope, view, fingerprint, _ in asked
     ]
 
 
-@pytest.mark.parametrize("number", [1, SMALL_ENTRIES - 1, SMALL_ENTRIES, SMALL_ENTRIES + 1, 200])
-def test_scope_of_any_size_finds_what_a_linear_scan_finds(number: int) -> None:
+@pytest.mark.parametrize("number", [1, 30, 300])
+def test_tables_find_what_a_linear_scan_finds(number: int) -> None:
     stored = entries(number, Random(number))
     tables = ViewTables(3)
-    for view, fingerprint, row_id in stored:
-        tables.add("a", view, fingerprint, row_id)
-        tables.add("a", view, fingerprint, row_id)  # twice is once
-        tables.add("b", view, fingerprint ^ MASK, row_id)
-    assert found(tables, "a", stored) == expected(stored, stored)
+    for entry in stored:
+        tables.add(*entry)
+        tables.add(*entry)  # twice is once
+    assert found(tables, stored) == expected(stored, stored)
     gone, kept = stored[: number // 2], stored[number // 2 :]
-    for view, fingerprint, row_id in gone:
-        tables.remove("a", view, fingerprint, row_id)
+    for entry in gone:
+        tables.remove(*entry)
         with pytest.raises(KeyError):
-            tables.remove("a", view, fingerprint, row_id)
-    assert found(tables, "a", stored) == expected(kept, stored)
+            tables.remove(*entry)
+    assert found(tables, stored) == expected(kept, stored)
 
 
-@pytest.mark.parametrize("number", [2, 2 * SMALL_ENTRIES - 2, 4 * SMALL_ENTRIES])
-def test_tables_that_are_built_find_the_same(number: int) -> None:
+def grouped(stored: list[Entry]) -> Iterator[TableEntries]:
+    """The entries in groups of one scope and view, each in two parts."""
+    for part in (stored[::2], stored[1::2]):
+        for place in {entry[:2] for entry in part}:
+            own = [entry[2:] for entry in part if entry[:2] == place]
+            fingerprints, ids = zip(*own, strict=True)
+            yield TableEntries(*place, array("Q", fingerprints), array("I", ids))
+
+
+@pytest.mark.parametrize("number", [0, 2, 30, 300])
+def test_tables_find_what_was_added_at_once(number: int) -> None:
     stored = entries(number, Random(number))
-    groups = [
-        TableEntries(
-            "a",
-            view,
-            array("Q", [one for other, one, _ in part if other == view]),
-            array("I", [row_id for other, _, row_id in part if other == view]),
-        )
-        for part in (stored[::2], stored[1::2])
-        for view in (MAIN_TEXT, CONTENT)
-    ]
     tables = ViewTables(3)
-    tables.build(groups)
-    assert found(tables, "a", stored) == expected(stored, stored)
-    added = ViewTables(3)
-    for scope, view, fingerprints, ids in groups:
-        added.add_many(scope, view, fingerprints, ids)
-    assert found(added, "a", stored) == expected(stored, stored)
+    half = number // 2
+    for some in (stored[:half], stored[half:], []):  # into empty tables, and to others
+        tables.add_many(grouped(some))
+    assert found(tables, stored) == expected(stored, stored)
 
 
 def test_scope_with_one_page_takes_few_bytes() -> None:
     tables = ViewTables(7)
-    tracemalloc.start()
     for i in range(10_000):
-        scope = f"host{i}.example"
-        tables.add(scope, MAIN_TEXT, i, i)
-        tables.add(scope, CONTENT, i, i)
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+        for view in (MAIN_TEXT, CONTENT):
+            tables.add(f"host{i}.example", view, i, i)
+    used = sum(one.nbytes for one in tables._views.values())
     assert used / 10_000 < 300
 
 
-def test_empty_scope_takes_nothing() -> None:
-    tables = ViewTables(3)
-    tables.add("a", MAIN_TEXT, 1, 1)
-    assert tables.nbytes > 0
-    tables.remove("a", MAIN_TEXT, 1, 1)
-    assert tables.nbytes == 0
-    assert views.SMALL_ENTRIES == SMALL_ENTRIES
+def test_page_of_another_scope_that_is_near_by_chance_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ViewTables, "_mask", lambda self, scope: bytes(8))  # all are the same
+    index = Blocking(SQLiteIndex("memory:", PARAMETERS))
+    for scope in "ab":
+        assert index.check_and_add(page("one", 0b1, scope=scope)) == UNIQUE
+    for scope in "ab":  # each has found the other's, and left it there
+        decision = index.check_and_add(page("two", 0b11, scope=scope))
+        assert (decision.verdict, decision.distance) == ("near_duplicate", 1)
+    index.close()

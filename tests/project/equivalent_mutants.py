@@ -53,7 +53,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "scrapy_simhash/index/sqlite/index.py",
         "_load",
         """
--            self._tables.build(self._written_before(connection))
+-            self._tables.add_many(self._written_before(connection))
 +            pass
         """,
         "The first page reads the rows then, which takes longer and finds the same.",
@@ -174,15 +174,6 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
 +        self._writes = (1)
         """,
         "One commit of a thousand.",
-    ),
-    (
-        "scrapy_simhash/index/views.py",
-        "_entries",
-        """
--    return zip(numbers, numbers, numbers, strict=True)
-+    return zip(numbers, numbers, numbers, strict=(False))
-        """,
-        "Each entry has three numbers; it is only checked.",
     ),
     (
         "scrapy_simhash/decision/template.py",

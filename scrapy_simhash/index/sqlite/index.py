@@ -321,7 +321,7 @@ class SQLiteIndex(Index):
         path = self.path
         with schema.errors_translated(path), closing(schema.read_only(path)) as connection:
             connection.execute("BEGIN")
-            self._tables.build(self._written_before(connection))
+            self._tables.add_many(self._written_before(connection))
             for site, state in connection.execute("SELECT site, state FROM templates"):
                 self.learned.restore(site, state)
 
@@ -403,8 +403,8 @@ class SQLiteIndex(Index):
         """Add to the tables the rows that were written since the last time."""
         last = last_number(connection)
         if last > self._last_change:
-            for group in written(connection, self._last_change, last, self.parameters.views_of):
-                self._tables.add_many(*group)
+            views_of = self.parameters.views_of
+            self._tables.add_many(written(connection, self._last_change, last, views_of))
             self._last_change = last
 
     def _next_change(self) -> int:
@@ -436,9 +436,9 @@ class SQLiteIndex(Index):
         while some := list(islice(near, READ_AT_ONCE)):
             rows = self._rows.by_ids({row_id for _, row_id, _, _ in some} - seen)
             for distance, row_id, view, fingerprint in some:
-                if row_id in seen:
-                    continue
                 row = rows.get(row_id)
+                if row_id in seen or (row is not None and row.page.scope != page.scope):
+                    continue
                 # A row that was judged again since is also in the tables by its present
                 # fingerprints.  Its old entry is removed when a look-up finds it.
                 if (
