@@ -52,7 +52,9 @@ def opened(path: Path, results: Any) -> None:
     before, started = resident_bytes(), time.perf_counter()
     index = SQLiteIndex(path, PARAMETERS)
     taken = time.perf_counter() - started
-    results.put((taken, resident_bytes() - before, sum(one.nbytes for one in index._tables._views.values())))
+    results.put(
+        (taken, resident_bytes() - before, sum(one.nbytes for one in index._tables._views.values()))
+    )
     asyncio.run(index.close())
 
 
