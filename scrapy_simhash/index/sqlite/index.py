@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from scrapy_simhash.decision.judge import Parameters, View, stored_as
+from scrapy_simhash.decision.judge import Parameters, stored_as
 from scrapy_simhash.decision.page import Decision, Found, Page, Row
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.base import (
@@ -110,8 +110,6 @@ class SQLiteIndex(Index):
         self._last_change = 0
         self._seen_version = -1
         self._patient = True
-        # The entries that this transaction has added to the tables.
-        self._entered: list[tuple[str, View, int, int]] = []
         self._waiting: list[_Waiting] = []
         self._segments = Segments(
             f"min_tokens={parameters.min_tokens} verified={bool(parameters.share)} {sys.byteorder}",
@@ -349,6 +347,9 @@ class SQLiteIndex(Index):
     def _transaction(self) -> Iterator[None]:
         """Lock the file for other processes; on an error, roll back.
 
+        What a page has added to the tables stays there: a look-up removes it when it finds that the
+        row is not so.
+
         :raises IndexUnavailableError: the file could not be locked or written.
         """
         connection, last_change = self._connection, self._last_change
@@ -363,13 +364,7 @@ class SQLiteIndex(Index):
             yield
             connection.execute("COMMIT")
         except BaseException as exc:
-            for scope, view, fingerprint, row_id in self._entered:
-                # An entry of an older row may have been there before; a look-up removes it if not.
-                if row_id > last_change:
-                    with suppress(KeyError):
-                        self._tables.remove(scope, view, fingerprint, row_id)
             self._last_change = last_change
-            self._entered.clear()
             with suppress(*schema.ERRORS):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -378,7 +373,6 @@ class SQLiteIndex(Index):
                 told = f"{self.path} did not take a page: {exc}{advice}"
                 raise IndexUnavailableError(told) from exc
             raise
-        self._entered.clear()
         if self._checkpoints is not None:
             self._checkpoints.written()
 
@@ -465,9 +459,7 @@ class SQLiteIndex(Index):
             self._rows.update(row_id, change, page, representative)
         if is_found_anew:
             for view, fingerprint in self.parameters.views(page):
-                entry = page.scope, view, fingerprint, row_id
-                self._tables.add(*entry)
-                self._entered.append(entry)
+                self._tables.add(page.scope, view, fingerprint, row_id)
         return row_id
 
     def _remove(self, row: Row) -> None:

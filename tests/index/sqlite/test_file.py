@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.decision.judge import MAIN_TEXT
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import (
     FingerprintIndexError,
@@ -317,7 +316,9 @@ def test_page_that_fails_takes_no_other_with_it_and_leaves_nothing(
         assert (first, last) == (UNIQUE, UNIQUE)
         assert isinstance(failed, RecursionError)
         assert len(index) == 202
-        assert not list(index.index._tables.near("", [(MAIN_TEXT, spread(1000))]))
+        again = page("again", spread(1000), text="like the bad one")
+        for _ in range(2):
+            assert index.check(again) == UNIQUE
 
 
 def test_page_that_nobody_waits_for_any_more_is_not_added(path: Path) -> None:
