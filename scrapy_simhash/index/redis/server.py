@@ -95,17 +95,15 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Client:
-    """The clients of one event loop; a gate limits the number of calls at one time.
+    """The clients of one event loop, the calls that wait, and the tasks that send them.
 
     *sentinels* are further clients, which ask the sentinels for the server's address.
     """
 
     redis: Any
     sentinels: list[Any]
-    gate: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, MAX_CONNECTIONS))
     waiting: list[_Call] = field(default_factory=list)
-    senders: int = 0
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    senders: set[asyncio.Task[Any] | None] = field(default_factory=set)
 
 
 class Server:
@@ -140,11 +138,8 @@ class Server:
         client = self._client()
         answer = asyncio.get_running_loop().create_future()
         client.waiting.append(_Call(command, source, answer))
-        if client.senders < BATCHES:
-            client.senders += 1
-            task = asyncio.ensure_future(self._send_waiting(client))
-            client.tasks.add(task)
-            task.add_done_callback(client.tasks.discard)
+        if len(client.senders) < BATCHES:
+            client.senders.add(asyncio.create_task(self._send_waiting(client)))
         return await answer
 
     async def _send_waiting(self, client: _Client) -> None:
@@ -165,7 +160,7 @@ class Server:
                     else:
                         call.answer.set_result(answer)
         finally:  # at once: the next call must see that this task no longer sends
-            client.senders -= 1
+            client.senders.discard(asyncio.current_task())
 
     async def _together(self, calls: list[_Call], client: Any) -> list[Any]:
         """Return the answers to calls; the answer to a failed call is its error."""
@@ -201,24 +196,23 @@ class Server:
 
     async def _ask(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
         client = self._client()
-        async with client.gate:
-            pauses = iter(self._pauses())
-            while True:
-                try:
-                    answer = await ask(client.redis)
-                except AuthenticationError as exc:
-                    raise self._refusal(exc) from exc
-                except self._passing as exc:
-                    self.connections += 1  # a cluster client does not report new connections
-                    if (pause := next(pauses, None)) is None:
-                        self._look_at = monotonic() + AWAY_SECONDS
-                        raise ServerAwayError(f"{self.address} does not answer: {exc}") from exc
-                    await asyncio.sleep(pause)
-                except RedisError as exc:
-                    raise self._refusal(exc) from exc
-                else:
-                    self._look_at = None
-                    return answer
+        pauses = iter(self._pauses())
+        while True:
+            try:
+                answer = await ask(client.redis)
+            except AuthenticationError as exc:
+                raise self._refusal(exc) from exc
+            except self._passing as exc:
+                self.connections += 1  # a cluster client does not report new connections
+                if (pause := next(pauses, None)) is None:
+                    self._look_at = monotonic() + AWAY_SECONDS
+                    raise ServerAwayError(f"{self.address} does not answer: {exc}") from exc
+                await asyncio.sleep(pause)
+            except RedisError as exc:
+                raise self._refusal(exc) from exc
+            else:
+                self._look_at = None
+                return answer
 
     def _pauses(self) -> tuple[float, ...]:
         """Return the pauses between tries: none for a page that tests whether the server is back.
