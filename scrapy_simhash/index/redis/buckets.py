@@ -86,12 +86,12 @@ class Buckets:
         """Return the question for a page."""
         request = self.question_of_request(page.request_fingerprint)
         text_name, text_check = self._of_text(page.digest)
-        names, near = self._near.question(page)
+        near = self._near.entries(page)
         return Question(
-            names=request.names[:-4] + text_name + names,
+            names=b"".join((request.names[:-4], text_name, *(name for name, _ in near))),
             request=request.request,
             text=text_check + page.digest if page.tokens else b"",  # an empty text says nothing
-            near=near,
+            near=b"".join(start for _, start in near),
         )
 
     def question_of_request(self, request_fingerprint: bytes) -> Question:
@@ -155,11 +155,6 @@ class NearTables:
         self._width = number_bits(pages)
         self._masks = [table.mask for table in design.tables]
 
-    def question(self, page: Page) -> tuple[bytes, bytes]:
-        """Return the names of the buckets to read, and what to look for there."""
-        entries = self.entries(page)
-        return b"".join(name for name, _ in entries), entries[0][1] if entries else b""
-
     def entries(self, page: Page) -> list[BucketEntry]:
         """Return all entries that a representative may have."""
         if page.tokens < self._min_tokens:
@@ -185,10 +180,6 @@ class NearKeys:
 
     def __init__(self, pages: int) -> None:
         self._width = number_bits(pages)
-
-    def question(self, page: Page) -> tuple[bytes, bytes]:
-        entries = self.entries(page)
-        return b"".join(name for name, _ in entries), b"".join(check for _, check in entries)
 
     def entries(self, page: Page) -> list[BucketEntry]:
         found = [] if page.sketch is None else keys(page.sketch)

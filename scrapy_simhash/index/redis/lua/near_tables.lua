@@ -1,7 +1,9 @@
 -- What is near a page by permuted tables: the representatives within the distance.
 --
--- ARGV 7: the fingerprint, 8 bytes; empty: the page is near no other.  There is a bucket for each table
--- from the third on.  An entry is a fingerprint, and the id of its page.
+-- ARGV 7: the fingerprint, 8 bytes, for each bucket from the third on; there is one for each table.
+-- Empty: the page is near no other.  An entry is a fingerprint, and the id of its page.
+
+local FINGERPRINT = string.sub(ARGV[7], 1, 8)
 
 -- At most this many entries are compared, in 4 ms.  Crafted pages could have any number with one key.
 local MOST_COMPARED, WIDTH = 20000, 12
@@ -10,14 +12,14 @@ local DISTANCES = %DISTANCES%
 
 -- Returns the distances of a byte of the fingerprint to all 256 bytes.
 local function distances_from(place)
-  local begin = string.byte(ARGV[7], place) * 256
+  local begin = string.byte(FINGERPRINT, place) * 256
   return { string.byte(DISTANCES, begin + 1, begin + 256) }
 end
 
 -- Returns the ids, the closest first, then the oldest, and 1 if there may be others.
 local function near_by()
   local left, left_out, sorted, d = MOST_COMPARED * WIDTH, 0, {}, {}
-  for place = 1, #ARGV[7] do d[place] = distances_from(place) end
+  for place = 1, #FINGERPRINT do d[place] = distances_from(place) end
   local d1, d2, d3, d4, d5, d6, d7, d8 = unpack(d)
   local near, byte = {}, string.byte
   for place = 3, #names do
@@ -41,6 +43,6 @@ end
 
 local function put_near(id)
   for place = 3, #names do
-    if #bucket(names[place]) < MOST_BYTES then put(names[place], ARGV[7] .. id) end
+    if #bucket(names[place]) < MOST_BYTES then put(names[place], FINGERPRINT .. id) end
   end
 end
