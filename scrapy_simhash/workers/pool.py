@@ -132,32 +132,6 @@ class InProcess(Workers):
         return outcome
 
 
-class Backlog:
-    """Says once in the log that *processes* workers cannot keep up with a crawl."""
-
-    def __init__(self, processes: int) -> None:
-        self._processes = processes
-        self._since: float | None = None
-        self._said = False
-
-    def note(self, waiting: int) -> None:
-        """Take note of how many pages wait for a worker when a further one comes."""
-        now = monotonic()
-        if waiting < self._processes:
-            self._since = None
-        elif self._since is None:
-            self._since = now
-        elif now - self._since >= BACKLOG_SECONDS and not self._said:
-            self._said = True
-            logger.warning(
-                "The workers cannot keep up, so the crawl waits for them: for %d s, pages have "
-                "waited for each of %d. Set SIMHASH_WORKERS to more where there are processors "
-                "to spare, or SIMHASH_MAX_WAITING to let pages pass unjudged",
-                BACKLOG_SECONDS,
-                self._processes,
-            )
-
-
 class WorkerProcesses(Workers):
     """Analyses pages in *processes* processes, each page within *timeout_seconds*.
 
@@ -175,8 +149,9 @@ class WorkerProcesses(Workers):
     ) -> None:
         self._processes = processes
         self._max_waiting = max_waiting
-        self._backlog = Backlog(processes)
         self._pages = 0
+        self._behind_since: float | None = None
+        self._said_behind = False
         self._workers = [_Worker(analyser, timeout_seconds) for _ in range(processes)]
         self._turn = asyncio.Semaphore(processes * PAGES_AT_HAND)
 
@@ -187,7 +162,7 @@ class WorkerProcesses(Workers):
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
         waiting = self._pages - self._processes  # below 0 while a worker is free
-        self._backlog.note(waiting)
+        self._note_backlog(waiting)
         if self._max_waiting is not None and waiting >= self._max_waiting:
             raise AnalysisError("workers_busy", f"{waiting} pages wait for a worker")
         self._pages += 1
@@ -196,6 +171,23 @@ class WorkerProcesses(Workers):
                 yield
         finally:
             self._pages -= 1
+
+    def _note_backlog(self, waiting: int) -> None:
+        """Say once that the workers cannot keep up, where pages wait for each of them for long."""
+        now = monotonic()
+        if waiting < self._processes:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = now
+        elif now - self._behind_since >= BACKLOG_SECONDS and not self._said_behind:
+            self._said_behind = True
+            logger.warning(
+                "The workers cannot keep up, so the crawl waits for them: for %d s, pages have "
+                "waited for each of %d. Set SIMHASH_WORKERS to more where there are processors "
+                "to spare, or SIMHASH_MAX_WAITING to let pages pass unjudged",
+                BACKLOG_SECONDS,
+                self._processes,
+            )
 
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
         worker = min(self._workers, key=attrgetter("pages"))

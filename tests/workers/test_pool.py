@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_simhash.analysis.analyser import PageAnalysis
 from scrapy_simhash.errors import AnalysisError
-from scrapy_simhash.workers.pool import PAGES_AT_HAND, Backlog, InProcess, WorkerProcesses
+from scrapy_simhash.workers.pool import PAGES_AT_HAND, InProcess, WorkerProcesses
 from tests.conftest import CrawlFixture, Site, article, crawl_job, crawl_result, prose
 from tests.rude_workers import PAGE, RUDE, Rude, children, kill_workers, outcomes, wait_until
 
@@ -116,14 +116,14 @@ def test_backlog_is_said_once(
 ) -> None:
     now = 1000.0
     monkeypatch.setattr("scrapy_simhash.workers.pool.monotonic", lambda: now)
-    backlog = Backlog(processes=2)
+    workers = WorkerProcesses(RUDE, processes=2, timeout_seconds=1.0)
     for seconds, waiting in [(0, 5), (29, 5), (0.5, 1), (1, 5), (29, 2)]:  # drained in between
         now += seconds
-        backlog.note(waiting)
+        workers._note_backlog(waiting)
     assert not caplog.records
     for _ in range(3):
         now += 31
-        backlog.note(2)
+        workers._note_backlog(2)
     [said] = caplog.records
     assert "Set SIMHASH_WORKERS to more" in said.getMessage()
 
