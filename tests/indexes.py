@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import inspect
 import sqlite3
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,6 +70,11 @@ class Blocking:
 
     def close(self) -> None:
         self.run(self.index.close())
+
+
+async def stored_nowhere(key: str, merge: Callable[[bytes | None], bytes]) -> bytes:
+    """What is learned of a site, for tests without an index."""
+    return merge(None)
 
 
 async def _listed(items: AsyncIterator[T]) -> list[T]:

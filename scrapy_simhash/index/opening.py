@@ -14,15 +14,22 @@ from scrapy_simhash.index.base import Index, absent
 from scrapy_simhash.settings import MEMORY, extra_version, is_in_redis, masked
 
 
-def open_index(place: str, parameters: Parameters) -> Index:
-    """Return the index at *place*, made where there is none.
+def open_index(place: str, parameters: Parameters | None) -> Index:
+    """Return the index at *place*, made where there is none, and *parameters* are given.
 
     *place* is ``memory:``, the path of a file, or the URL of a Redis server.
 
     :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
     :raises SettingsError: the URL is wrong, or the package for Redis is not installed.
     """
-    return _opened(place, parameters)
+    if is_in_redis(place):
+        extra_version("redis", "an index in Redis")
+        from scrapy_simhash.index.redis.index import RedisIndex
+
+        return RedisIndex(place, parameters)
+    from scrapy_simhash.index.sqlite.index import SQLiteIndex
+
+    return SQLiteIndex(place, parameters)
 
 
 def open_lasting(place: str, parameters: Parameters | None = None) -> Index:
@@ -35,18 +42,7 @@ def open_lasting(place: str, parameters: Parameters | None = None) -> Index:
     """
     if place == MEMORY:
         raise IndexUnavailableError(f"An index must be a file or in Redis here: got {place!r}")
-    return _opened(place, parameters)
-
-
-def _opened(place: str, parameters: Parameters | None) -> Index:
-    if is_in_redis(place):
-        extra_version("redis", "an index in Redis")
-        from scrapy_simhash.index.redis.index import RedisIndex
-
-        return RedisIndex(place, parameters)
-    from scrapy_simhash.index.sqlite.index import SQLiteIndex
-
-    return SQLiteIndex(place, parameters)
+    return open_index(place, parameters)
 
 
 def observed_place(place: str) -> str:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
@@ -115,26 +115,23 @@ class _Early(NamedTuple):
 class Learned:
     """What is known of the sites of an index, merged with what other processes have learned."""
 
-    def __init__(self, share: float | None, exchange: Exchange | None = None) -> None:
+    def __init__(self, share: float | None, exchange: Exchange) -> None:
         self._share = share
         self._blocks = Templates()
         self._values = Templates(VALUES)
         self.noises = Noises()
         self.liars = Liars()
-        self._rules: RuleBook | None = None
         self._compares_values = False
         self._early: FIFOCache[str, dict[tuple[str, bytes], _Early]] = FIFOCache(EARLY_SECTIONS)
         self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
 
-    @property
+    @cached_property
     def rules(self) -> RuleBook:
         """The rules for addresses; their modules are imported when they are first needed."""
-        if self._rules is None:
-            from scrapy_simhash.url_rules.book import RuleBook
+        from scrapy_simhash.url_rules.book import RuleBook
 
-            self._rules = RuleBook()
-        return self._rules
+        return RuleBook()
 
     def of(self, page: Page) -> SiteKnowledge:
         """Return what a page is judged by.
@@ -212,8 +209,7 @@ class Learned:
 
     async def forget_rule(self, site: str, rule: AddressRule) -> None:
         """Forget a rule of a site; a running crawl stores it again."""
-        if self._exchange is not None:
-            await self._exchange(rules_key(site), partial(self.rules.merged, site, forgotten=rule))
+        await self._exchange(rules_key(site), partial(self.rules.merged, site, forgotten=rule))
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
@@ -294,7 +290,7 @@ class Learned:
         for templates in self._blocks, self._values:
             for key in templates.take_changed():
                 await self._store(key)
-        for site in self._rules.take_changed() if self._rules is not None else ():
+        for site in self.rules.take_changed() if "rules" in vars(self) else ():
             await self.store_rules(site)
 
     def restore(self, key: str, state: bytes) -> None:
@@ -310,8 +306,6 @@ class Learned:
 
     async def _store(self, key: str) -> None:
         """Store the state of a key; if the index does not answer, a later change stores it."""
-        if self._exchange is None:
-            return
         part, name = self._part(key)
         stored = None
         with suppress(IndexUnavailableError):

@@ -15,7 +15,7 @@ from scrapy_simhash.decision.page import Decision, Page, View, met_by
 from scrapy_simhash.decision.sketch import sketch_of
 from scrapy_simhash.decision.template import LASTING_PAGES
 from scrapy_simhash.index.site_knowledge import EARLY_PAGES, EARLY_SECTIONS, Learned
-from tests.indexes import Blocking, open_index
+from tests.indexes import Blocking, open_index, stored_nowhere
 from tests.pages import UNIQUE, VERIFIED, page_with_content, with_values
 
 FRAME = 1  # the block that all pages of the site have
@@ -70,7 +70,7 @@ def test_early_page_is_seen_under_the_template_of_its_section() -> None:
     seen: list[Collection[int]] = []
     news = replace(early_page(), section="site.example/news", view_under=None)
     docs = replace(early_page("docs/early"), section="site.example/docs", view_under=seen.append)
-    learned = Learned(0.9)
+    learned = Learned(0.9, stored_nowhere)
 
     async def learn(page: Page, count: int, *blocks: int) -> None:
         for i in range(count):
@@ -134,7 +134,7 @@ def test_all_values_of_early_pages_are_known(index: Blocking) -> None:
 
 
 def test_early_pages_are_bounded() -> None:
-    learned = Learned(0.9)
+    learned = Learned(0.9, stored_nowhere)
     for section in range(EARLY_SECTIONS + 3):
         for i in range(EARLY_PAGES + 3):
             learned.remember(replace(early_page(str(i)), section=f"site.example/{section}"))

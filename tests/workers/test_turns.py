@@ -13,6 +13,7 @@ from scrapy_simhash.pipeline import Fetched, Pipeline
 from scrapy_simhash.settings import SimhashSettings
 from scrapy_simhash.workers.pool import InProcess
 from tests.conftest import article, prose
+from tests.indexes import stored_nowhere
 
 URL = "http://site.example/a"
 SESSION = Differences(frozenset({(EVERYWHERE, ("parameter", "session"))}), frozenset(), frozenset())
@@ -36,7 +37,7 @@ def test_what_is_learned_while_a_page_waits_counts_for_it() -> None:
 
     async def links(is_urgent: bool) -> list[str]:
         workers = Meanwhile(pipeline.analyser)
-        workers.known = Learned(0.9)
+        workers.known = Learned(0.9, stored_nowhere)
         fetched = Fetched(URL, body, "utf-8", b"1")
         page, _ = await pipeline.page(
             fetched, workers, workers.known, "spider", is_urgent=is_urgent
