@@ -53,7 +53,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "scrapy_simhash/index/sqlite/index.py",
         "_load",
         """
--            self._tables.add_many(self._written_before(connection))
+-            self._tables.add_many(self._all_written(connection))
 +            pass
         """,
         "The first page reads the rows then, which takes longer and finds the same.",

@@ -267,8 +267,7 @@ class SQLiteIndex(Index):
         with self._transaction():
             own = self._rows.of_request(page.scope, page.request_fingerprint)
             if own is None:
-                self._write(page, None, representative)
-                return self._last_change
+                return self._write(page, None, representative)
             return own.id
 
     async def add_crawl(self, crawl: CrawlRecord) -> int:
@@ -319,15 +318,19 @@ class SQLiteIndex(Index):
         path = self.path
         with schema.errors_translated(path), closing(schema.read_only(path)) as connection:
             connection.execute("BEGIN")
-            self._tables.add_many(self._written_before(connection))
+            self._tables.add_many(self._all_written(connection))
             for site, state in connection.execute("SELECT site, state FROM templates"):
                 self.learned.restore(site, state)
 
-    def _written_before(self, connection: sqlite3.Connection) -> Iterator[TableEntries]:
+    def _all_written(self, connection: sqlite3.Connection) -> Iterator[TableEntries]:
         """Yield the content of the tables: the segments, and the rows that are in no segment."""
         for until, groups in self._segments.load(connection):
             yield from groups
             self._last_change = until
+        yield from self._newly_written(connection)
+
+    def _newly_written(self, connection: sqlite3.Connection) -> Iterator[TableEntries]:
+        """Yield what the tables need of the rows that were written since the last time."""
         last = last_number(connection)
         starts = range(self._last_change, last, segments.SPAN)
         if len(starts) > SPANS_IN_SILENCE:
@@ -341,7 +344,7 @@ class SQLiteIndex(Index):
                 logger.info("%(share).0f %% are read", {"share": 100 * done / len(starts)})
             until = min(since + segments.SPAN, last)
             yield from written(connection, since, until, self.parameters.views_of)
-        self._last_change = last
+        self._last_change = max(self._last_change, last)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -358,7 +361,7 @@ class SQLiteIndex(Index):
             # Changes with every commit of another connection, and only with those.
             (version,) = connection.execute("PRAGMA data_version").fetchone()
             if version != self._seen_version:
-                self._catch_up(connection)
+                self._tables.add_many(self._newly_written(connection))
                 self._seen_version = version
             last_change = self._last_change
             yield
@@ -392,14 +395,6 @@ class SQLiteIndex(Index):
             else:
                 self._patient = True
                 return
-
-    def _catch_up(self, connection: sqlite3.Connection) -> None:
-        """Add to the tables the rows that were written since the last time."""
-        last = last_number(connection)
-        if last > self._last_change:
-            views_of = self.parameters.views_of
-            self._tables.add_many(written(connection, self._last_change, last, views_of))
-            self._last_change = last
 
     def _next_change(self) -> int:
         self._last_change += 1

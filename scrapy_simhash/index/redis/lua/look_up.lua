@@ -5,7 +5,7 @@ local most, distance = tonumber(ARGV[2]), tonumber(ARGV[3])
 local names = { struct.unpack(string.rep('c4', #ARGV[4] / 4), ARGV[4]) }
 names[#names] = nil -- the last value of unpack is a position
 local read = redis.call('HMGET', KEYS[2], unpack(names))
-known[names[1]], known[names[2]] = read[1] or '', read[2] or ''
+for place, name in ipairs(names) do known[name] = read[place] or '' end
 
 -- An entry of a request, a text or a key begins with a check of this many bytes of its hash, which
 -- few others share.

@@ -14,8 +14,7 @@ end
 local function near_by()
   local shared, left_out = {}, #names > 2 and 1 or 0
   for place = 3, #names do
-    local entries, count = read[place] or '', 0
-    known[names[place]] = known[names[place]] or entries
+    local entries, count = bucket(names[place]), 0
     for at in each(entries, CHECK + 4, check_of(place)) do
       local id = id_at(entries, at + CHECK)
       shared[id] = (shared[id] or 0) + 1

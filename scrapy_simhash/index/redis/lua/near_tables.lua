@@ -23,8 +23,7 @@ local function near_by()
   local d1, d2, d3, d4, d5, d6, d7, d8 = unpack(d)
   local near, byte = {}, string.byte
   for place = 3, #names do
-    local entries = read[place] or ''
-    known[names[place]] = entries
+    local entries = bucket(names[place])
     if #entries > left or #entries >= MOST_BYTES then left_out = 1 end
     for at = 1, math.min(#entries, left), WIDTH do
       local b1, b2, b3, b4, b5, b6, b7, b8 = byte(entries, at, at + 7)
