@@ -242,7 +242,8 @@ class SQLiteIndex(Index):
             )
 
     async def counts(self) -> Counts:
-        return self._rows.counts()
+        with schema.errors_translated(self.path):
+            return self._rows.counts()
 
     async def rows(self) -> AsyncIterator[Row]:
         with schema.errors_translated(self.path):
@@ -250,7 +251,8 @@ class SQLiteIndex(Index):
                 yield row
 
     async def row(self, row_id: int) -> Row | None:
-        return self._rows.by_id(row_id)
+        with schema.errors_translated(self.path):
+            return self._rows.by_id(row_id)
 
     async def crawls(self) -> list[CrawlRecord]:
         with schema.errors_translated(self.path):

@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 import pytest
 
-from scrapy_simhash.errors import FingerprintIndexError, IndexUnavailableError
+from scrapy_simhash.errors import FingerprintIndexError, IndexFormatError, IndexUnavailableError
 from scrapy_simhash.index.sqlite import schema, segments
 from scrapy_simhash.index.sqlite.repair import repair
 from tests.fault_writer import page_of, writer, written
@@ -238,6 +238,21 @@ def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
     (problem,) = repair(path)
     assert not problem.repaired
     assert schema.stored_parameters(path)["scheme"] == PARAMETERS.scheme
+
+
+def test_pages_of_a_damaged_file_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "pages.simhash"
+    with open_index(path, PARAMETERS) as index:
+        for i in range(100):
+            index.check_and_add(page(f"{i}", i << 10))
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'pages_by_text'"
+        (root,) = connection.execute(query).fetchone()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xff" * 8)
+    with open_index(path, PARAMETERS) as index, pytest.raises(IndexFormatError, match="damaged"):
+        index.counts()
 
 
 class FailsOnce:
