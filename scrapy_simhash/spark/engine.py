@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
-from itertools import islice, pairwise
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PythonException
@@ -25,6 +24,8 @@ from scrapy_simhash.batch.rule import Row
 from scrapy_simhash.errors import SimhashError
 
 Batches = Iterator[pa.RecordBatch]
+# What a function of ours is given of a task, and what it makes of that.
+T = TypeVar("T")
 
 # The modules of setup.py.
 COMPILED = (
@@ -116,7 +117,7 @@ class Engine:
         self,
         frame: DataFrame,
         function: Callable[[Batches], Batches],
-        schema: pa.Schema | StructType | str,
+        schema: pa.Schema | StructType,
     ) -> DataFrame:
         """Return what a function of ours makes of the rows of each task."""
         found = from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
@@ -131,14 +132,27 @@ class Engine:
         """Return the same of a function that takes and makes single rows."""
         return self.map(frame, partial(_by_rows, function, schema), schema)
 
+    def map_groups(
+        self,
+        frame: DataFrame,
+        column: str,
+        function: Callable[[pa.Table], pa.Table],
+        schema: pa.Schema,
+    ) -> DataFrame:
+        """Return what a function of ours makes of all rows with the same value in a column."""
+        allow_slow = self.allow_slow
+        return frame.groupBy(column).applyInArrow(
+            lambda rows: _checked(function, allow_slow, rows), from_arrow_schema(schema)
+        )
 
-def _checked(function: Callable[[Batches], Batches], allow_slow: bool, batches: Batches) -> Batches:
+
+def _checked(function: Callable[[T], T], allow_slow: bool, rows: T) -> T:
     if not allow_slow and (missing := not_compiled()):
         raise SimhashError(
             f"the executor on {platform.node()} has no compiled {', '.join(missing)}: install "
             "scrapy-simhash there from a wheel, or give --allow-slow"
         )
-    return function(batches)
+    return function(rows)
 
 
 @cache
@@ -162,20 +176,3 @@ def _by_rows(
     rows = iter(function(rows_of(batches)))
     while some := list(islice(rows, ROWS_AT_ONCE)):
         yield pa.RecordBatch.from_pylist(some, schema)
-
-
-def runs(batches: Batches, column: str) -> Iterator[pa.Table]:
-    """Yield the neighbouring rows of a task that have the same number in a column."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        if not len(batch):
-            continue
-        numbers = batch.column(column).to_numpy()
-        edges: list[int] = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
-        for start, end in pairwise([0, *edges, len(numbers)]):
-            if held and held[0].column(column)[0].as_py() != numbers[start]:
-                yield pa.Table.from_batches(held)
-                held = []
-            held.append(batch.slice(start, end - start))
-    if held:
-        yield pa.Table.from_batches(held)

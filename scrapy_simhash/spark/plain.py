@@ -10,7 +10,7 @@ So no pairs are written: a million pages within a few bits of each other have 10
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from scrapy_simhash.batch.rule import MIN_TOKENS
-from scrapy_simhash.spark.engine import Batches, Engine, runs
+from scrapy_simhash.spark.engine import Batches, Engine
 from scrapy_simhash.spark.places import Division
 from scrapy_simhash.spark.rounds import Graph, decided
 from scrapy_simhash.tables import PermutedTables, Table, design
@@ -143,13 +143,11 @@ class Near(Graph):
         )
 
     def _in_buckets(
-        self, some: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema
+        self, some: DataFrame, function: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
-        fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in some.schema)
         place = partial(_place, self.division, self.buckets)
-        placed = self.engine.map(some, place, f"{fields}, bucket int")
-        met = placed.repartition("bucket").sortWithinPartitions("bucket")
-        return self.engine.map(met, function, schema)
+        placed = self.engine.map(some, place, some.withColumn("bucket", F.lit(0)).schema)
+        return self.engine.map_groups(placed, "bucket", function, schema)
 
 
 def _place(division: Division, buckets: int, batches: Batches) -> Batches:
@@ -193,37 +191,33 @@ def _design(distance: int, bits: int) -> tuple[Table, ...]:
     return design(1 << bits, distance, TABLE_BYTES << bits).tables
 
 
-def _beside(distance: int, batches: Batches) -> Batches:
-    for run in runs(batches, "bucket"):
-        some = _Some.of(run)
-        tables, values = some.tables(distance), some.fingerprints.tolist()
-        # Each probe may find the fingerprint itself, also one of a key beside its own.
-        most = sum(len(table.flips) for table in tables.tables) + 1
-        near = [item for item, one in enumerate(values) if len(tables.matches(one, most)) > 1]
-        earlier = some.empty_tables(distance)
-        is_later: list[bool] = []
-        for item in near:
-            is_later.append(earlier.nearest(values[item]) is not None)
-            earlier.add(values[item], item)
-        yield _batch(BESIDE, some.ranks[near], some.fingerprints[near].view(np.int64), is_later)
+def _beside(distance: int, bucket: pa.Table) -> pa.Table:
+    some = _Some.of(bucket)
+    tables, values = some.tables(distance), some.fingerprints.tolist()
+    # Each probe may find the fingerprint itself, also one of a key beside its own.
+    most = sum(len(table.flips) for table in tables.tables) + 1
+    near = [item for item, one in enumerate(values) if len(tables.matches(one, most)) > 1]
+    earlier = some.empty_tables(distance)
+    is_later: list[bool] = []
+    for item in near:
+        is_later.append(earlier.nearest(values[item]) is not None)
+        earlier.add(values[item], item)
+    found: np.ndarray = some.fingerprints[near].view(np.int64)
+    columns = {"rank": some.ranks[near], "fingerprint": found, "is_later": is_later}
+    return pa.table(columns, BESIDE)
 
 
-def _nearest(distance: int, batches: Batches) -> Batches:
-    for run in runs(batches, "bucket"):
-        is_kept = run.column("is_kept")
-        kept, some = (_Some.of(run.filter(one)) for one in (is_kept, pc.invert(is_kept)))
-        tables = kept.tables(distance)
-        items, _ = tables.check_many(array("Q", some.fingerprints.tobytes()))
-        rows: list[tuple[int, int, int]] = []
-        for at in np.flatnonzero(np.array(items) >= 0).tolist():
-            oldest: dict[int, int] = {}
-            for near in tables.matches(int(some.fingerprints[at])):
-                oldest.setdefault(near.distance, near.item)
-            rows += [(at, distance, item) for distance, item in oldest.items()]
-        ats, distances, found = np.array(rows, np.int64).reshape(-1, 3).T
-        yield _batch(CLOSEST, some.ranks[ats], distances, kept.ranks[found])
-
-
-def _batch(schema: pa.Schema, *columns: Sequence[int] | np.ndarray) -> pa.RecordBatch:
-    arrays = [pa.array(one, field.type) for one, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _nearest(distance: int, bucket: pa.Table) -> pa.Table:
+    is_kept = bucket.column("is_kept")
+    kept, some = (_Some.of(bucket.filter(one)) for one in (is_kept, pc.invert(is_kept)))
+    tables = kept.tables(distance)
+    items, _ = tables.check_many(array("Q", some.fingerprints.tobytes()))
+    rows: list[tuple[int, int, int]] = []
+    for at in np.flatnonzero(np.array(items) >= 0).tolist():
+        oldest: dict[int, int] = {}
+        for near in tables.matches(int(some.fingerprints[at])):
+            oldest.setdefault(near.distance, near.item)
+        rows += [(at, distance, item) for distance, item in oldest.items()]
+    found: np.ndarray = np.array(rows, np.int64).reshape(-1, 3).T
+    columns = {"rank": some.ranks[found[0]], "distance": found[1], "kept": kept.ranks[found[2]]}
+    return pa.table(columns, CLOSEST)

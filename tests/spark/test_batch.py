@@ -422,8 +422,8 @@ def test_a_bucket_finds_all_that_are_near_others(count: int, distance: int) -> N
         for number, one in enumerate(fingerprints)
         if fingerprints.index(one) == number
     ]
-    found = plain._beside(distance, iter([pa.RecordBatch.from_pylist(rows)]))
-    later = {row["rank"]: row["is_later"] for batch in found for row in batch.to_pylist()}
+    found = plain._beside(distance, pa.Table.from_pylist(rows))
+    later = {row["rank"]: row["is_later"] for row in found.to_pylist()}
     assert {*later} == near & {row["rank"] for row in rows}
     assert not near or not later[min(later)]
 
