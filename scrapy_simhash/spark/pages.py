@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import struct
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,6 @@ from operator import itemgetter
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.functions import arrow_udf
 
 from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReader
 from scrapy_simhash.batch.local import SEEN
@@ -47,6 +46,8 @@ SAMPLES = pa.schema(
 READ = FEATURES.append(pa.field("unread", pa.string()))
 # With the marks of what the page's site repeats: the comparison of two pages needs them.
 MARKED = SEEN.append(pa.field("marks", pa.binary()))
+# A page of an earlier batch, with the number of that and its rank there.
+KNOWN = MARKED.append(pa.field("rank", pa.int64())).append(pa.field("batch", pa.int32()))
 # Samples that a task holds before it hands them on: 60 blocks of 8 bytes each.
 HELD_SAMPLES = 100_000
 
@@ -183,7 +184,7 @@ def seen_pages(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
 
 def marked(engine: Engine, pages: DataFrame, known: DataFrame) -> DataFrame:
     """Return pages of earlier batches with the marks of what their sites are *known* to repeat."""
-    return engine.map(_with_repeated(pages, known), _mark, pages.schema)
+    return engine.map_rows(_with_repeated(pages, known), partial(map, _marked), KNOWN)
 
 
 def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
@@ -192,7 +193,7 @@ def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
     Places of a whole web do not fit into the memory of a task, so each page gets its own by a join
     of sections.
     """
-    section = arrow_udf(_sections, "string")
+    section = F.udf(section_of, "string", useArrow=True)
     own = pages.withColumn("section", section("url"))
     sections = own.select("section").distinct()
     host = F.substring_index("section", "/", 1)
@@ -206,36 +207,21 @@ def _with_repeated(pages: DataFrame, known: DataFrame) -> DataFrame:
     return own.join(beside, "section", "left").select("beside", *pages.columns)
 
 
-def _sections(urls: pa.Array) -> pa.Array:
-    return pa.array((section_of(url) for url in urls.to_pylist()), pa.string())
-
-
 def _seen(row: Row) -> Row:
-    blocks = _beside(row)
-    return seen(row, blocks) | {"marks": _packed(blocks)}
+    return seen(_marked(row), _beside(row))
 
 
-def _mark(batches: Batches) -> Batches:
-    for batch in batches:
-        found = [_packed(_beside(row)) for row in batch.select(["beside"]).to_pylist()]
-        own = batch.drop_columns(["beside"])
-        at = own.schema.get_field_index("marks")
-        yield own.set_column(at, "marks", pa.array(found, pa.binary()))
+def _marked(row: Row) -> Row:
+    return row | {"marks": array("H", sorted(marks(_beside(row)))).tobytes()}
 
 
 def _beside(row: Row) -> frozenset[int]:
     return frozenset(map(unsigned, row["beside"] or ()))
 
 
-def _packed(blocks: frozenset[int]) -> bytes:
-    found = sorted(marks(blocks))
-    return struct.pack(f"<{len(found)}H", *found)
-
-
 def marks_of(row: Row) -> frozenset[int]:
     """Return the marks of what the site of a page repeats."""
-    packed = row["marks"]
-    return frozenset(struct.unpack(f"<{len(packed) // 2}H", packed))
+    return frozenset(array("H", row["marks"]))
 
 
 def in_order(pages: DataFrame) -> DataFrame:
