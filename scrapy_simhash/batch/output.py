@@ -42,13 +42,6 @@ _IN_CAPITALS = frozenset({"warc", "id", "uri", "ip"})
 Place = tuple[str, int]
 
 
-class ResolvedPage(NamedTuple):
-    """The record of a page, and that with its content: of a revisit, another one."""
-
-    record: WarcRecord
-    origin: WarcRecord
-
-
 class Original(NamedTuple):
     """A kept page to which revisit records may refer; *identity* is equal for equal bodies."""
 
@@ -84,13 +77,13 @@ def write_kept(decisions: Path, path: Path) -> None:
     try:
         with replacing(path) as unfinished, unfinished.open("wb") as output:
             for file, rows in files.items():
-                for records, content, of in _contents(file, rows):
+                for records, record, origin, of in _contents(file, rows):
                     if of is None:
-                        output.write(_copy(records, content))
+                        output.write(_copy(records, record, origin))
                         continue
                     original = originals.get(of)
-                    if original is not None and original.identity == _identity(content):
-                        output.write(_revisit(content, original))
+                    if original is not None and original.identity == _identity(origin):
+                        output.write(_revisit(record, origin, original))
     except OSError as exc:
         raise SourceError(f"{path} cannot be written: {exc}") from exc
 
@@ -127,11 +120,10 @@ def _originals(files: Mapping[str, Any]) -> dict[Place, Original]:
     found = {}
     for file, places in wanted.items():
         rows = files[file].filter(pc.is_in(files[file]["offset"], pa.array(places)))
-        for _, content, _ in _contents(file, rows):
-            headers = content.record.headers
-            digest = content.origin.headers.get("warc-payload-digest") or _digest(content.origin)
-            found[file, content.record.offset] = Original(
-                _identity(content), content.record.url, headers.get("warc-date", ""), digest
+        for _, record, origin, _ in _contents(file, rows):
+            digest = origin.headers.get("warc-payload-digest") or _digest(origin)
+            found[file, record.offset] = Original(
+                _identity(origin), record.url, record.headers.get("warc-date", ""), digest
             )
     return found
 
@@ -140,8 +132,13 @@ def _places(rows: Any, of: str) -> Iterator[Place]:
     return zip(rows[f"{of}_file"].to_pylist(), rows[f"{of}_offset"].to_pylist(), strict=True)
 
 
-def _contents(file: str, rows: Any) -> Iterator[tuple[WarcFile, ResolvedPage, Place | None]]:
-    """Yield the pages of a file that some rows decide on, and those that they are equal to."""
+def _contents(
+    file: str, rows: Any
+) -> Iterator[tuple[WarcFile, WarcRecord, WarcRecord, Place | None]]:
+    """Yield the pages of a file that some rows decide on, and those that they are equal to.
+
+    Beside the record of a page is that with its content: of a revisit, another one.
+    """
     found = 0
     decided = (
         rows["offset"],
@@ -149,17 +146,14 @@ def _contents(file: str, rows: Any) -> Iterator[tuple[WarcFile, ResolvedPage, Pl
         _places(rows, "representative"),
         rows["is_exact"],
     )
-    try:
-        with opened(file) as opened_file:
-            records = WarcFile(opened_file, file)
-            for offset, place, of, is_exact in zip(*decided, strict=True):
-                with suppress(UnreadableError):
-                    record = records.at(offset.as_py())
-                    origin = _record_at(*place) if place[0] else record
-                    found += 1
-                    yield records, ResolvedPage(record, origin), of if is_exact.as_py() else None
-    except (OSError, pa.ArrowException) as exc:
-        raise SourceError(f"{file} cannot be read: {exc}") from exc
+    with opened(file) as opened_file:
+        records = WarcFile(opened_file, file)
+        for offset, place, of, is_exact in zip(*decided, strict=True):
+            with suppress(UnreadableError):
+                record = records.at(offset.as_py())
+                origin = _record_at(*place) if place[0] else record
+                found += 1
+                yield records, record, origin, of if is_exact.as_py() else None
     if found < len(rows):
         raise SourceError(
             f"{file} has {found:,} of the {len(rows):,} pages that were judged of it: it is not "
@@ -172,11 +166,11 @@ def _record_at(file: str, offset: int) -> WarcRecord:
         return WarcFile(opened_file, file).at(offset)
 
 
-def _identity(content: ResolvedPage) -> bytes:
+def _identity(record: WarcRecord) -> bytes:
     """Return a digest of a body as it is stored, and of how it is to be unpacked."""
-    headers, at = http_headers(content.origin.block)
+    headers, at = http_headers(record.block)
     codings = [headers.get(name, []) for name in ("content-encoding", "transfer-encoding")]
-    return sha1(repr(codings).encode() + content.origin.block[at:]).digest()  # noqa: S324
+    return sha1(repr(codings).encode() + record.block[at:]).digest()  # noqa: S324
 
 
 def _digest(record: WarcRecord) -> str:
@@ -185,9 +179,8 @@ def _digest(record: WarcRecord) -> str:
     return f"sha1:{b32encode(sha1(record.block[at:]).digest()).decode()}"  # noqa: S324
 
 
-def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
+def _copy(records: WarcFile, record: WarcRecord, origin: WarcRecord) -> bytes:
     """Return the record of a page; one whose content is elsewhere gets it."""
-    record, origin = content.record, content.origin
     if record is origin:
         return records.member(record)
     fields = {name: value for name, value in record.headers.items() if name not in _OF_REVISITS}
@@ -195,23 +188,23 @@ def _copy(records: WarcFile, content: ResolvedPage) -> bytes:
     return _record(fields, origin.block)
 
 
-def _revisit(content: ResolvedPage, original: Original) -> bytes:
+def _revisit(record: WarcRecord, origin: WarcRecord, original: Original) -> bytes:
     """Return the record of a page with the body of another one, under its own headers of HTTP."""
-    headers, block = content.record.headers, content.origin.block
-    _, at = http_headers(block)
-    named = content.record.offset, content.record.url, headers.get("warc-date")
+    _, at = http_headers(origin.block)
+    date = record.headers.get("warc-date", "")
+    named = record.offset, record.url, date
     fields = {
         "warc-type": "revisit",
         "warc-record-id": f"<urn:uuid:{uuid5(NAMESPACE_URL, repr(named))}>",
-        "warc-date": headers.get("warc-date", ""),
-        "warc-target-uri": content.record.url,
+        "warc-date": date,
+        "warc-target-uri": record.url,
         "warc-profile": _PROFILE,
         "warc-payload-digest": original.digest,
         "warc-refers-to-target-uri": original.url,
         "warc-refers-to-date": original.date,
         "content-type": "application/http; msgtype=response",
     }
-    return _record(fields, block[:at])
+    return _record(fields, origin.block[:at])
 
 
 def _record(fields: Mapping[str, str], block: bytes) -> bytes:

@@ -139,15 +139,12 @@ class Input:
         return [self.place, info.size, info.mtime_ns]
 
     def read(self, unread: Unread) -> Iterator[ArchivedPage]:
-        """Yield the records of the file, in their order, and count in *unread* what is not read.
+        """Return the records of the file, in their order; count in *unread* what is not read.
 
         :raises SourceError: the file cannot be read, or is not what its name says.
         """
         reader = _READERS.get(_suffix(self.place), _index)
-        try:
-            yield from reader(self.place, self.columns, partial(unread.add, self.place))
-        except _CANNOT_BE_READ as exc:
-            raise SourceError(f"{self.place} cannot be read: {exc}") from exc
+        return reader(self.place, self.columns, partial(unread.add, self.place))
 
 
 def inputs(places: Sequence[str], columns: Columns = Columns()) -> list[Input]:
@@ -208,23 +205,26 @@ def _located(place: str) -> tuple[Any, str]:
 
 def _parts(wacz: str) -> list[str]:
     """Return the WARC files in a WACZ file."""
-    with opened(wacz) as file, ZipFile(file) as packed:
+    with _native(wacz) as file, ZipFile(file) as packed:
         names = [one for one in packed.namelist() if one.startswith("archive/") and _suffix(one)]
     return [f"{wacz}!/{name}" for name in sorted(names)]
 
 
 @contextmanager
 def _native(place: str) -> Iterator[Any]:
-    system, path = _located(place)
-    with system.open_input_file(path) as file:
-        yield file
+    try:
+        system, path = _located(place)
+        with system.open_input_file(path) as file:
+            yield file
+    except _CANNOT_BE_READ as exc:
+        raise SourceError(f"{place} cannot be read: {exc}") from exc
 
 
 @contextmanager
 def opened(place: str) -> Iterator[BinaryIO]:
     """Open the file at a place for reading, also one in a WACZ file.
 
-    :raises OSError, ValueError: it cannot be opened.
+    :raises SourceError: it, or what the block reads of it, cannot be read.
     """
     inner = _IN_WACZ.fullmatch(place)
     with _native(inner[1] if inner else place) as native:
@@ -357,13 +357,10 @@ def parquet_file(place: str, columns: Columns) -> Iterator[pq.ParquetFile]:
 
     :raises SourceError: it has not, or cannot be read.
     """
-    try:
-        with _native(place) as file:
-            parquet = pq.ParquetFile(file)
-            columns.check(place, parquet.schema_arrow.names)
-            yield parquet
-    except _CANNOT_BE_READ as exc:
-        raise SourceError(f"{place} cannot be read: {exc}") from exc
+    with _native(place) as file:
+        parquet = pq.ParquetFile(file)
+        columns.check(place, parquet.schema_arrow.names)
+        yield parquet
 
 
 def row_batches(
