@@ -10,9 +10,8 @@ import os
 import re
 import zlib
 from ast import literal_eval
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
@@ -110,31 +109,21 @@ def _response(place: str) -> HtmlResponse:
         raise SourceError(f"{place} cannot be fetched: {exc}") from exc
 
 
-@dataclass(frozen=True)
-class Source:
-    """A place that holds pages: *read* yields them, at most *count*, which may be unknown.
+def pages_at(place: Path, unread: Unread) -> tuple[Iterator[Fetched], int | None]:
+    """Return the pages at *place*: an HTTP cache, a folder of HTML files, or a WARC file.
 
-    *unread* then has what it does not read of WARC files.
-    """
-
-    count: int | None
-    read: Callable[[], Iterator[Fetched]]
-    unread: Unread = field(default_factory=Unread)
-
-
-def source_at(place: Path) -> Source:
-    """Return what is at *place*: an HTTP cache, a folder of HTML files, or a WARC file.
+    With them comes how many there are at most, if that is known.  What is not read of a WARC file
+    is counted in *unread* meanwhile.
 
     :raises SourceError: it is none of these.
     """
     if place.name.endswith((".warc", ".warc.gz")) and place.is_file():
-        unread = Unread()
-        return Source(None, partial(_warc_pages, place, unread), unread)
+        return _warc_pages(place, unread), None
     if place.is_dir():
         if entries := sorted(path.parent for path in place.rglob("pickled_meta")):
-            return Source(len(entries), partial(_cached, entries))
+            return _cached(entries), len(entries)
         if files := sorted(path for path in place.rglob("*") if path.suffix in (".html", ".htm")):
-            return Source(len(files), partial(_files, files))
+            return _files(files), len(files)
     raise SourceError(
         f"{place} must be an HTTP cache of Scrapy in files, a folder with .html files, a .warc or "
         f".warc.gz file, or an index"

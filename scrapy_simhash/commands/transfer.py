@@ -11,7 +11,6 @@ import csv
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -28,7 +27,7 @@ from scrapy_simhash.commands.base import (
     print_line,
     progress,
 )
-from scrapy_simhash.commands.sources import Source, analysed_pages, source_at
+from scrapy_simhash.commands.sources import analysed_pages, pages_at
 from scrapy_simhash.decision.judge import Parameters
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.index.base import Index
@@ -97,13 +96,9 @@ async def _write(index: Index, file: TextIO, is_csv: bool = False) -> int:
 
 @dataclass(frozen=True)
 class Imported:
-    """How many pages were imported, and how many of them got which verdict.
+    """How many pages got which verdict; *unread* is what the sources have beside pages."""
 
-    *unread* is what the sources have beside pages.
-    """
-
-    pages: int
-    verdicts: Mapping[str, int]
+    verdicts: Counter[str]
     unread: Unread
 
 
@@ -130,13 +125,11 @@ class ImportCommand(Subcommand[Imported]):
             if is_index(place):
                 verdicts["copied"] += await _copied(place, options.index, pipeline.parameters)
             else:
-                source = source_at(Path(place))
-                verdicts += await _import_source(options.index, source, pipeline, options.spider)
-                unread.update(source.unread)
-        return Imported(verdicts.total(), verdicts, unread)
+                verdicts += await _judged(Path(place), options, pipeline, unread)
+        return Imported(verdicts, unread)
 
     def show(self, found: Imported, console: Console) -> None:
-        console.print(f"pages: {found.pages:,}")
+        console.print(f"pages: {found.verdicts.total():,}")
         for verdict, number in found.verdicts.items():
             console.print(f"{verdict}: {number:,}")
         for line in found.unread.lines():
@@ -144,7 +137,7 @@ class ImportCommand(Subcommand[Imported]):
 
     def as_json(self, found: Imported) -> object:
         unread = {"unread": found.unread.as_json()} if found.unread.counts else {}
-        return {"pages": found.pages, **found.verdicts, **unread}
+        return {"pages": found.verdicts.total(), **found.verdicts, **unread}
 
 
 async def _copied(source_place: str, target_place: str, parameters: Parameters) -> int:
@@ -161,15 +154,16 @@ async def _copied(source_place: str, target_place: str, parameters: Parameters) 
             return copied
 
 
-async def _import_source(
-    index_place: str, source: Source, pipeline: Pipeline, spider: str
+async def _judged(
+    place: Path, options: argparse.Namespace, pipeline: Pipeline, unread: Unread
 ) -> Counter[str]:
-    """Analyse and judge the pages of a source; those that have no text are ``skipped``."""
+    """Analyse and judge the pages at a place; those that have no text are ``skipped``."""
     verdicts: Counter[str] = Counter()
-    with progress("Analysing pages", source.count) as advance:
+    fetched, count = pages_at(place, unread)
+    with progress("Analysing pages", count) as advance:
         async with (
-            open_index(index_place, pipeline.parameters) as index,
-            aclosing(analysed_pages(source.read(), pipeline, index, spider)) as pages,
+            open_index(options.index, pipeline.parameters) as index,
+            aclosing(analysed_pages(fetched, pipeline, index, options.spider)) as pages,
         ):
             async for page in pages:
                 judged = "skipped" if page is None else (await index.check_and_add(page)).verdict

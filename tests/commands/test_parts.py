@@ -12,8 +12,9 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
+from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import pipeline_of, progress
-from scrapy_simhash.commands.sources import analysed_pages, source_at
+from scrapy_simhash.commands.sources import analysed_pages, pages_at
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.index.sqlite.index import SQLiteIndex
@@ -37,7 +38,8 @@ def test_broken_record_of_a_warc_file_is_left_out(tmp_path: Path, url: str, bloc
     whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"
     path = tmp_path / "pages.warc"
     path.write_bytes(record(url, block) + record("http://b.example/", whole))
-    assert [page.url for page in source_at(path).read()] == ["http://b.example/"]
+    found, _ = pages_at(path, Unread())
+    assert [page.url for page in found] == ["http://b.example/"]
 
 
 class SlowWorkers(Workers):
