@@ -27,7 +27,7 @@ from scrapy.exceptions import UsageError
 from scrapy_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
-    from scrapy_simhash.commands.base import R, Subcommand
+    from scrapy_simhash.commands.base import Subcommand
 
 FAILED = 2
 SUBCOMMANDS = (
@@ -90,30 +90,26 @@ class SimhashCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        from rich.console import Console  # no crawl needs these, as above
+
+        from scrapy_simhash.commands.base import find_index
+
         opts.scrapy_settings = self.settings
+        subcommand: Subcommand[Any] = opts.subcommand
         try:
-            self.exitcode = self._run(opts.subcommand, opts)
+            find_index(opts)
+            found = asyncio.run(subcommand.find(opts))
+            if found is not None:
+                if opts.json:
+                    print(json.dumps(subcommand.as_json(found), indent=2))
+                else:
+                    subcommand.show(found, Console())
+                self.exitcode = subcommand.exit_code(found)
             sys.stdout.flush()
         except SimhashError as exc:
-            print(f"scrapy simhash {opts.subcommand.name}: {exc}", file=sys.stderr)
+            print(f"scrapy simhash {subcommand.name}: {exc}", file=sys.stderr)
             self.exitcode = FAILED
         except BrokenPipeError:
             # The reader of the output, such as "head", has ended.  Python would complain once
             # more when it flushes at exit (docs.python.org/3/library/signal.html#note-on-sigpipe).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-    @staticmethod
-    def _run(subcommand: Subcommand[R], opts: argparse.Namespace) -> int:
-        from scrapy_simhash.commands.base import find_index  # no crawl needs it, as above
-
-        find_index(opts)
-        found = asyncio.run(subcommand.find(opts))
-        if found is None:
-            return 0
-        if opts.json:
-            print(json.dumps(subcommand.as_json(found), indent=2))
-        else:
-            from rich.console import Console
-
-            subcommand.show(found, Console())
-        return subcommand.exit_code(found)

@@ -26,17 +26,7 @@ SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A page, and what a crawl would decide of it."""
-
-    url: str
-    decision: Decision
-    fingerprint: int
-    tokens: int
-
-
-class CheckCommand(Subcommand[Checked]):
+class CheckCommand(Subcommand[tuple[Page, Decision]]):
     """Judges a page as a crawl with the same settings would, and remembers nothing."""
 
     name = "check"
@@ -47,18 +37,17 @@ class CheckCommand(Subcommand[Checked]):
         parser.add_argument("page", metavar="URL-or-FILE", help="the page")
         parser.add_argument("--url", help="take a file for the page at this address")
 
-    async def find(self, options: argparse.Namespace) -> Checked:
+    async def find(self, options: argparse.Namespace) -> tuple[Page, Decision]:
         await open_lasting(options.index).close()  # open_index would make one where there is none
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:
             page = await analysed_page(fetched, pipeline, index, options.spider)
-            decision = await index.check(page)
-        return Checked(page.url, decision, page.fingerprint, page.tokens)
+            return page, await index.check(page)
 
-    def show(self, found: Checked, console: Console) -> None:
-        decision = found.decision
-        print_line(console, f"{decision.verdict} ({decision.reason}): {found.url}")
+    def show(self, found: tuple[Page, Decision], console: Console) -> None:
+        page, decision = found
+        print_line(console, f"{decision.verdict} ({decision.reason}): {page.url}")
         if decision.representative is not None and decision.verdict != "refresh":
             print_line(console, f"kept page: {decision.representative}")
         if (closest := decision.closest) is not None:
@@ -67,14 +56,15 @@ class CheckCommand(Subcommand[Checked]):
             console.print(f"distance: {decision.distance} bits")
         if decision.share is not None:
             console.print(f"share in common: {decision.share:.3f}")
-        console.print(f"fingerprint {found.fingerprint:016x}, {found.tokens} tokens")
+        console.print(f"fingerprint {page.fingerprint:016x}, {page.tokens} tokens")
 
-    def as_json(self, found: Checked) -> object:
+    def as_json(self, found: tuple[Page, Decision]) -> object:
+        page, decision = found
         return {
-            "url": found.url,
-            **decision_as_json(found.decision),
-            "fingerprint": f"{found.fingerprint:016x}",
-            "tokens": found.tokens,
+            "url": page.url,
+            **decision_as_json(decision),
+            "fingerprint": f"{page.fingerprint:016x}",
+            "tokens": page.tokens,
         }
 
 
