@@ -57,10 +57,8 @@ from scrapy_simhash.batch.rule import (
     MIN_TOKENS,
     Repeated,
     Row,
-    Sampled,
     Samples,
     Seen,
-    learned,
     places_of,
     seen,
 )
@@ -109,16 +107,15 @@ def learn(features: Sequence[Path], known: Repeated, path: Path) -> None:
     parts = -(-pages // PAGES_AT_ONCE)
     found = Repeated(known)
     for part in range(parts):
-        for place, sample in _samples(features, part, parts):
-            if place not in known and (blocks := learned(sample)):
+        samples = _samples(features, part, parts)
+        for place in samples.keys() - known.keys():
+            if blocks := samples.learned(place):
                 found[place] = blocks
     found.write(path)
 
 
-def _samples(
-    features: Sequence[Path], part: int, parts: int
-) -> Iterator[tuple[str, list[Sampled]]]:
-    """Yield the places of a part of an archive, with the pages of their samples in order."""
+def _samples(features: Sequence[Path], part: int, parts: int) -> Samples:
+    """Return the samples of the places in a part of an archive."""
     samples = Samples()
     columns = ["url", "sample", "blocks", "fingerprint", "tokens"]
     for path in features:
@@ -129,8 +126,7 @@ def _samples(
                 for place in places_of(row["url"]):
                     if hash_of(place) % parts == part:
                         samples.draw(place, row)
-    for place in sorted(samples):
-        yield place, [page for _, page in samples.numbered(place)]
+    return samples
 
 
 @lru_cache(maxsize=1)

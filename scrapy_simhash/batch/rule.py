@@ -2,7 +2,7 @@
 
 A crawl learns on its way what a site repeats.  A batch has all pages at once, and its answer must
 not depend on how the work is cut.  So what each site repeats is learned first, from a sample that
-depends on the pages alone (:func:`learned`), and frozen.  Each page is seen under it
+depends on the pages alone (:class:`Samples`), and frozen.  Each page is seen under it
 (:func:`seen`).  Whether a page is a duplicate of an earlier one then depends on these two alone
 (:func:`match`), by the same comparison as in a crawl.  Links do not count: which are new depends on
 what was met before.
@@ -99,21 +99,21 @@ class Samples(dict[str, dict[int, Sampled]]):
         """Return the pages of the sample of a place in the order of their numbers."""
         return sorted(self[place].items())[:SAMPLED]
 
+    def learned(self, place: str) -> frozenset[int]:
+        """Return the ids of the blocks that a place repeats, by its sample in that order.
 
-def learned(sample: Iterable[Sampled]) -> frozenset[int]:
-    """Return the ids of the blocks that a place repeats, by its sample in the order of its numbers.
-
-    Nothing is known from fewer than :data:`~scrapy_simhash.decision.template.LASTING_PAGES` pages.
-    """
-    template = Template()
-    taught: list[int] = []
-    for page in sample:
-        if page.tokens >= MIN_TOKENS:
-            if any((page.fingerprint ^ one).bit_count() <= NEAR_BITS for one in taught):
-                continue
-            taught.append(page.fingerprint)
-        template.learn(page.blocks)
-    return template.blocks
+        Nothing is known from fewer than :data:`~scrapy_simhash.decision.template.LASTING_PAGES`
+        pages.
+        """
+        template = Template()
+        taught: list[int] = []
+        for _, page in self.numbered(place):
+            if page.tokens >= MIN_TOKENS:
+                if any((page.fingerprint ^ one).bit_count() <= NEAR_BITS for one in taught):
+                    continue
+                taught.append(page.fingerprint)
+            template.learn(page.blocks)
+        return template.blocks
 
 
 class Repeated(dict[str, frozenset[int]]):

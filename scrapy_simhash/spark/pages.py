@@ -18,16 +18,7 @@ from scrapy_simhash.batch.features import FEATURES, ORDER, Choices, FeatureReade
 from scrapy_simhash.batch.local import SEEN
 from scrapy_simhash.batch.records import Input
 from scrapy_simhash.batch.revisits import CHOSEN_BY, OWN, unresolved
-from scrapy_simhash.batch.rule import (
-    Repeated,
-    Row,
-    Samples,
-    learned,
-    places_of,
-    seen,
-    signed,
-    unsigned,
-)
+from scrapy_simhash.batch.rule import Repeated, Row, Samples, places_of, seen, signed, unsigned
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.decision.comparison import marks
 from scrapy_simhash.spark.engine import Batches, Engine, rows_of
@@ -172,7 +163,7 @@ def _learned(rows: Iterator[Row]) -> Iterator[Row]:
         samples = Samples()
         for row in pages:
             samples.draw(place, row)
-        if blocks := learned(page for _, page in samples.numbered(place)):
+        if blocks := samples.learned(place):
             yield {"place": place, "blocks": sorted(map(signed, blocks))}
 
 
