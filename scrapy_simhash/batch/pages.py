@@ -276,12 +276,13 @@ def microseconds(date: str) -> int | None:
     year, month, day, hour, minute, second = (
         int(part or least) for part, least in zip(parts, (0, 1, 1, 0, 0, 0), strict=True)
     )
+    fraction = int((decimals or "").ljust(6, "0")[:6])
     try:
         moment = datetime(year, month, day, hour, minute, tzinfo=timezone.utc)
-    except ValueError:
+        moment += timedelta(seconds=second, microseconds=fraction)
+        if zone and zone != "Z":
+            ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+            moment += ahead if zone[0] == "-" else -ahead
+    except (ValueError, OverflowError):
         return None
-    if zone and zone != "Z":
-        ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-        moment += ahead if zone[0] == "-" else -ahead
-    fraction = int((decimals or "").ljust(6, "0")[:6])
-    return (moment - _EPOCH) // timedelta(microseconds=1) + second * 1_000_000 + fraction
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -47,8 +47,8 @@ _MAX_LINE_BYTES = 6 * MAX_BLOCK_BYTES
 # Of pages of 50 KB these take 3 MB.
 _ROWS_AT_ONCE = 64
 _BUFFER_BYTES = 1 << 20
-# Dates up to the year 10,000: in microseconds they have less than 64 bits.
-MOST_SECONDS = 1 << 38
+# From the year 1, the first that Python has, to 3938: as far from 1970 either way.
+MOST_SECONDS = 62_135_596_800
 # The head of an entry of a ZIP file has its name and more behind these bytes; their lengths stand
 # at 26 and 28 (APPNOTE.TXT, section 4.3.7).
 _ZIP_HEAD_BYTES = 30

@@ -212,6 +212,17 @@ def test_a_page_without_text_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert found["http://a.example/"]["copies"] is None
 
 
+@pytest.mark.parametrize("rule", ["verified", "plain"])
+def test_pages_have_no_date_that_python_has_not(tmp_path: Path, rule: str) -> None:
+    dates = [-62135596801, -62135596799, 1, 62135596801, 2.6e11]
+    pages = some_pages(len(dates))
+    for page, date in zip(pages, dates, strict=True):
+        page["date"] = float(date)
+    found = run(tmp_path, cut(tmp_path / "a", pages, 1), choices(rule))
+    years = {row["url"]: row["date"] and row["date"].year for row in found}
+    assert [years[page["url"]] for page in pages] == [None, 1, 1970, None, None]
+
+
 @pytest.mark.parametrize("order", ["date", "input", "rank"])
 @pytest.mark.parametrize("rank", [pa.int64(), pa.int16(), pa.float64(), pa.string(), None])
 def test_fingerprints_by_columns_are_those_row_by_row(

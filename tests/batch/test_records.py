@@ -331,6 +331,8 @@ def test_what_is_html_is_so_for_scrapy(content_type: str, body: bytes) -> None:
         ("2024-01", datetime(2024, 1, 1)),
         ("1969", datetime(1969, 1, 1)),
         ("2024-13-01", None),
+        ("9999-12-31T23:59:60", None),
+        ("0001-01-01T00:00+01:00", None),
         ("yesterday", None),
         ("", None),
     ],
