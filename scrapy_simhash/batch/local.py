@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, repeat, starmap
@@ -478,7 +479,9 @@ def rule_of(choices: Choices) -> dict[str, object]:
 def asked_of(sources: Sequence[Input], choices: Choices, known: str | None) -> dict[str, object]:
     """Return what a batch is asked for, as JSON has it: its files as they are now, and the rule."""
     inputs = [one.state for one in sources]
-    return rule_of(choices) | {"order": choices.order, "known": known, "inputs": inputs}
+    columns = [asdict(one) for one in {source.columns for source in sources}]
+    asked = {"order": choices.order, "known": known, "columns": columns, "inputs": inputs}
+    return rule_of(choices) | asked
 
 
 def id_of(asked: dict[str, object]) -> str:

@@ -199,6 +199,9 @@ def test_a_folder_of_another_batch_is_refused(tmp_path: Path) -> None:
     run(tmp_path / "a", files)
     with pytest.raises(SimhashError, match="another --work"):
         run(tmp_path / "a", files[:1])
+    sources = inputs(list(map(str, files)), Columns(html="rank"))
+    with pytest.raises(SimhashError, match="another --work"):
+        local.run(sources, choices(), tmp_path / "a" / "work", tmp_path / "out.parquet")
     write_pages(files[0], some_pages(5, seed=2))
     with pytest.raises(SimhashError, match="another --work"):
         run(tmp_path / "a", files)
