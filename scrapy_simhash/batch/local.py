@@ -389,7 +389,7 @@ class Archive:
         if choices.verifies:
             find = _find_verified(pages, self.crowded)
         else:
-            find = find_plain(queries(pages), choices.pipeline.parameters.distance)
+            find = find_plain(*queries(pages), choices.pipeline.parameters.distance)
         found = [pa.Table.from_batches([], KNOWN)]
         for part in self.parts(run):
             batches = [one.filter(find(one)) for one in _mapped(part).to_batches()]
@@ -433,23 +433,17 @@ def _find_verified(pages: pa.Table, crowded: pa.Array) -> Callable[[pa.RecordBat
     return find
 
 
-def queries(pages: pa.Table) -> pa.Table:
-    """Return what known pages are searched for: fingerprints, and the digests of short texts.
-
-    The fingerprints ascend, each is there once; the other column of a row is None.
-    """
+def queries(pages: pa.Table) -> tuple[pa.Array, pa.Array]:
+    """Return what known pages are searched for, once: fingerprints, and digests of short texts."""
     is_long = pc.greater_equal(pages.column("tokens"), MIN_TOKENS)
-    fingerprints = pages.column("fingerprint").filter(is_long).unique().sort()
-    digests = pages.column("digest").filter(pc.invert(is_long)).combine_chunks().unique()
-    columns = pa.table({"fingerprint": fingerprints}), pa.table({"digest": digests})
-    return pa.concat_tables(columns, promote_options="default")
+    fingerprints = pages.column("fingerprint").filter(is_long).unique()
+    return fingerprints, pages.column("digest").filter(pc.invert(is_long)).unique()
 
 
-def find_plain(queries: pa.Table, distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
-    """Return what finds the known pages that are near one of some *queries*."""
-    fingerprints, short = (
-        _whole(queries.column(name).drop_null()) for name in queries.schema.names
-    )
+def find_plain(
+    fingerprints: pa.Array, short: pa.Array, distance: int
+) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return what finds the known pages that are near one of some :func:`queries`."""
     tables = PermutedTables(distance, design(len(fingerprints) or 1, distance).tables)
     tables.build(_fingerprints(fingerprints), array("I", range(len(fingerprints))))
 
@@ -459,7 +453,7 @@ def find_plain(queries: pa.Table, distance: int) -> Callable[[pa.RecordBatch], p
         # Not pa.array(): it makes an object of each number, a fifth of the time of all this.
         items = pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])
         near = pc.and_(is_long, pc.greater_equal(items, 0))
-        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest").cast(short.type), short))
+        same = pc.and_(pc.invert(is_long), pc.is_in(known.column("digest"), short))
         return pc.or_(near, same)
 
     return find

@@ -15,12 +15,10 @@ however many they are.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from functools import lru_cache, partial, reduce
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark import Broadcast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -33,6 +31,8 @@ from scrapy_simhash.batch.rule import Repeated
 from scrapy_simhash.errors import SimhashError
 from scrapy_simhash.spark.engine import Batches, Engine
 from scrapy_simhash.spark.pages import marked
+
+Queries = tuple[pa.Array, pa.Array]
 
 CROWDED = pa.schema({"key": pa.int64()})
 # The tables of this many fingerprints take 1.4 GB in each worker.  If a batch has more, all known
@@ -132,25 +132,18 @@ class KnownBatches:
         asked = asked.distinct()
         if asked.count() > MOST_QUERIES:
             return known
-        packed = io.BytesIO()
-        # Ascending, so that differences are stored: 5.6 bytes each of a million.
-        pq.write_table(
-            queries(asked.toArrow()),
-            packed,
-            use_dictionary=False,
-            column_encoding={"fingerprint": "DELTA_BINARY_PACKED", "digest": "PLAIN"},
-        )
-        sent = self._engine.spark.sparkContext.broadcast(packed.getvalue())
+        sent = self._engine.spark.sparkContext.broadcast(queries(asked.toArrow()))
         return self._engine.map(known, partial(_scanned, sent, self._distance), known.schema)
 
 
-def _scanned(sent: Broadcast[bytes], distance: int, batches: Batches) -> Batches:
+def _scanned(sent: Broadcast[Queries], distance: int, batches: Batches) -> Batches:
     find = _finder(sent, distance)
     for batch in batches:
         yield batch.filter(find(batch))
 
 
 @lru_cache(maxsize=1)
-def _finder(sent: Broadcast[bytes], distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
+def _finder(sent: Broadcast[Queries], distance: int) -> Callable[[pa.RecordBatch], pa.Array]:
     """Return what finds known pages; a worker of Python makes its tables once."""
-    return find_plain(pq.read_table(io.BytesIO(sent.value)), distance)
+    fingerprints, short = sent.value
+    return find_plain(fingerprints, short, distance)
