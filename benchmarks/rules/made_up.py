@@ -24,6 +24,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.exceptions import RuledOut
+from scrapy_simhash.crawl.parked import read_parked
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.crawl.setup import Parts
@@ -258,9 +259,9 @@ class Dry:
         index = open_index("memory:", pipeline.parameters)
         parts = Parts(pipeline, index, RequestFacts(crawler, settings))
         with TemporaryDirectory() as folder:
-            self._rules = SimhashRulesMiddleware(crawler, parts, Path(folder, "parked.sqlite"))
+            file = Path(folder, "parked.sqlite")
+            self._rules = SimhashRulesMiddleware(crawler, parts, file)
             parking = self._rules._parking
-            assert parking is not None
             explored = "simhash/rules/explored"
             for at, (url, content) in enumerate(addresses):
                 done, request = at / len(addresses), Request(url, callback=spider.parse)
@@ -284,7 +285,7 @@ class Dry:
                     late = sent.popleft()
                     self._download(late, content_at[late.url](1.0), "sent when idle")
                     self.course.append(self.downloads)
-            self.parked = len(list(parking._store.all()))
+            self.parked = len(list(read_parked(file)))
             self._rules.close(is_done=True)
         self.cpu *= 1e6 / len(addresses)
         return self

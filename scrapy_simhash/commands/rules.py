@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 from rich.console import Console
 
 from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
-from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.parked import read_parked
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.files import replacing
@@ -201,12 +200,11 @@ def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount
     counts: Counter[tuple[str, str]] = Counter()
     for file in files:
         try:
-            with closing(ParkedRequests(file, is_read_only=True)) as store:
-                for row in store.all():
-                    counts[str(file), str(row.rule)] += 1
-                    if lines is not None:
-                        line = {"url": row.url, "rule": str(row.rule), "template": row.pattern}
-                        lines.write(json.dumps(line) + "\n")
+            for row in read_parked(file):
+                counts[str(file), str(row.rule)] += 1
+                if lines is not None:
+                    line = {"url": row.url, "rule": str(row.rule), "template": row.pattern}
+                    lines.write(json.dumps(line) + "\n")
         except sqlite3.Error as exc:
             raise SettingsError(f"{file} cannot be read: {exc}") from exc
     return [ParkedCount(file, rule, count) for (file, rule), count in counts.most_common()]

@@ -29,7 +29,6 @@ from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.document import ROWS
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
-from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
 logger = logging.getLogger(__name__)
@@ -47,19 +46,19 @@ _TO_FIRST_NUMBER = re.compile(r"[^/]*//[^/]*/\D*")
 
 
 class CrawlTraps:
-    """Finds traps by the verdicts of a crawl, and parks what they lead to, if there is a *parking*.
+    """Finds traps by the verdicts of a crawl, and parks what they lead to.
 
     A found trap is logged once, and counted as ``simhash/traps/found``.
     """
 
-    def __init__(self, crawler: Crawler, traps: Traps, parking: Parking | None) -> None:
+    def __init__(self, crawler: Crawler, traps: Traps, parking: Parking) -> None:
         self._crawler = crawler
         self._traps = traps
         self._parking = parking
 
     def restore(self) -> None:
         """Take over the traps that have parked requests: the run that found them was killed."""
-        for rule in () if self._parking is None else self._parking.rules():
+        for rule in self._parking.rules():
             if rule.kind == "trap":
                 self._traps.restore(rule.host, rule.drop)
                 self._traps.resume()
@@ -86,9 +85,8 @@ class CrawlTraps:
             self._crawler.stats.inc_value("simhash/traps/ended")
             extra = {"spider": self._crawler.spider}
             logger.info("No trap: %(url)s says something new", {"url": url}, extra=extra)
-            if self._parking is not None:
-                for one in trap.closed:
-                    self._parking.release(trap.rule(one))
+            for one in trap.closed:
+                self._parking.release(trap.rule(one))
 
     def consider(self, request: Request) -> None:
         """Park a request if it leads from a trap into it.  Cost: 20 us, and 50 to park it.
@@ -97,9 +95,8 @@ class CrawlTraps:
 
         :raises RuledOut: it is parked.
         """
-        if self._parking is None or (found := self._traps.of(request.url)) is None:
-            return
-        if self._parking.is_exempt(request) or self._is_from_elsewhere(request):
+        found = self._traps.of(request.url)
+        if found is None or self._is_from_elsewhere(request):
             return
         trap, pattern = found
         trap.asked[pattern] += 1
@@ -129,7 +126,7 @@ class CrawlTraps:
                 "host": trap.host,
                 "found_after": trap.pages,
                 "pages": trap.met[pattern],
-                "parked": _parked_by(trap.rule(pattern), self._parking),
+                "parked": self._parking.life(trap.rule(pattern)).get("parked", 0),
             }
             for trap in self._traps.all()
             for pattern in trap.closed
@@ -139,9 +136,9 @@ class CrawlTraps:
     def _tell(self, trap: Trap) -> None:
         self._crawler.stats.inc_value("simhash/traps/found")
         what_next = (
-            'Set SIMHASH_RULES to "use" to stop there'
-            if self._parking is None
-            else 'Further requests are parked: see "scrapy simhash rules --parked"'
+            'Further requests are parked: see "scrapy simhash rules --parked"'
+            if self._parking.is_on
+            else 'Set SIMHASH_RULES to "use" to stop there'
         )
         logger.warning(
             "A trap after %(pages)d pages that say nothing new, and lead to ever more of their "
@@ -153,10 +150,6 @@ class CrawlTraps:
             },
             extra={"spider": self._crawler.spider},
         )
-
-
-def _parked_by(rule: AddressRule, parking: Parking | None) -> int:
-    return 0 if parking is None else parking.life(rule)["parked"]
 
 
 def sight_of(
@@ -221,14 +214,14 @@ class PageText(NamedTuple):
 
 
 class CrawlMissing:
-    """Watches for trees of pages that are not there, and asks the site, if there is a *parking*.
+    """Watches for trees of pages that are not there, and asks the site, if requests are parked.
 
     The question is a GET request for an address with a random name, which goes through the crawl's
     scheduler, delays and middlewares as any other; the answer reaches neither spider nor index.
     """
 
     def __init__(
-        self, crawler: Crawler, index: Index, missing: MissingPages, parking: Parking | None
+        self, crawler: Crawler, index: Index, missing: MissingPages, parking: Parking
     ) -> None:
         self._crawler = crawler
         self._index = index
@@ -259,8 +252,7 @@ class CrawlMissing:
             tree = next((one for one in trees if self._is_alike(text, decision, one)), None)
         if tree is None:
             for linked, key in self._missing.linked(links):
-                if self._parking is not None:
-                    self._parking.release(linked.rule, key=key)
+                self._parking.release(linked.rule, key=key)
             self._missing.begin(page.site, page.url, unmet, text)
         elif self._missing.grow(tree, page.url, unmet):
             self._ask(request, tree)
@@ -270,11 +262,9 @@ class CrawlMissing:
 
         :raises RuledOut: it is parked.
         """
-        held = self._missing.held(request.url)
-        if held is None or self._parking is None or self._parking.is_exempt(request):
-            return
-        tree, key = held
-        self._parking.park(request, ParkedBy(tree.rule, tree.url, key))
+        if (held := self._missing.held(request.url)) is not None:
+            tree, key = held
+            self._parking.park(request, ParkedBy(tree.rule, tree.url, key))
 
     def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
         """Take the answer to a question; there is no *page* if the site says that it has none."""
@@ -301,7 +291,7 @@ class CrawlMissing:
                 "host": tree.host,
                 "found_after": tree.asked_after,
                 "pages": len(tree.pages) - tree.asked_after,
-                "parked": _parked_by(tree.rule, self._parking),
+                "parked": self._parking.life(tree.rule).get("parked", 0),
             }
             for tree in self._missing.missing()[:ROWS]
         ]
@@ -325,7 +315,7 @@ class CrawlMissing:
     def _ask(self, request: Request, tree: Tree) -> None:
         stats = self._crawler.stats
         stats.inc_value("simhash/missing/suspected")
-        if self._parking is None:
+        if not self._parking.is_on:
             logger.info(
                 "Pages below %(url)s may not be there, though the site answers 200. Set "
                 'SIMHASH_RULES to "use" to ask it',
@@ -346,5 +336,5 @@ class CrawlMissing:
 
     def _end(self, tree: Tree) -> None:
         self._missing.end(tree)
-        if self._parking is not None and tree.state != "watched":
+        if tree.state != "watched":
             self._parking.release(tree.rule)

@@ -10,6 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,22 +91,16 @@ class ParkedBy(NamedTuple):
 
 
 class ParkedRequests:
-    """The parked requests in one file, of one process at a time.
+    """The parked requests in one file, of one process at a time; in memory if there is no *path*.
 
     :raises sqlite3.Error: the file is damaged or none of these, or cannot be written.
     """
 
-    def __init__(self, path: Path, is_read_only: bool = False) -> None:
-        self.path = path
-        self._is_read_only = is_read_only
-        if is_read_only:
-            # If no process has the file open, reading it must not create files beside it.
-            is_in_use = path.with_name(f"{path.name}-wal").exists()
-            uri = f"{path.absolute().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
-            self._connection = sqlite3.connect(uri, uri=True)
-        else:
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
         try:
             self._open()
         except BaseException:
@@ -113,12 +108,7 @@ class ParkedRequests:
             raise
 
     def _open(self) -> None:
-        (found,) = self._connection.execute("PRAGMA application_id").fetchone()
-        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
-        if pages and found != _APPLICATION_ID:
-            raise sqlite3.DatabaseError(f"{self.path} is no file of parked requests")
-        if self._is_read_only:
-            return
+        _check(self._connection, self._path)
         self._connection.execute("PRAGMA journal_mode = WAL")
         # A commit reaches the system at once, and the disk a little later.
         self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -196,7 +186,8 @@ class ParkedRequests:
 
     def has_page(self, rule: AddressRule, page: str) -> bool:
         """Whether any request of a rule in a page pattern has no answer."""
-        return any(self._select("rule = ? AND page = ? LIMIT 1", _written(rule), page))
+        where = "rule = ? AND page = ? LIMIT 1"
+        return any(_selected(self._connection, where, _written(rule), page))
 
     def sample(
         self, rule: AddressRule, sample: Sample, tried: Collection[str]
@@ -289,32 +280,32 @@ class ParkedRequests:
         for rule, pattern in self._connection.execute(query, (_PARKED,)).fetchall():
             yield AddressRule(*json.loads(rule)), pattern
 
-    def all(self) -> Iterator[ParkedRequest]:
-        """Return all requests, those without an answer as well."""
-        return self._select("TRUE ORDER BY id")
-
     def close(self) -> None:
         """Close the file, and remove it if it is empty."""
-        if self._is_read_only:
-            self._connection.close()
-            return
         (left,) = self._connection.execute("SELECT count(*) FROM parked").fetchone()
         self._connection.close()
-        if not left:
-            self.path.unlink(missing_ok=True)
+        if self._path is not None and not left:
+            self._path.unlink(missing_ok=True)
 
     def _take(self, where: str, *values: object) -> list[ParkedRequest]:
-        rows = list(self._select(where, *values))
+        rows = list(_selected(self._connection, where, *values))
         self._connection.executemany(
             "UPDATE parked SET state = ? WHERE id = ?", ((_ASKED, row.id) for row in rows)
         )
         return rows
 
-    def _select(self, where: str, *values: object) -> Iterator[ParkedRequest]:
-        columns = "id, rule, template, url, request, content IS NOT NULL"
-        query = f"SELECT {columns} FROM parked WHERE {where}"  # noqa: S608 - only our own text
-        for number, rule, *others in self._connection.execute(query, values):
-            yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
+
+def read_parked(path: Path) -> Iterator[ParkedRequest]:
+    """Yield all requests in a file, those without an answer as well, and leave it as it is.
+
+    :raises sqlite3.Error: the file is damaged or none of these, or cannot be read.
+    """
+    # If no process has the file open, reading it must not create files beside it.
+    is_in_use = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.absolute().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        _check(connection, path)
+        yield from _selected(connection, "TRUE ORDER BY id")
 
 
 def remove_old(folder: Path) -> None:
@@ -322,6 +313,22 @@ def remove_old(folder: Path) -> None:
     for file in folder.glob("*.sqlite*"):
         if time.time() - file.stat().st_mtime > KEEP_SECONDS:
             file.unlink(missing_ok=True)
+
+
+def _check(connection: sqlite3.Connection, path: Path | None) -> None:
+    (found,) = connection.execute("PRAGMA application_id").fetchone()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    if pages and found != _APPLICATION_ID:
+        raise sqlite3.DatabaseError(f"{path} is no file of parked requests")
+
+
+def _selected(
+    connection: sqlite3.Connection, where: str, *values: object
+) -> Iterator[ParkedRequest]:
+    columns = "id, rule, template, url, request, content IS NOT NULL"
+    query = f"SELECT {columns} FROM parked WHERE {where}"  # noqa: S608 - only our own text
+    for number, rule, *others in connection.execute(query, values):
+        yield ParkedRequest(number, AddressRule(*json.loads(rule)), *others)
 
 
 def _written(rule: AddressRule) -> str:

@@ -19,7 +19,7 @@ from math import ceil
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import gmtime, strftime
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
 
 from cachetools import LRUCache
 from scrapy import signals as scrapy_signals
@@ -33,15 +33,9 @@ from scrapy.utils.request import request_from_dict
 from scrapy_simhash.crawl.choices import META_KEY, Selection
 from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests, remove_old
-from scrapy_simhash.crawl.requests import (
-    FACTS_META_KEY,
-    RequestFacts,
-    ask,
-    is_start_request,
-    redirects_in,
-)
+from scrapy_simhash.crawl.requests import FACTS_META_KEY, ask, is_start_request, redirects_in
 from scrapy_simhash.crawl.run import spider_name
-from scrapy_simhash.crawl.setup import RareWarning, index_place
+from scrapy_simhash.crawl.setup import Parts, RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, SimhashSettings, is_in_redis
 from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_size
@@ -54,13 +48,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # What became of a request that a rule was about.  All but the explored ones had been parked.
-What = Literal["parked", "explored", "released", "audited"]
-_STATS: dict[What, str] = {
-    "parked": "simhash/rules/parked",
-    "explored": "simhash/rules/explored",
-    "released": "simhash/rules/released",
-    "audited": "simhash/rules/audited",
-}
+What = Literal[
+    "simhash/rules/parked",
+    "simhash/rules/explored",
+    "simhash/rules/released",
+    "simhash/rules/audited",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +123,8 @@ class UnderWay:
 class Parking:
     """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
 
-    Whether a rule holds is known to the one of *owners* for its kind, or else to the *learner*.
+    It parks nothing if there is no *place* for it.  Whether a rule holds is known to the one of
+    *owners* for its kind, or else to the *learner*.
 
     :raises SettingsError: the file of parked requests cannot be used.
     """
@@ -138,28 +132,25 @@ class Parking:
     def __init__(
         self,
         crawler: Crawler,
+        parts: Parts,
         learner: Learner,
         owners: Mapping[Kind, Traps | MissingPages],
-        settings: SimhashSettings,
-        facts: RequestFacts,
-        place: Path,
+        place: Path | None,
     ) -> None:
+        self.is_on = place is not None
         self._crawler = crawler
         self._learner = learner
         self._owners = owners
-        self._selection = Selection(settings)
-        self._facts = facts
-        self._worth = settings.rules_audit
-        self._action = settings.action
-        self._is_policy_known = settings.policy is None
+        self._facts = parts.facts
+        self._settings = parts.pipeline.settings
+        self._selection = Selection(self._settings)
+        self._worth = self._settings.rules_audit
         try:
             self._store = ParkedRequests(place)
         except (sqlite3.Error, OSError) as exc:
             raise SettingsError(
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
-        if place.name != PARKED_FILE:
-            remove_old(place.parent)
         self._warning = RareWarning(logger)
         self._under_way = UnderWay()
         # Requests that are asked for again and have no answer, and how often each was.
@@ -168,8 +159,25 @@ class Parking:
         self._lives: LRUCache[AddressRule, Counter[What]] = LRUCache(MAX_COUNTED)
         # How many requests were explored or audited, or taken as trials.
         self._looked_at: Counter[AddressRule] = Counter()
-        crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
-        crawler.signals.connect(self.redirected, scrapy_signals.request_dropped)
+        if self.is_on:
+            crawler.signals.connect(self.spider_idle, scrapy_signals.spider_idle)
+            crawler.signals.connect(self.redirected, scrapy_signals.request_dropped)
+
+    def takes(self, request: Request) -> bool:
+        """Whether a request may be parked; note by which redirect it came."""
+        self.redirected(request)
+        meta, wish = request.meta, request.meta.get(META_KEY)
+        return (
+            self.is_on
+            and not is_exempt(request)
+            and not request.body
+            and request.callback is not NO_CALLBACK
+            and not redirects_in(meta)
+            and PARKED_META_KEY not in meta
+            and self._settings.policy is None
+            and (self._settings.action if wish in (None, True) else wish) == "drop"
+            and self._selection.is_chosen(request, request.url)
+        )
 
     def consider(self, request: Request) -> None:
         """Park a request if a rule says that its page is kept already, or is being downloaded.
@@ -179,9 +187,6 @@ class Parking:
 
         :raises RuledOut: it is parked.
         """
-        self.redirected(request)
-        if self.is_exempt(request):
-            return
         target = self._target(request)
         answer = self._learner.say(*target)
         match, first = answer.known, None
@@ -205,7 +210,7 @@ class Parking:
 
     def explore(self, rule: AddressRule) -> None:
         """Note that a request is sent which a rule is about, to look whether it is right."""
-        self._count("explored", rule)
+        self._count("simhash/rules/explored", rule)
         self._looked_at[rule] += 1
 
     def park(self, request: Request, why: ParkedBy) -> None:
@@ -223,7 +228,7 @@ class Parking:
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
             return
-        self._count("parked", why.rule)
+        self._count("simhash/rules/parked", why.rule)
         raise RuledOut(request.url, why.rule)
 
     def answered(self, request: Request) -> ParkedRequest | None:
@@ -299,7 +304,8 @@ class Parking:
     def life(self, rule: AddressRule) -> dict[str, int]:
         """Return how many requests of a rule this run has parked, explored, and sent after all."""
         counts = self._lives.get(rule, Counter())
-        return {what: counts[what] for what in _STATS}
+        names = get_args(What) if self.is_on else ()
+        return {name.rpartition("/")[2]: counts[name] for name in names}
 
     def close(self) -> None:
         """Keep what is parked."""
@@ -375,7 +381,7 @@ class Parking:
         rows = self._safely(self._store.sample, rule, wanted, tried) or []
         self._looked_at[rule] += len(rows)
         for row in (*(crowded or ()), *rows):
-            self._ask(row, "audited")
+            self._ask(row, "simhash/rules/audited")
         return bool(crowded or rows)
 
     def _go_on(self) -> None:
@@ -385,7 +391,7 @@ class Parking:
             if not rows:
                 return
             for row in rows:
-                self._ask(row, "released")
+                self._ask(row, "simhash/rules/released")
 
     def _ask(self, row: ParkedRequest, why: What) -> None:
         self._tries[row.id] += 1
@@ -404,22 +410,8 @@ class Parking:
         else:  # it stays on disk
             del self._asked[row.id]
 
-    def is_exempt(self, request: Request) -> bool:
-        """Whether a request is sent whatever the rules say."""
-        meta, wish = request.meta, request.meta.get(META_KEY)
-        return (
-            is_exempt(request)
-            or bool(request.body)
-            or request.callback is NO_CALLBACK
-            or bool(redirects_in(meta))
-            or PARKED_META_KEY in meta
-            or not self._is_policy_known
-            or (self._action if wish in (None, True) else wish) != "drop"
-            or not self._selection.is_chosen(request, request.url)
-        )
-
     def _count(self, what: What, rule: AddressRule) -> None:
-        self._crawler.stats.inc_value(_STATS[what])
+        self._crawler.stats.inc_value(what)
         self._lives.setdefault(rule, Counter())[what] += 1
 
     def _safely(self, step: Callable[..., T], *arguments: object) -> T | None:
@@ -453,16 +445,18 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
         return None
     if job := job_dir(crawler.settings):
         return Path(job, PARKED_FILE)
-    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
-    file = f"{started}-{os.getpid()}.sqlite"
     if settings.index is not None and settings.index != MEMORY and not is_in_redis(settings.index):
-        return Path(f"{settings.index}.parked", file)
-    try:
-        place = index_place(replace(settings, index=None), spider_name(crawler))
-        folder = Path(f"{place}.parked")
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            return folder / file
-    except OSError as exc:
-        logger.warning("No requests are parked, as they cannot be kept: %(error)s", {"error": exc})
-        return None
+        folder = Path(f"{settings.index}.parked")
+    else:
+        try:
+            place = index_place(replace(settings, index=None), spider_name(crawler))
+            folder = Path(f"{place}.parked")
+            folder.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=folder).close()
+        except OSError as exc:
+            message = "No requests are parked, as they cannot be kept: %(error)s"
+            logger.warning(message, {"error": exc})
+            return None
+    remove_old(folder)
+    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
+    return folder / f"{started}-{os.getpid()}.sqlite"

@@ -59,11 +59,8 @@ class SimhashRulesMiddleware:
         # So a run that is killed leaves no state, since that of its start is out of date.
         self._state.remove()
         traps, missing = self._dead_ends = known or (Traps(), MissingPages())
-        self._parking = None
-        if place is not None:
-            owners: dict[Kind, Traps | MissingPages] = {"trap": traps, "missing": missing}
-            learner, settings = self._learner, parts.pipeline.settings
-            self._parking = Parking(crawler, learner, owners, settings, self._facts, place)
+        owners: dict[Kind, Traps | MissingPages] = {"trap": traps, "missing": missing}
+        self._parking = Parking(crawler, parts, self._learner, owners, place)
         self.traps = CrawlTraps(crawler, traps, self._parking)
         self.missing = CrawlMissing(crawler, self._index, missing, self._parking)
         if known is None:
@@ -101,14 +98,13 @@ class SimhashRulesMiddleware:
 
         :raises RuledOut: it is parked.
         """
-        if is_inline(request):  # somebody waits for the page
+        if is_inline(request) or not self._parking.takes(request):  # who waits inline gets the page
             return
         purpose = self._facts.of(request).purpose
         if purpose is None or purpose.hex() in self._purposes:
             self.missing.consider(request)
             self.traps.consider(request)
-        if self._parking is not None:
-            self._parking.consider(request)
+        self._parking.consider(request)
 
     def page_seen(
         self,
@@ -162,19 +158,17 @@ class SimhashRulesMiddleware:
         links that the rule makes known.  If it is kept for other links or media, the rule is wrong
         in this pattern only: the links of a copy may have been known.
         """
-        asked = None if self._parking is None else self._parking.answered(request)
+        asked = self._parking.answered(request)
         if decision is None:
             return
         # A trap hears of pages alone, and of those by the address that they are at.
         redirects = redirects_in(request.meta)
         if decision.reason == "not_html" or (redirects and decision.is_kept):
             self.traps.led_to_more(redirects[0] if redirects else request.url)
-        if asked is None or self._parking is None:
-            return
         is_new = decision.stands_for_others and not (decision.is_alias or decision.replaces)
         # Files are not judged, and each may be another one.
         is_new |= decision.reason == "not_html"
-        if asked.tests_rule and is_new:
+        if asked is not None and asked.tests_rule and is_new:
             leads_on = decision.reason in NEW_ADDRESSES
             page = self._learner.fail(asked.rule, asked.pattern, leads_on, request.url)
             self._crawler.stats.inc_value("simhash/rules/recovered")
@@ -207,21 +201,18 @@ class SimhashRulesMiddleware:
 
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
-        if self._parking is not None:
-            self._parking.close()
+        self._parking.close()
         if not is_done:
             self._state.save(self._dead_ends)
 
     def report_due(self) -> dict[str, list[dict[str, Any]]]:
         """Return what the report shows of the rules, and of the traps and missing pages."""
-        rules = self._savings.rows(None if self._parking is None else self._parking.life)
+        rules = self._savings.rows(self._parking.life)
         return {"rules": rules, "traps": [*self.traps.rows(), *self.missing.rows()]}
 
     def _forget(self, url: str, party: str) -> None:
         """Forget that a page was kept, and ask for what was parked for it."""
-        content = self._learner.forget(url, party)
-        if self._parking is not None:
-            self._parking.release(content=content)
+        self._parking.release(content=self._learner.forget(url, party))
 
     def _lesson(self, request: Request, page: Page, decision: Decision) -> Lesson:
         party = self._facts.of(request).party
@@ -257,7 +248,6 @@ class SimhashRulesMiddleware:
         if lesson.refuted:
             stats.inc_value("simhash/rules/failures", len(lesson.refuted))
         for one, pattern, page in lesson.suspended:
-            if self._parking is not None:
-                self._parking.refute(one.rule, pattern, page)
+            self._parking.refute(one.rule, pattern, page)
             if one.learned is not None:
                 logger.info("Not always true: %(rule)s", {"rule": one.rule}, extra=extra)

@@ -84,7 +84,7 @@ class Savings:
             saved.places[pattern] += 1
 
     def rows(
-        self, life: Callable[[AddressRule], Mapping[str, int]] | None = None
+        self, life: Callable[[AddressRule], Mapping[str, int]] = lambda rule: {}
     ) -> list[dict[str, Any]]:
         """Return the rules that could act at some time, or may soon, those that save most first.
 
@@ -109,7 +109,7 @@ class Savings:
                     "lost": saved.lost,
                     "wrong_about": saved.wrong_about,
                     "needless": sum(saved.places[name] for name in acts),
-                    **(life(one.rule) if life else {}),
+                    **life(one.rule),
                 }
             )
         return rows

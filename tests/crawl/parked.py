@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from scrapy_simhash.crawl.parked import ParkedRequests
+from scrapy_simhash.crawl.parked import read_parked
 from scrapy_simhash.crawl.requests import RequestFacts
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.crawl.setup import Parts
@@ -60,7 +60,4 @@ def index_with_rule(folder: Path, site: str, takes: str = TEXT) -> None:
 
 def parked_in(file: Path) -> set[str]:
     """The paths of the requests in a file, which is removed when it is empty."""
-    if not file.exists():
-        return set()
-    with closing(ParkedRequests(file, is_read_only=True)) as store:
-        return {path_of(row.url) for row in store.all()}
+    return {path_of(row.url) for row in read_parked(file)} if file.exists() else set()

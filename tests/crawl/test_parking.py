@@ -8,7 +8,7 @@ import signal
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from scrapy import Request
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_simhash import RuledOut
-from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests
+from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests, read_parked
 from scrapy_simhash.crawl.parking import Parking
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.url_rules.evidence import Sample, sample_size
@@ -363,7 +363,6 @@ def test_the_rules_of_a_site_are_audited_together(
                 for end in aliases:
                     with suppress(RuledOut):  # two addresses in 256 seem to be one
                         rules.process_request(Request(url + end))
-        assert rules._parking is not None
         store = rules._parking._store
         parked = {rule: sum(keys.values()) for rule, keys in store.keys().items()}
         assert len(parked) == 3
@@ -379,7 +378,6 @@ def test_the_rules_of_a_site_are_audited_together(
 def parking_by_proven(rules: SimhashRulesMiddleware) -> Parking:
     """What parks requests by rules, one of which is proven."""
     prove(rules._index.learned.rules.site("a.example"), SID, "/a/*")
-    assert rules._parking is not None
     return rules._parking
 
 
@@ -478,7 +476,7 @@ def test_a_sample_has_the_requests_with_values_that_are_rare(tmp_path: Path) -> 
                 store.park(f"http://a.example/a/p{key}?sid={value}", b"request", why)
         rows = store.sample(SID, Sample(["/a/*"], limit, 0), [])
         store.close()
-        store.path.unlink()
+        (tmp_path / "parked.sqlite").unlink()
         return Counter(row.url.partition("=")[2] for row in rows)
 
     values = sampled("b", "c", "z")
@@ -517,7 +515,7 @@ def test_the_file_of_parked_requests_keeps_what_is_not_answered(tmp_path: Path) 
     later = ParkedRequests(path)
     assert len(later.take_owed(10)) == 3
     assert later.take_owed(10) == []
-    for row in later.all():
+    for row in read_parked(path):
         later.answered(row.id)
     later.close()
     assert not path.exists()
@@ -531,8 +529,7 @@ def test_a_file_of_parked_requests_that_is_only_read_is_left_alone(tmp_path: Pat
         store.park(f"http://a.example/a/p{n}", b"request", ParkedBy(SID, "/a/*", n))
         for is_open in (True, False):
             before = {*tmp_path.iterdir()}
-            with closing(ParkedRequests(path, is_read_only=True)) as reader:
-                assert len([*reader.all()]) == n + 1
+            assert len([*read_parked(path)]) == n + 1
             assert {*tmp_path.iterdir()} == before
             if is_open:
                 store.close()

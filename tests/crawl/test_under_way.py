@@ -75,7 +75,7 @@ class Requests:
 
     def idle(self) -> None:
         with pytest.raises(DontCloseSpider):
-            self.rules._parking.spider_idle()  # type: ignore[union-attr]
+            self.rules._parking.spider_idle()
 
     @property
     def paths(self) -> list[str]:
@@ -148,9 +148,9 @@ def test_what_waits_is_sent_when_its_rule_fails(requests: Requests) -> None:
     assert not requests.ask("/a/new?sid=1")
     rule = next(iter(requests.rules._index.learned.rules.all())).rule
     requests.rules._learner.fail(rule, "/a/*", False, f"{HOST}/a/lamp")
-    requests.rules._parking.release(rule, "/b/*")  # type: ignore[union-attr]
+    requests.rules._parking.release(rule, "/b/*")
     assert requests.paths == []
-    requests.rules._parking.release(rule)  # type: ignore[union-attr]
+    requests.rules._parking.release(rule)
     assert requests.paths == ["/a/new?sid=1"]
     requests.judge("/a/new")
     assert requests.paths == ["/a/new?sid=1"]
@@ -172,7 +172,7 @@ def test_what_rules_park_together_is_sent_when_one_of_them_fails(requests: Reque
     ((other, pattern),) = match.others
     assert pattern == "/a/*"
     assert {match.hypothesis.rule, other} == both
-    requests.rules._parking.release(other)  # type: ignore[union-attr]
+    requests.rules._parking.release(other)
     alone = "/a/p2?sid=7" if other.drop == "sid" else "/a/p2.print"
     assert requests.paths == ["/a/new.print?sid=7", "/a/p1.print?sid=7", alone]
 
