@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache
-from itertools import count
+from itertools import accumulate, count
 from math import ceil, e, prod, sqrt
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -91,10 +91,10 @@ class Trials:
     most_right: int = 0
     most_wrong: int = 0
     passed: Stage | None = None
+    earlier: int = 0
     own_right: int = 0
     own_wrong: int = 0
     own_doubtful: int = 0
-    earlier: int = 0
 
     @property
     def right(self) -> int:
@@ -472,9 +472,8 @@ class Hypothesis:
         for name, number, right, wrong, passed, earlier in stored["scopes"][:MAX_FOLDERS]:
             if not isinstance(name, str) or len(name) > MAX_URL or passed not in (None, *_STAGES):
                 raise ValueError(f"no folder with a stage: {name!r}, {passed!r}")
-            trials = Trials(_at_least(number, 1), _at_least(right, 0), _at_least(wrong, 0), passed)
-            trials.earlier = _at_least(earlier, 0)
-            hypothesis.trials[name] = trials
+            right, wrong, earlier = (_at_least(one, 0) for one in (right, wrong, earlier))
+            hypothesis.trials[name] = Trials(_at_least(number, 1), right, wrong, passed, earlier)
         for name in hypothesis.trials:
             if any(folder not in hypothesis.trials for folder in _folders_of(name)):
                 raise ValueError(f"{name!r} is in no folder")
@@ -489,12 +488,10 @@ def _folders_of(pattern: str) -> Iterator[str]:
     (['/', '/a/', '/a/b/', '/a/b/*'], ['/', '/a/', '/a/*', '/a/lamp?id'])
     """
     path, is_page, _ = pattern.partition("?")
-    end = path.find("/")
-    while end >= 0:
-        yield path[: end + 1]
-        end = path.find("/", end + 1)
+    *folders, _ = path.split("/")
+    yield from accumulate(f"{name}/" for name in folders)
     if is_page:
-        yield f"{path.rpartition('/')[0]}/*"
+        yield f"{'/'.join(folders)}/*"
     if is_page or not path.endswith("/"):
         yield pattern
 

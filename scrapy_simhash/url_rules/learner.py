@@ -108,12 +108,18 @@ class Sightings:
     def get(self, key: int) -> Sighting | None:
         """Return what was seen under a key; 0.3 to 1 us."""
         line = self.line(key)
-        return _unpacked(self._slots[self._place(key, line) + WAYS]) if key in line else None
+        if key not in line:
+            return None
+        above, flags = divmod(self._slots[self._place(key, line) + WAYS], 4)
+        content, address = divmod(above, 1 << _ADDRESS_BITS)
+        return Sighting(content, address, bool(flags & 2), bool(flags & 1))
 
     def put(self, key: int, sighting: Sighting) -> None:
         """Note what was seen under a key, in place of what was there; 1 us."""
+        content, address, is_kept, is_tried = sighting
+        value = (content << _ADDRESS_BITS | address) << 2 | is_kept << 1 | is_tried
         place = self._place(key, self.line(key))
-        self._slots[place], self._slots[place + WAYS] = key, _packed(sighting)
+        self._slots[place], self._slots[place + WAYS] = key, value
 
     def remove(self, key: int) -> None:
         """Forget what was seen under a key, if it is there."""
@@ -133,37 +139,20 @@ def _content_of(page: int) -> int:
     return page % (1 << _CONTENT_BITS)
 
 
-def _packed(sighting: Sighting) -> int:
-    flags = sighting.is_kept << 1 | sighting.is_tried
-    return (sighting.content << _ADDRESS_BITS | sighting.address) << 2 | flags
-
-
-def _unpacked(value: int) -> Sighting:
-    above, address = divmod(value >> 2, 1 << _ADDRESS_BITS)
-    return Sighting(above, address, bool(value & 2), bool(value & 1))
-
-
-class AppliedRule(NamedTuple):
-    """A rule that acts in a folder pattern, and how sure it is there."""
-
-    hypothesis: Hypothesis
-    pattern: str
-    stage: Stage
-
-
 class RuleMatch(NamedTuple):
-    """A rule by which an address leads to a page that is kept, and how sure the rule is there.
+    """A rule that acts in the folder pattern of an address, and how sure it is there.
 
-    *key* is that of what rules make of the address, under this rule alone.  *content* is that of a
-    page at another address with this key, if it is known.  *others* are rules that had to apply as
-    well, with their patterns.  *is_tried*: the rule had its trial for this key.
+    If the address leads to a page that is kept, *key* is that of what rules make of it, under this
+    rule alone.  *content* is that of a page at another address with this key, if it is known.
+    *others* are rules that had to apply as well, with their patterns.  *is_tried*: the rule had its
+    trial for this key.
     """
 
     hypothesis: Hypothesis
     pattern: str
     stage: Stage
-    key: int
-    content: int | None
+    key: int = 0
+    content: int | None = None
     others: tuple[tuple[AddressRule, str], ...] = ()
     is_tried: bool = False
 
@@ -179,10 +168,10 @@ class RuleAnswer(NamedTuple):
     known: RuleMatch | None = None
 
 
-def _applied(one: Hypothesis, address: Address) -> AppliedRule | None:
+def _applied(one: Hypothesis, address: Address) -> RuleMatch | None:
     """Return how sure a rule is, which leads to an address; None if it does not act there."""
     pattern, stage = one.stage_at(address)
-    return None if stage is None else AppliedRule(one, pattern, stage)
+    return None if stage is None else RuleMatch(one, pattern, stage)
 
 
 def _known_content(seen: Sighting, own: int) -> int | None:
@@ -190,19 +179,19 @@ def _known_content(seen: Sighting, own: int) -> int | None:
     return seen.content if seen.is_kept and not seen.is_at(own) else None
 
 
-def _match_of(rules: list[AppliedRule], whole: int, content: int | None = None) -> RuleMatch:
+def _match_of(rules: list[RuleMatch], whole: int, content: int | None = None) -> RuleMatch:
     """Return the match of rules that apply together, which lead to the key *whole*.
 
     It is that of the rule on trial, or else of the rule most in doubt; of the last rule, if none
     was ever wrong.  Then most requests belong to one rule, and one audit is enough for them.
     """
-    hypothesis, pattern, stage = max(reversed(rules), key=_doubt)
-    others = {one.hypothesis.rule: one.pattern for one in rules if one.hypothesis != hypothesis}
-    key = whole ^ hypothesis.salt
-    return RuleMatch(hypothesis, pattern, stage, key, content, tuple(others.items()))
+    match = max(reversed(rules), key=_doubt)
+    own = match.hypothesis
+    others = {one.hypothesis.rule: one.pattern for one in rules if one.hypothesis != own}
+    return match._replace(key=whole ^ own.salt, content=content, others=tuple(others.items()))
 
 
-def _doubt(one: AppliedRule) -> tuple[bool, float]:
+def _doubt(one: RuleMatch) -> tuple[bool, float]:
     return one.stage == "waiting", one.hypothesis.doubt if one.hypothesis.failures else 0
 
 
@@ -315,12 +304,12 @@ class Learner:
         stage = stage or "waiting"
         return RuleMatch(one, pattern, stage, key ^ one.salt, content, is_tried=seen.is_tried)
 
-    def _chain(self, address: Address) -> tuple[Address, list[AppliedRule]]:
+    def _chain(self, address: Address) -> tuple[Address, list[RuleMatch]]:
         """Return what all rules that act on an address make of it, and these rules.
 
         They are those of its host, then those of the host that these lead to: each host's once.
         """
-        applied: list[AppliedRule] = []
+        applied: list[RuleMatch] = []
         done: set[str] = set()
         while (host := address.host) not in done:
             done.add(host)
@@ -332,7 +321,7 @@ class Learner:
         return address, applied
 
     def _known_together(
-        self, address: Address, applied: list[AppliedRule], key: int, own: int
+        self, address: Address, applied: list[RuleMatch], key: int, own: int
     ) -> RuleMatch | None:
         """Return by which rules a page is known if all that were *applied* lead to an *address*.
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from os.path import commonprefix
 from typing import Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
@@ -220,22 +221,20 @@ def difference(duplicate: Address, kept: Address) -> AddressRule | None:
     'Prefer the path /article/ to /print/ on a.example'
     """
     host = duplicate.host
-    if host != kept.host:
-        if (duplicate.path, duplicate.parameters) != (kept.path, kept.parameters):
-            return None
-        return AddressRule("host", host, host, kept.host)
-    if duplicate.path != kept.path:
-        if duplicate.parameters != kept.parameters:
-            return None
-        drop, keep = _replacement(duplicate.path, kept.path)
-        return AddressRule("path", host, drop, keep) if drop else None
-    if duplicate.parameters != kept.parameters:
-        differing = {name[:MAX_NAME] for name, _ in {*duplicate.parameters} ^ {*kept.parameters}}
-        if not 0 < len(differing) <= MAX_DIFFERENCES:
-            return None
-        return AddressRule("parameter", host, "&".join(sorted(differing)), "")
-    if duplicate.scheme != kept.scheme:
-        return AddressRule("scheme", host, duplicate.scheme, kept.scheme)
+    pairs = zip(Address._fields, duplicate, kept, strict=True)
+    match [name for name, one, other in pairs if one != other and name != "scheme"]:
+        case ["host"]:
+            return AddressRule("host", host, host, kept.host)
+        case ["path"]:
+            drop, keep = _replacement(duplicate.path, kept.path)
+            return AddressRule("path", host, drop, keep) if drop else None
+        case ["parameters"]:
+            pieces = {*duplicate.parameters} ^ {*kept.parameters}
+            names = sorted({name[:MAX_NAME] for name, _ in pieces})
+            is_rule = 0 < len(names) <= MAX_DIFFERENCES
+            return AddressRule("parameter", host, "&".join(names), "") if is_rule else None
+        case [] if duplicate.scheme != kept.scheme:
+            return AddressRule("scheme", host, duplicate.scheme, kept.scheme)
     return None
 
 
@@ -272,13 +271,10 @@ def _replacement(one: str, other: str) -> tuple[str, str]:
     For example ``/print/`` and ``/article/``, ``/mirror/`` and ``/``, ``/index.html`` and ``/``;
     two empty strings if the paths differ in other ways than by whole segments.
     """
-    left, right = one.split("/"), other.split("/")
-    start = end = 0
-    while start < min(len(left), len(right)) and left[start] == right[start]:
-        start += 1
-    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
-        end += 1
-    middles = left[start : len(left) - end], right[start : len(right) - end]
+    both = one.split("/"), other.split("/")
+    start = len(commonprefix(both))  # noqa: RUF071 - of lists
+    end = len(commonprefix([segments[start:][::-1] for segments in both]))  # noqa: RUF071 - of lists
+    middles = [segments[start : len(segments) - end] for segments in both]
     if start == 0 or max(map(len, middles)) > MAX_DIFFERENCES:
         return "", ""
     if end == 0:
@@ -320,9 +316,6 @@ def _segment_between(one: str, other: str) -> str | None:
     '/s/*/'
     """
     left, right = one.split("/"), other.split("/")
-    if len(left) != len(right):
-        return None
-    differing = [at for at, pair in enumerate(zip(left, right, strict=True)) if pair[0] != pair[1]]
-    if len(differing) != 1 or differing[0] == len(left) - 1:
-        return None
-    return "/".join([*left[: differing[0]], "*", ""])
+    at = len(commonprefix([left, right]))  # noqa: RUF071 - of lists
+    is_one = at < len(left) - 1 and left[at + 1 :] == right[at + 1 :]
+    return "/".join([*left[:at], "*", ""]) if is_one else None
