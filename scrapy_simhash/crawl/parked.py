@@ -153,24 +153,25 @@ class ParkedRequests:
     ) -> None:
         """Have requests asked for that are parked or wait: those with all values that are given.
 
-        Those that other rules have parked together with the *rule* are among them, whatever else
-        is given.  Those released for their *content*, which is kept no more, test no rule.
+        They may be those of a rule, in one folder and page pattern or everywhere; of one key; or
+        for one kept page and its copies, by its *content*: as it is kept no more, these test no
+        rule.  Those that other rules have parked together with the *rule* are among them, whatever
+        else is given.
         """
-        values = (
-            rule and _written(rule),
-            pattern,
-            page,
-            None if key is None else _key(key),
-            content,
-        )
-        named = zip(("rule", "template", "page", "key", "content"), values, strict=True)
-        given = {name: value for name, value in named if value is not None}
+        values = {
+            "rule": rule and _written(rule),
+            "template": pattern,
+            "page": page,
+            "key": None if key is None else _key(key),
+            "content": content,
+        }
+        given = {name: value for name, value in values.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given)
         self._connection.execute(
             f"UPDATE parked SET state = {_OWED}, content = nullif(content, ?)"  # noqa: S608 - only our own text
             f" WHERE state IN ({_PARKED}, {_WAITING})"
             f" AND ({where} OR id IN (SELECT id FROM needed WHERE needed.rule = ?))",
-            (content, *given.values(), values[0]),
+            (content, *given.values(), values["rule"]),
         )
 
     def release_left(self, unanswered: Collection[int]) -> None:
@@ -271,14 +272,14 @@ class ParkedRequests:
             found.setdefault(AddressRule(*json.loads(rule)), {})[pattern] = keys
         return found
 
-    def others(self) -> Iterator[tuple[AddressRule, str]]:
-        """Yield the rules that had to apply as well where requests are parked, in patterns."""
+    def others(self) -> list[tuple[AddressRule, str]]:
+        """Return the rules that had to apply as well where requests are parked, with patterns."""
         query = (
             "SELECT DISTINCT needed.rule, needed.template FROM needed JOIN parked USING (id)"
             " WHERE state = ?"
         )
-        for rule, pattern in self._connection.execute(query, (_PARKED,)).fetchall():
-            yield AddressRule(*json.loads(rule)), pattern
+        rows = self._connection.execute(query, (_PARKED,))
+        return [(AddressRule(*json.loads(rule)), pattern) for rule, pattern in rows]
 
     def close(self) -> None:
         """Close the file, and remove it if it is empty."""

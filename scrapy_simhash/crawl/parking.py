@@ -38,7 +38,7 @@ from scrapy_simhash.crawl.run import spider_name
 from scrapy_simhash.crawl.setup import Parts, RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import MEMORY, SimhashSettings, is_in_redis
-from scrapy_simhash.url_rules.evidence import Sample, Stage, sample_size
+from scrapy_simhash.url_rules.evidence import Hypothesis, Sample, Stage, sample_size
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import MAX_NAME, Address, page_pattern, site_of_host
 
@@ -253,11 +253,7 @@ class Parking:
         key: int | None = None,
         content: int | None = None,
     ) -> None:
-        """Ask for all that is parked with these values, but not for all at once.
-
-        It is that of a rule, in one folder and page pattern or everywhere; or that of one key, or
-        for one kept page and its copies.
-        """
+        """Ask for all that is parked with these values, but not for all at once."""
         self._safely(self._store.release, rule, pattern, page, key, content)
         self._go_on()
 
@@ -267,11 +263,9 @@ class Parking:
         That is what is in the *page* pattern, first: if it is wrong apart there, the rest of the
         folder pattern may stay.  It is decided about that when the spider is idle.
         """
-        one = self._learner.book.hypothesis(rule)
-        is_there = bool(page) and bool(self._safely(self._store.has_page, rule, page))
-        if is_there:
+        if page != "" and self._safely(self._store.has_page, rule, page):
             self.release(rule, pattern, page)
-        elif one is None or one.stage(pattern) is None:
+        elif self._known(rule).stage(pattern) is None:
             self.release(rule, pattern)
 
     def redirected(self, request: Request) -> None:
@@ -311,6 +305,10 @@ class Parking:
         """Keep what is parked."""
         self._safely(self._store.close)
 
+    def _known(self, rule: AddressRule) -> Hypothesis:
+        """Return the trials of a rule, of which there is none if it is forgotten."""
+        return self._learner.book.hypothesis(rule) or Hypothesis(rule, 1, 0.0)
+
     def _target(self, request: Request) -> Target:
         return Target(request.url, self._facts.of(request).party)
 
@@ -328,24 +326,21 @@ class Parking:
         """Take trials from what waits, or all if none can help; send what no rule holds for."""
         waiting: dict[AddressRule, dict[str, int]] = defaultdict(dict)
         for rule, keys in parked.items():
-            one = self._learner.book.hypothesis(rule)
             for pattern in () if rule.kind in self._owners else keys:
-                stage = None if one is None else one.stage(pattern)
+                stage = self._known(rule).stage(pattern)
                 if stage is None:
                     self.release(rule, pattern)
                 elif stage == "waiting":
                     waiting[rule][pattern] = keys[pattern]
         for rule, keys in {} if self._asked else waiting.items():
-            one = self._learner.book.hypothesis(rule)
-            wanted = None if one is None else one.next_trials(keys)
+            wanted = self._known(rule).next_trials(keys)
             if wanted is None or not self._look(rule, wanted):
                 for pattern in keys:
                     self.release(rule, pattern)
 
         if not self._asked:  # a rule that has parked with others has no trials of its own
-            for rule, pattern in self._safely(lambda: [*self._store.others()]) or ():
-                one = self._learner.book.hypothesis(rule)
-                if one is None or not one.acts_in(pattern):
+            for rule, pattern in self._safely(self._store.others) or ():
+                if not self._known(rule).acts_in(pattern):
                     self.release(rule, pattern)
 
     def _audit(self, parked: dict[AddressRule, dict[str, int]]) -> None:
@@ -374,9 +369,8 @@ class Parking:
 
     def _look(self, rule: AddressRule, wanted: Sample) -> bool:
         """Send some requests of a rule to see whether it is right; return whether there are any."""
-        one = self._learner.book.hypothesis(rule)
-        trials = {} if one is None else one.trials
-        tried = [name for name, of in trials.items() if of.right >= wanted.each]
+        trials = self._known(rule).trials.items()
+        tried = [name for name, of in trials if of.right >= wanted.each]
         crowded = self._safely(self._store.crowded, rule) if wanted.each else None
         rows = self._safely(self._store.sample, rule, wanted, tried) or []
         self._looked_at[rule] += len(rows)
