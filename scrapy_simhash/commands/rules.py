@@ -7,10 +7,9 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
@@ -28,15 +27,14 @@ from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.urls import site_of_host
 
 
-@dataclass(frozen=True)
-class FoundRules:
-    """Rules by their sites and numbers, or how many were forgotten."""
+class Listing(NamedTuple):
+    """What was found, or done: in values that JSON has, and in lines for people to read."""
 
-    rules: list[Hypothesis]
-    forgotten: int | None = None
+    document: dict[str, Any]
+    lines: list[str]
 
 
-class RulesCommand(Subcommand["FoundRules | Parked"]):
+class RulesCommand(Subcommand[Listing]):
     """Lists or forgets rules, or counts and writes out the requests that rules have parked."""
 
     name = "rules"
@@ -65,7 +63,7 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             help="with --parked, write their addresses and rules, as JSON lines",
         )
 
-    async def find(self, options: argparse.Namespace) -> FoundRules | Parked:
+    async def find(self, options: argparse.Namespace) -> Listing:
         if options.parked:
             return _parked(Path(options.index), options.write)
         numbers = options.forget
@@ -79,27 +77,20 @@ class RulesCommand(Subcommand["FoundRules | Parked"]):
             known = (one for rules in rules_of.values() for one in rules.hypotheses.values())
             found = sorted(known, key=lambda one: (_site(one), one.number))
             if numbers is None:
-                return FoundRules(found)
+                rules = [_as_json(one) for one in found]
+                return Listing({"rules": rules, "forgotten": None}, [*_listed(found)])
             named = [one for one in found if not numbers or one.number in numbers]
             for one in named:
                 await index.learned.forget_rule(_site(one), one.rule)
-        return FoundRules([], forgotten=len(named))
+        forgotten = {"rules": [], "forgotten": len(named)}
+        return Listing(forgotten, [counted(len(named), "rule(s) forgotten")])
 
-    def as_json(self, found: FoundRules | Parked) -> object:
-        if isinstance(found, Parked):
-            return asdict(found)
-        return {**vars(found), "rules": [_as_json(one) for one in found.rules]}
+    def as_json(self, found: Listing) -> object:
+        return found.document
 
-    def show(self, found: FoundRules | Parked, console: Console) -> None:
-        if isinstance(found, Parked):
-            _show_parked(found, console)
-        elif found.forgotten is not None:
-            console.print(counted(found.forgotten, "rule(s) forgotten"))
-        elif not found.rules:
-            console.print("No rule")
-        else:
-            for line in _listed(found.rules):
-                print_line(console, line)
+    def show(self, found: Listing, console: Console) -> None:
+        for line in found.lines:
+            print_line(console, line)
 
 
 def _site(one: Hypothesis) -> str:
@@ -125,6 +116,8 @@ def _as_json(one: Hypothesis) -> dict[str, Any]:
 
 def _listed(rules: list[Hypothesis]) -> Iterator[str]:
     """Yield each rule, what is known of it, and whether it acts or what it waits for."""
+    if not rules:
+        yield "No rule"
     for site, of_site in groupby(rules, key=_site):
         yield site
         for one in of_site:
@@ -146,41 +139,25 @@ def _state(one: Hypothesis) -> str:
     return "acts nowhere: it was wrong at least once in each folder" if one.failures else "on trial"
 
 
-@dataclass(frozen=True)
-class ParkedCount:
-    """How many requests one rule has parked, in one file."""
-
-    file: str
-    rule: str
-    requests: int
-
-
-@dataclass(frozen=True)
-class Parked:
-    """The parked requests by rule, and how many of them were written out."""
-
-    rules: list[ParkedCount]
-    written: int | None = None
-
-
-def _parked(place: Path, output: Path | None) -> Parked:
+def _parked(where: Path, output: Path | None) -> Listing:
     """Count the requests parked in a JOBDIR or beside an index; write them out as JSON lines."""
-    if not (files := _files(place)):
-        raise SettingsError(f"there are no parked requests in {place}, or beside it")
+    if not (files := _files(where)):
+        raise SettingsError(f"there are no parked requests in {where}, or beside it")
     if output is None:
-        return Parked(_counted(files))
-    if output.exists():
+        counts = _counted(files)
+    elif output.exists():
         raise SettingsError(f"{output} is there already: name another file")
-    with replacing(output) as unfinished, unfinished.open("w") as lines:
-        counts = _counted(files, lines)
-    return Parked(counts, written=sum(one.requests for one in counts))
-
-
-def _show_parked(found: Parked, console: Console) -> None:
-    for one in found.rules:
-        print_line(console, f"{one.requests:,} parked in {one.file}: {one.rule}")
-    if found.written is not None:
-        console.print(counted(found.written, "request(s) written"))
+    else:
+        with replacing(output) as unfinished, unfinished.open("w") as file:
+            counts = _counted(files, file)
+    rows, lines = [], []
+    for (place, rule), requests in counts.most_common():
+        rows.append({"file": place, "rule": rule, "requests": requests})
+        lines.append(f"{requests:,} parked in {place}: {rule}")
+    written = None if output is None else counts.total()
+    if written is not None:
+        lines.append(counted(written, "request(s) written"))
+    return Listing({"rules": rows, "written": written}, lines)
 
 
 def _files(place: Path) -> list[Path]:
@@ -192,7 +169,7 @@ def _files(place: Path) -> list[Path]:
     return [place] if place.suffix == ".sqlite" and place.is_file() else []
 
 
-def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount]:
+def _counted(files: list[Path], lines: TextIO | None = None) -> Counter[tuple[str, str]]:
     """Count the requests in files by their rules, and write them as *lines*.
 
     :raises SettingsError: a file cannot be read.
@@ -207,4 +184,4 @@ def _counted(files: list[Path], lines: TextIO | None = None) -> list[ParkedCount
                     lines.write(json.dumps(line) + "\n")
         except sqlite3.Error as exc:
             raise SettingsError(f"{file} cannot be read: {exc}") from exc
-    return [ParkedCount(file, rule, count) for (file, rule), count in counts.most_common()]
+    return counts
